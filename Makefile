@@ -1,0 +1,44 @@
+# make app    open the page            make check  format, lint, types
+# make test   every test               make bench  the measurements behind the README's figures
+# Each target brings what it needs: Python 3.11 or newer is all that has to be there.
+
+PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+VENV := .venv
+RUN := $(VENV)/bin/python
+
+.PHONY: app test check bench browser clean
+.DEFAULT_GOAL := app
+
+app: $(VENV)/.app
+	@$(RUN) app.py $(ARGS)
+
+test: $(VENV)/.test browser
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(ARGS)
+
+check: $(VENV)/.test
+	$(RUN) -m ruff format --check .
+	$(RUN) -m ruff check .
+	$(RUN) -m mypy bertviz_lab app.py
+
+bench: $(VENV)/.test
+	@$(RUN) -m benchmarks $(ARGS)
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or name it: make app PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+
+$(VENV)/.app: requirements.txt | $(VENV)/bin/python
+	@echo "Setting up (once; PyTorch is large) ..."
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.app
+	@$(RUN) -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@
+
+browser: $(VENV)/.test
+	@$(RUN) tests/get_browser.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis *.egg-info

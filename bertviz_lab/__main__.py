@@ -1,0 +1,245 @@
+"""The command line: `python -m bertviz_lab COMMAND`. Progress goes to stderr, results to stdout."""
+
+import argparse
+import dataclasses
+import json
+import signal
+import sys
+import threading
+import types
+import typing
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.errors import InputError
+
+_BAD_INPUT, _INTERRUPTED = 2, 130
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
+    options = _parser().parse_args(arguments)
+    try:
+        result = options.run(options)
+    except InputError as error:
+        print(f"bertviz_lab: {error}", file=sys.stderr)
+        return _BAD_INPUT
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except BrokenPipeError:
+        return 0
+    if isinstance(result, int):
+        return result
+    if options.json:
+        print(json.dumps(result.body, ensure_ascii=False))
+    elif result.text:
+        print(result.text)
+    return result.code
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a command found: for people as text, for programs as JSON."""
+
+    body: dict[str, Any]
+    text: str
+    code: int = 0
+
+
+def pretrain_command(options: argparse.Namespace) -> Result:
+    """Train until done or Ctrl-C, which saves a checkpoint first."""
+    from bertviz_lab.training.events import RunFinished
+    from bertviz_lab.training.history import read_config, read_log, record
+    from bertviz_lab.training.pretrain import pretrain
+
+    folder = Path(options.out)
+    resume = options.resume and (folder / "config.json").is_file()
+    if resume:
+        config = read_config(folder)
+    else:
+        values = {f.name: getattr(options, f.name) for f in dataclasses.fields(PretrainConfig)}
+        config = PretrainConfig(**values | {"corpus": tuple(options.corpus or ())})
+        if (folder / "events.jsonl").exists():
+            raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    finished: RunFinished | None = None
+    for event in record(pretrain(config, folder, resume=resume, should_stop=stop.is_set), folder):
+        _show(event)
+        if isinstance(event, RunFinished):
+            finished = event
+    assert finished is not None
+    rows, _ = read_log(folder)
+    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    body = {"run": str(folder), **dataclasses.asdict(finished), **{k: v for k, v in scores.items() if "_" in k}}
+    text = f"Your model is in {finished.path}"
+    return Result(body, text, _INTERRUPTED if stop.is_set() else 0)
+
+
+def fill_mask_command(options: argparse.Namespace) -> Result:
+    """Predict each [MASK]."""
+    from bertviz_lab.interpret import fill_mask
+    from bertviz_lab.training.checkpoint import load_checkpoint
+
+    found = fill_mask(load_checkpoint(options.model), options.text, options.top_k)
+    lines = [
+        f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
+        for mask in found.masks
+        for n, c in enumerate(mask.candidates)
+    ]
+    body = {"tokens": found.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in found.masks]}
+    return Result(body, "\n".join(lines))
+
+
+def next_sentence_command(options: argparse.Namespace) -> Result:
+    """Say whether B follows A."""
+    from bertviz_lab.interpret import next_sentence
+    from bertviz_lab.training.checkpoint import load_checkpoint
+
+    found = next_sentence(load_checkpoint(options.model), options.text_a, options.text_b)
+    body = {"is_next": found.is_next, "is_random": found.is_random}
+    return Result(body, f"B follows A: {found.is_next:.1%}; B comes from elsewhere: {found.is_random:.1%}")
+
+
+def tokenize_command(options: argparse.Namespace) -> Result:
+    """Show how a text becomes tokens, ids and segments."""
+    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.training.checkpoint import checkpoint_folder
+
+    encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text_a, options.text_b)
+    columns = zip(encoding.tokens, encoding.ids, encoding.token_type_ids, strict=True)
+    lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
+    body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
+    return Result(body | {"attention_mask": encoding.attention_mask, "offsets": encoding.offsets}, "\n".join(lines))
+
+
+def evaluate_command(options: argparse.Namespace) -> Result:
+    """Score a model on a text it has not seen."""
+    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.evaluate import evaluate_text
+
+    scores = evaluate_text(
+        load_checkpoint(options.model), options.data, options.task, seq_len=options.seq_len, seed=options.seed
+    )
+    return Result(scores, "\n".join(f"{name:14} {value:.4f}" for name, value in scores.items()))
+
+
+def export_command(options: argparse.Namespace) -> Result:
+    """Write a model as a Hugging Face folder of its own."""
+    from bertviz_lab.training.checkpoint import load_checkpoint, save_checkpoint
+
+    folder = Path(options.out)
+    if folder.exists() and any(folder.iterdir()):
+        raise InputError(f"{folder} is not empty; name a new folder.")
+    path = save_checkpoint(load_checkpoint(options.model), folder)
+    return Result({"path": str(path)}, f"Written to {path}")
+
+
+def runs_command(options: argparse.Namespace) -> Result:
+    """List the runs of a folder, the newest first."""
+    from bertviz_lab.jobs import Runs
+
+    runs = Runs(Path(options.runs_dir))
+    states = {run_id: runs.state(run_id) for run_id in runs.ids()}
+    body = {"runs": [{"run": run_id, **dataclasses.asdict(state)} for run_id, state in states.items()]}
+    lines = [f"{run_id:40} {s.status:10} step {s.step:<8} {s.model}" for run_id, s in states.items()]
+    return Result(body, "\n".join(lines) or f"There are no runs in {options.runs_dir}.")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m bertviz_lab", description=__doc__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, run: Any) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
+        sub.set_defaults(run=run)
+        sub.add_argument("--json", action="store_true", help="Print one JSON document")
+        return sub
+
+    pretrain = command("pretrain", pretrain_command)
+    pretrain.add_argument("--out", required=True, help="Folder of the run")
+    pretrain.add_argument("--resume", action="store_true", help="Go on with the run in --out")
+    add_options(pretrain, PretrainConfig)
+
+    fill = command("fill-mask", fill_mask_command)
+    fill.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    fill.add_argument("--top-k", type=int, default=5, help="Candidates for each [MASK]")
+    fill.add_argument("text", help="A text with one or more [MASK]")
+
+    pair = command("next-sentence", next_sentence_command)
+    pair.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    pair.add_argument("text_a", help="Sentence A")
+    pair.add_argument("text_b", help="Sentence B")
+
+    tokenize = command("tokenize", tokenize_command)
+    tokenize.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    tokenize.add_argument("text_a", help="Sentence A")
+    tokenize.add_argument("text_b", nargs="?", help="Sentence B")
+
+    evaluate = command("evaluate", evaluate_command)
+    evaluate.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    evaluate.add_argument("--task", choices=("mlm", "nsp"), default="mlm", help="What to score")
+    evaluate.add_argument("--data", nargs="+", required=True, help="Text files")
+    evaluate.add_argument("--seq-len", type=int, default=128, help="Tokens in one example")
+    evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
+
+    export = command("export", export_command)
+    export.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    export.add_argument("--out", required=True, help="A new folder")
+
+    runs = command("runs", runs_command)
+    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
+    return parser
+
+
+def add_options(parser: argparse.ArgumentParser, config: type) -> None:
+    """One flag for each field of a config, with its type, choices and help."""
+    hints = typing.get_type_hints(config)
+    for field in dataclasses.fields(config):
+        flag, hint = "--" + field.name.replace("_", "-"), hints[field.name]
+        kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
+        keywords: dict[str, Any] = {"default": field.default, "help": field.metadata["help"]}
+        if hint is bool:
+            keywords["action"] = argparse.BooleanOptionalAction
+        elif typing.get_origin(hint) is tuple:
+            keywords |= {"nargs": "+", "metavar": "FILE"}
+        else:
+            keywords |= {"type": kinds[0] if isinstance(kinds[0], type) else str, "metavar": field.name.upper()}
+            if field.metadata["choices"]:
+                keywords["metavar"] = "{" + ",".join(field.metadata["choices"]) + "}"
+        parser.add_argument(flag, **keywords)
+
+
+def _show(event: Any) -> None:
+    """A line of progress on stderr."""
+    from bertviz_lab.training import events as e
+
+    line = ""
+    if isinstance(event, e.Preparing):
+        share = f" {event.done / event.total:.0%}" if event.total else ""
+        line = f"{event.message}{share}"
+    elif isinstance(event, e.RunStarted):
+        guess = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
+        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; guessing scores {guess}"
+        line = "\n".join([line, *event.notes])
+    elif isinstance(event, e.StepDone):
+        scores = " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+        line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
+    elif isinstance(event, e.EvalDone):
+        line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+    elif isinstance(event, e.RunFinished):
+        line = f"{event.reason} after {event.step} steps"
+    if line:
+        print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,153 @@
+"""From tables of examples to padded batches of tensors, masked afresh at every visit."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertviz_lab.data.masking import MaskingRule, mask_batch
+from bertviz_lab.data.pretraining import A_END, A_START, B_END, B_START, LABEL, Examples, plan_epoch
+from bertviz_lab.data.tokenized import CorpusView
+from bertviz_lab.tokenization import Tokenizer
+
+_POOL = 64  # batches sorted by length together: little padding, yet every pool mixes the whole table
+
+
+@dataclass(frozen=True)
+class PretrainingBatch:
+    """One step's examples, (batch, tokens) unless said otherwise."""
+
+    input_ids: Tensor
+    token_type_ids: Tensor
+    attention_mask: Tensor | None  # None where there is no padding
+    positions: Tensor  # (batch, predictions)
+    labels: Tensor  # (batch, predictions), -100 in unused places
+    next_sentence_label: Tensor | None  # (batch,), 0 is next, 1 is random
+
+    real_tokens: int  # positions that are not padding
+
+    def to(self, device: torch.device) -> "PretrainingBatch":
+        tensors: dict[str, Any] = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
+        return replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
+
+
+@dataclass(frozen=True)
+class PretrainingData:
+    """How a part of a corpus becomes batches; each depends on `seed`, its epoch and its number alone."""
+
+    documents: CorpusView
+    tokenizer: Tokenizer
+    rule: MaskingRule
+    seq_len: int
+    batch_size: int
+    short_seq_probability: float
+    next_sentence: bool
+    seed: int
+
+    def epoch(self, number: int) -> Iterator[Examples]:
+        """The examples of each batch of one pass, (batch, 5), in order."""
+        rng = np.random.default_rng((self.seed, number, 0))
+        tables = plan_epoch(
+            self.documents,
+            rng,
+            seq_len=self.seq_len,
+            short_seq_probability=self.short_seq_probability,
+            next_sentence=self.next_sentence,
+        )
+        for table in tables:
+            for rows in _by_length(table, self.batch_size, rng):
+                yield rows
+
+    def batch(self, rows: Examples, rng: np.random.Generator) -> PretrainingBatch:
+        """Write out and mask some examples (batch, 5)."""
+        ids, segments, lengths = self._write_out(rows)
+        masked = mask_batch(ids, lengths, self.rule, rng)
+        padded = lengths.min() < ids.shape[1]
+        real = np.arange(ids.shape[1]) < lengths[:, None]
+        return PretrainingBatch(
+            input_ids=torch.from_numpy(masked.input_ids),
+            token_type_ids=torch.from_numpy(segments),
+            attention_mask=torch.from_numpy(real) if padded else None,
+            positions=torch.from_numpy(masked.positions),
+            labels=torch.from_numpy(masked.labels),
+            next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.next_sentence else None,
+            real_tokens=int(lengths.sum()),
+        )
+
+    def _write_out(self, rows: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """[CLS] A [SEP] B [SEP], or [CLS] A [SEP]: ids and segments (batch, tokens), lengths (batch,)."""
+        a_length = rows[:, A_END] - rows[:, A_START]
+        b_length = rows[:, B_END] - rows[:, B_START]
+        lengths = a_length + b_length + np.where(b_length > 0, 3, 2)
+        width = min(-(-int(lengths.max()) // 8) * 8, max(self.seq_len, int(lengths.max())))
+        at = np.arange(width)[None]  # (1, tokens)
+        a_end, b_end = (1 + a_length)[:, None], (2 + a_length + b_length)[:, None]
+        in_a = (at > 0) & (at < a_end)
+        in_b = (at > a_end) & (at < b_end)
+        offset = np.where(in_a, rows[:, A_START, None] + at - 1, 0)
+        offset = np.where(in_b, rows[:, B_START, None] + at - a_end - 1, offset)
+        ids = self.documents.corpus.ids[offset].astype(np.int64)
+        sep = (at == a_end) | ((at == b_end) & (b_length > 0)[:, None])
+        ids = np.where(in_a | in_b, ids, np.where(sep, self.tokenizer.sep_id, self.tokenizer.pad_id))
+        ids[:, 0] = self.tokenizer.cls_id
+        segments = ((at > a_end) & (at < lengths[:, None])).astype(np.int64)
+        return ids, segments, lengths
+
+
+class BatchStream:
+    """All batches, epoch after epoch, forever; `epoch` and `number` say which comes next, enough to go on there."""
+
+    def __init__(self, data: PretrainingData, epoch: int = 0, number: int = 0):
+        self.data, self.epoch, self.number = data, epoch, number
+        self._rows = islice(data.epoch(epoch), number, None)
+
+    def __iter__(self) -> "BatchStream":
+        return self
+
+    def __next__(self) -> PretrainingBatch:
+        rows = next(self._rows, None)
+        while rows is None:
+            self.epoch, self.number = self.epoch + 1, 0
+            self._rows = islice(self.data.epoch(self.epoch), 0, None)
+            rows = next(self._rows, None)
+        rng = np.random.default_rng((self.data.seed, self.epoch, 1 + self.number))
+        self.number += 1
+        return self.data.batch(rows, rng)
+
+
+def _by_length(table: Examples, batch_size: int, rng: np.random.Generator) -> Iterator[Examples]:
+    """Cut a shuffled table into batches of similar length, and shuffle the batches."""
+    pool = batch_size * _POOL
+    for start in range(0, len(table), pool):
+        rows = table[start : start + pool]
+        length = rows[:, A_END] - rows[:, A_START] + rows[:, B_END] - rows[:, B_START]
+        rows = rows[np.argsort(length, kind="stable")]
+        batches = [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
+        for index in rng.permutation(len(batches)):
+            yield batches[index]
+
+
+def masking_rule(
+    tokenizer: Tokenizer,
+    probability: float = 0.15,
+    whole_word: bool = False,
+    *,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+) -> MaskingRule:
+    """The paper's rule for a tokenizer's vocabulary."""
+    return MaskingRule(
+        mask_id=tokenizer.mask_id,
+        vocab_size=tokenizer.vocab_size,
+        special_ids=tokenizer.special_ids,
+        probability=probability,
+        mask_share=mask_share,
+        random_share=random_share,
+        whole_word=whole_word,
+        continuation=tokenizer.continuation,
+    )

@@ -1,0 +1,138 @@
+"""From a world and a plot to a story: slots filled, verbs agreed, articles and capitals put right."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bertviz_lab.data.samples.tiny_town.plots import PLOTS, SCENE, Plot
+from bertviz_lab.data.samples.tiny_town.world import NUMBERS, ROOMS, TOOL_HOMES, World, draw
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story together with its truth.
+
+    Attributes:
+        plot: the kind of story.
+        world: what is true in it.
+        beats: for each sentence, the name of the beat that it says.
+        sentences: the text, one sentence each.
+    """
+
+    plot: Plot
+    world: World
+    beats: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+_CHOICE = re.compile(r"\[([^/\]]*)/([^\]]*)\]")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")
+
+
+def third_person(verb: str) -> str:
+    """The form of a regular English verb after he or she: work -> works, carry -> carries, push -> pushes."""
+    first, _, rest = verb.partition(" ")
+    if first.endswith(("s", "sh", "ch", "x", "o")):
+        first += "es"
+    elif first.endswith("y") and first[-2] not in "aeiou":
+        first = first[:-1] + "ies"
+    else:
+        first += "s"
+    return f"{first} {rest}" if rest else first
+
+
+def slots(plot: Plot, world: World) -> dict[str, str]:
+    """What each `{slot}` of the plot's sentences says in this world."""
+    thing = world.clothes if plot.wearable else world.thing
+    size, other_size = world.sizes
+    article = "" if thing.plural else "a "
+    _, _, many_there = world.spot
+    resident = world.place.keeper if world.scene_keeper else world.place.animal
+    does = world.place.keeper_does if world.scene_keeper else world.place.animal_does
+    left = world.number - 1
+    flowers_left = f"{world.colour} {world.flower[left > 1]} {'are' if left > 1 else 'is'}"
+    return {
+        "hero": world.hero.name,
+        "he": world.hero.he,
+        "him": world.hero.him,
+        "himself": world.hero.himself,
+        "friend": world.friend.name,
+        "fhe": world.friend.he,
+        "fhim": world.friend.him,
+        "fhimself": world.friend.himself,
+        "neighbour": world.neighbour.name,
+        "nhe": world.neighbour.he,
+        "noun": thing.noun,
+        "thing": f"{world.colour} {thing.noun}",
+        "other_thing": f"{world.other_colour} {thing.noun}",
+        "a_thing": f"{article}{world.colour} {thing.noun}",
+        "a_sized_thing": f"{article}{size} {world.colour} {thing.noun}",
+        "an_other_sized_thing": f"{article}{other_size} {world.other_colour} {thing.noun}",
+        "size": size,
+        "other_size": other_size,
+        "uses": thing.uses,
+        "use": thing.use,
+        "mend_tool": thing.tool,
+        "mend_home": TOOL_HOMES[thing.tool],
+        "colour": world.colour,
+        "other_colour": world.other_colour,
+        "an_other_colour": f"a {world.other_colour}",
+        "place": world.place.name,
+        "resident": resident[world.scene_plural],
+        "resident_does": does if world.scene_plural else third_person(does),
+        "landmark": world.place.landmark[world.landmark_plural],
+        "room": world.room,
+        "other_room": world.other_room,
+        "spot": f"{world.spot[0]} the {world.spot[1]}",
+        "other_spot": f"{world.other_spot[0]} the {world.other_spot[1]}",
+        "trap": world.trouble.trap,
+        "why": world.trouble.why,
+        "tool": world.trouble.tool,
+        "tool_home": TOOL_HOMES[world.trouble.tool],
+        "animal": world.pet.animal,
+        "food": world.pet.food,
+        "voice": world.pet.voice,
+        "fur": world.fur,
+        "storm": world.storm.noun,
+        "storm_does": world.storm.does,
+        "sky": world.storm.sky,
+        "storm_feel": world.storm.feel,
+        "dish": world.dish.name,
+        "a_dish": f"a {world.dish.name}",
+        "topping": world.dish.topping,
+        "taste": world.dish.taste,
+        "flower": world.flower[0],
+        "flowers": world.flower[1],
+        "flowers_left": f"{NUMBERS[left]} {flowers_left}",
+        "night_animal": world.night_animal[0],
+        "number": NUMBERS[world.number],
+        "other_number": NUMBERS[world.other_number],
+        "sum": NUMBERS[world.number + world.other_number],
+    }
+
+
+def tell(rng: random.Random, plot: Plot, world: World) -> Story:
+    """Say the plot in this world; `rng` decides only which optional beats are said and in which way."""
+    words = slots(plot, world)
+    plural = (world.clothes if plot.wearable else world.thing).plural
+    beats, sentences = [], []
+    for beat in plot.beats:
+        if rng.random() >= beat.share:
+            continue
+        # Of two ways the first is said in two of three stories: variety that costs little to predict.
+        way = beat.ways[0] if len(beat.ways) == 1 or rng.random() < 2 / 3 else beat.ways[1]
+        text = _CHOICE.sub(r"\2" if plural else r"\1", way).format_map(words)
+        text = _ARTICLE.sub(r"\1n ", text)
+        beats.append(beat.name)
+        sentences.append(text[0].upper() + text[1:])
+    return Story(plot, world, tuple(beats), tuple(sentences))
+
+
+def imagine(seed: int) -> Iterator[Story]:
+    """Stories without end, each drawn from the one before it in the stream of this seed."""
+    rng = random.Random(seed)
+    while True:
+        yield tell(rng, rng.choice(PLOTS), draw(rng))

@@ -1,0 +1,255 @@
+"""The people, things and places of Tiny Town, and the draw of what is true in one story.
+
+Everything a story may say follows from a `World`: who it is about, what they have, which colour it is, where it lies,
+which tool helps and where that tool is kept. The words are few and plain, so that each is one token.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Person:
+    """Someone who can be named, with the pronouns that stand for them."""
+
+    name: str
+    he: str
+    him: str
+    his: str
+    himself: str
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Something to own: a noun, its number, and what one does with it (singular and plural form of the verb)."""
+
+    noun: str
+    plural: bool
+    uses: str
+    use: str
+    tool: str  # what mends it
+
+
+@dataclass(frozen=True)
+class Place:
+    """A place outdoors: who is there, what they do (base form of the verb), and what they stand near."""
+
+    name: str
+    animal: tuple[str, str]  # singular, plural
+    animal_does: str
+    keeper: tuple[str, str]
+    keeper_does: str
+    landmark: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Where a thing gets stuck, why it cannot be reached, and the tool that helps."""
+
+    trap: str
+    why: str
+    tool: str
+
+
+@dataclass(frozen=True)
+class Pet:
+    """An animal of one's own, the food that calls it, and its voice."""
+
+    animal: str
+    food: str
+    voice: str
+
+
+@dataclass(frozen=True)
+class Weather:
+    """What spoils a day: the noun, what it does, how the sky announces it, and how people feel in it."""
+
+    noun: str
+    does: str
+    sky: str
+    feel: str
+
+
+@dataclass(frozen=True)
+class Dish:
+    """Something to bake, what goes on it, and how that tastes."""
+
+    name: str
+    topping: str
+    taste: str
+
+
+def _woman(name: str) -> Person:
+    return Person(name, "she", "her", "her", "herself")
+
+
+def _man(name: str) -> Person:
+    return Person(name, "he", "him", "his", "himself")
+
+
+PEOPLE = (
+    *map(_woman, "Ada Amara Anna Ella Emma Leila Lucy Mia Nina Sara Yuki Zoe".split()),
+    *map(_man, "Ben Finn Hugo Ivan Jack Kofi Leo Noah Omar Ravi Sam Tom".split()),
+)
+NEIGHBOURS = (_woman("Grandma"), _man("Grandpa"))
+
+COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "white", "black")
+FUR = ("white", "black", "brown", "grey")
+
+THINGS = (
+    Thing("kite", False, "flies", "fly", "glue"),
+    Thing("ball", False, "throws", "throw", "glue"),
+    Thing("bike", False, "rides", "ride", "hammer"),
+    Thing("drum", False, "plays", "play", "hammer"),
+    Thing("book", False, "reads", "read", "glue"),
+    Thing("truck", False, "pushes", "push", "hammer"),
+    Thing("train", False, "pulls", "pull", "hammer"),
+    Thing("doll", False, "hugs", "hug", "needle"),
+    Thing("bag", False, "carries", "carry", "needle"),
+    Thing("umbrella", False, "opens", "open", "needle"),
+    Thing("blocks", True, "builds with", "build with", "glue"),
+    Thing("marbles", True, "rolls", "roll", "glue"),
+    Thing("keys", True, "carries", "carry", "hammer"),
+    Thing("skates", True, "wears", "wear", "hammer"),
+)
+CLOTHES = (
+    Thing("hat", False, "wears", "wear", "needle"),
+    Thing("coat", False, "wears", "wear", "needle"),
+    Thing("scarf", False, "wears", "wear", "needle"),
+    Thing("boots", True, "wears", "wear", "glue"),
+    Thing("gloves", True, "wears", "wear", "needle"),
+    Thing("socks", True, "wears", "wear", "needle"),
+)
+SIZES = (("big", "small"), ("small", "big"), ("long", "short"), ("short", "long"))
+
+PLACES = (
+    Place("farm", ("hen", "hens"), "eat", ("farmer", "farmers"), "work", ("gate", "gates")),
+    Place("pond", ("duck", "ducks"), "swim", ("painter", "painters"), "paint", ("stone", "stones")),
+    Place("park", ("squirrel", "squirrels"), "climb", ("runner", "runners"), "run", ("bench", "benches")),
+    Place("garden", ("bee", "bees"), "hum", ("gardener", "gardeners"), "dig", ("bush", "bushes")),
+    Place("harbour", ("gull", "gulls"), "fly", ("sailor", "sailors"), "wave", ("boat", "boats")),
+    Place("forest", ("bird", "birds"), "sing", ("hunter", "hunters"), "rest", ("cave", "caves")),
+    Place("beach", ("crab", "crabs"), "hide", ("swimmer", "swimmers"), "laugh", ("rock", "rocks")),
+    Place("field", ("lamb", "lambs"), "jump", ("shepherd", "shepherds"), "sleep", ("fence", "fences")),
+)
+
+#: room -> where one looks in it, as (preposition, noun, the noun is plural)
+ROOMS = {
+    "kitchen": (("under", "table", False), ("behind", "pots", True)),
+    "bedroom": (("under", "bed", False), ("behind", "pillows", True)),
+    "hall": (("behind", "door", False), ("under", "coats", True)),
+    "attic": (("behind", "box", False), ("under", "papers", True)),
+}
+
+TROUBLES = (
+    Trouble("tree", "high", "ladder"),
+    Trouble("roof", "high", "ladder"),
+    Trouble("lake", "deep", "net"),
+    Trouble("river", "deep", "net"),
+    Trouble("sand", "heavy", "spade"),
+    Trouble("cellar", "dark", "lamp"),
+)
+
+#: tool -> the place where it is kept
+TOOL_HOMES = {
+    "ladder": "shed",
+    "hammer": "shed",
+    "net": "harbour",
+    "spade": "garden",
+    "lamp": "kitchen",
+    "needle": "bedroom",
+    "glue": "school",
+}
+
+PETS = (
+    Pet("kitten", "milk", "meows"),
+    Pet("puppy", "meat", "barks"),
+    Pet("rabbit", "clover", "squeaks"),
+    Pet("pony", "hay", "neighs"),
+)
+STORMS = (
+    Weather("rain", "falls", "grey", "wet"),
+    Weather("snow", "falls", "white", "cold"),
+    Weather("wind", "blows", "dark", "cold"),
+)
+DISHES = (
+    Dish("cake", "apples", "sweet"),
+    Dish("pie", "plums", "sweet"),
+    Dish("tart", "berries", "good"),
+    Dish("pizza", "tomatoes", "good"),
+)
+FLOWERS = (("rose", "roses"), ("tulip", "tulips"), ("daisy", "daisies"))
+NIGHT_ANIMALS = (("owl", "roof"), ("mouse", "floor"), ("cat", "window"))
+NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+@dataclass(frozen=True)
+class World:
+    """What is true in one story, whether or not the story comes to speak of it.
+
+    `hero` and `friend` differ, and so do `colour` and `other_colour`, `room` and `other_room`. `number` and
+    `other_number` are at least two, and their sum at most ten.
+    """
+
+    hero: Person
+    friend: Person
+    neighbour: Person
+    thing: Thing
+    colour: str
+    other_colour: str
+    clothes: Thing
+    sizes: tuple[str, str]
+    place: Place
+    room: str
+    other_room: str
+    spot: tuple[str, str, bool]
+    other_spot: tuple[str, str, bool]
+    trouble: Trouble
+    pet: Pet
+    fur: str
+    storm: Weather
+    dish: Dish
+    flower: tuple[str, str]
+    night_animal: tuple[str, str]
+    number: int
+    other_number: int
+    scene_plural: bool
+    landmark_plural: bool
+    scene_keeper: bool
+
+
+def draw(rng: random.Random) -> World:
+    """Draw a world; every combination can occur, and the same `rng` state draws the same one."""
+    hero, friend = rng.sample(PEOPLE, 2)
+    colour, other_colour = rng.sample(COLOURS, 2)
+    room, other_room = rng.sample(tuple(ROOMS), 2)
+    scene_plural = rng.random() < 0.5
+    return World(
+        hero=hero,
+        friend=friend,
+        neighbour=rng.choice(NEIGHBOURS),
+        thing=rng.choice(THINGS),
+        colour=colour,
+        other_colour=other_colour,
+        clothes=rng.choice(CLOTHES),
+        sizes=rng.choice(SIZES),
+        place=rng.choice(PLACES),
+        room=room,
+        other_room=other_room,
+        spot=rng.choice(ROOMS[room]),
+        other_spot=rng.choice(ROOMS[other_room]),
+        trouble=rng.choice(TROUBLES),
+        pet=rng.choice(PETS),
+        fur=rng.choice(FUR),
+        storm=rng.choice(STORMS),
+        dish=rng.choice(DISHES),
+        flower=rng.choice(FLOWERS),
+        night_animal=rng.choice(NIGHT_ANIMALS),
+        number=rng.randint(2, 5),
+        other_number=rng.randint(2, 5),
+        scene_plural=scene_plural,
+        landmark_plural=(rng.random() < 0.3) == scene_plural,  # seven times in ten the distractor disagrees
+        scene_keeper=rng.random() < 0.5,
+    )

@@ -1,0 +1,110 @@
+"""Paragraphs into sentences: the `sentencex` library, and a limit on how long a sentence may be.
+
+`sentencex` (Wikimedia) knows abbreviations and quotations and splits 50 MB of prose in about a second, but it
+never splits inside a quotation or a bracket, however long. Here such a sentence is split once more with the
+marks out of the way, and what is still too long is cut into parts, so that no sentence outgrows an example.
+"""
+# ruff: noqa: RUF001  # quotation marks and clause marks of many scripts
+
+import re
+
+import sentencex
+
+#: No sentence has more words than this, as `count_words` counts; prose rarely does.
+LONGEST_SENTENCE = 160
+#: A sentence longer than this is searched for sentences inside quotations and brackets.
+_LONG = 60
+
+# Scripts written without blanks: each of their characters counts as a word (BERT splits them the same way).
+_UNSPACED = r"\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,100}}")
+
+_SPACE = re.compile(r"\s+")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ufeff]")
+
+_OPENING = re.compile(r"""(?<!\w)["“„«‘'(\[]+(?=\w)""")
+_CLOSING = re.compile(r"""(?<=[.!?…])["”“»’')\]]+(?=\s|$)""")
+_CLAUSE_ENDS = ";:,)—–،؛、；：，"
+
+
+def clean_text(text: str) -> str:
+    """`text` on one line: blanks collapsed, control characters dropped, lone surrogates become U+FFFD."""
+    if not text.isprintable():  # a blank other than " ", a control or format character, or a surrogate
+        text = _CONTROL.sub("", _SPACE.sub(" ", text))
+        text = _SURROGATE.sub("\ufffd", text)
+    if "  " in text:
+        text = _SPACE.sub(" ", text)
+    return text.strip()
+
+
+def count_words(text: str) -> int:
+    """Words between blanks; in scripts without blanks (Chinese, Japanese) every character is one."""
+    return len(text.split()) if text.isascii() else sum(1 for _ in _WORD.finditer(text))
+
+
+def split_sentences(paragraph: str, language: str = "en") -> list[str]:
+    """The sentences of one paragraph, in order, cleaned, none empty and none over `LONGEST_SENTENCE` words.
+
+    Args:
+        paragraph: any text; line breaks in it count as blanks.
+        language: two-letter code for the abbreviations; terminators of every script are known to all of them.
+    """
+    return split_and_count(paragraph, language)[0]
+
+
+def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], int]:
+    """As `split_sentences`, with the number of sentences that were too long and were cut into parts."""
+    text = clean_text(paragraph)
+    if not text:
+        return [], 0
+    sentences: list[str] = []
+    cut = 0
+    for sentence in sentencex.segment(language, text):
+        sentence = sentence.strip()
+        if len(sentence) <= _LONG:  # so few characters cannot be too many words
+            if sentence:
+                sentences.append(sentence)
+            continue
+        for part in _inner_sentences(sentence, language):
+            parts = _cut(part)
+            sentences.extend(parts)
+            cut += len(parts) > 1
+    return sentences, cut
+
+
+def _inner_sentences(sentence: str, language: str) -> list[str]:
+    """Split a long sentence inside its quotations and brackets; a short one is left whole."""
+    if sentence.count(" ") < _LONG and count_words(sentence) <= _LONG:
+        return [sentence]
+    # Same length, other marks: an opening one becomes part of its word, a closing one a blank.
+    bare = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
+    bare = _CLOSING.sub(lambda m: " " * len(m[0]), bare)
+    parts, start = [], 0
+    for piece in sentencex.segment(language, bare):
+        part = sentence[start : start + len(piece)].strip()
+        start += len(piece)
+        if part:
+            parts.append(part)
+    return parts
+
+
+def _cut(sentence: str) -> list[str]:
+    """Parts of at most `LONGEST_SENTENCE` words, cut after a clause if one ends in a part's second half."""
+    if len(sentence) <= LONGEST_SENTENCE or (sentence.isascii() and _fits(sentence)):
+        return [sentence]
+    words = [match.span() for match in _WORD.finditer(sentence)]
+    parts, first = [], 0
+    while len(words) - first > LONGEST_SENTENCE:
+        last = first + LONGEST_SENTENCE
+        for end in range(last, first + LONGEST_SENTENCE // 2, -1):
+            if sentence[words[end - 1][1] - 1] in _CLAUSE_ENDS:
+                last = end
+                break
+        parts.append(sentence[words[first][0] : words[last - 1][1]])
+        first = last
+    return [*parts, sentence[words[first][0] :]]
+
+
+def _fits(sentence: str) -> bool:
+    return sentence.count(" ") < LONGEST_SENTENCE and len(sentence) < 10 * LONGEST_SENTENCE

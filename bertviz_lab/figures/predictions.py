@@ -1,0 +1,55 @@
+"""What a model would put in each blank of a sentence."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.tokens import EncodingLike, token_columns
+
+
+class CandidateLike(Protocol):
+    """One token that could fill a blank."""
+
+    @property
+    def token(self) -> str: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def probability(self) -> float: ...
+
+
+class MaskLike(Protocol):
+    """One blank and its candidates, the likeliest first."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def candidates(self) -> Sequence[CandidateLike]: ...
+
+
+class FillMaskLike(Protocol):
+    """A sentence with its blanks."""
+
+    @property
+    def encoding(self) -> EncodingLike: ...
+    @property
+    def masks(self) -> Sequence[MaskLike]: ...
+
+
+def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> str:
+    """The payload of the fill-mask bars; probabilities are shares of 1.
+
+    With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.
+    """
+    masks: list[dict[str, Any]] = [
+        {
+            "position": int(mask.position),
+            "candidates": [
+                {"token": candidate.token, "id": int(candidate.id), "probability": float(candidate.probability)}
+                for candidate in mask.candidates
+            ],
+        }
+        for mask in filled.masks
+    ]
+    columns = token_columns(filled.encoding)
+    return to_json({"title": title, "columns": columns, "masks": masks, "vocab_size": vocab_size})

@@ -1,0 +1,32 @@
+"""What the loss chart is given: the name of a run to follow, or the rows of one that has ended."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from bertviz_lab.figures.payload import to_json
+
+#: The chart needs nothing else of an event; leaving the rest out keeps a shipped model's curve small.
+_KINDS = ("Preparing", "RunStarted", "StepDone", "EvalDone", "RunFinished")
+
+
+def live_payload(run_id: str, title: str = "", *, mark: str = "") -> str:
+    """Follow a run: the chart polls for its rows from line 0 on, so that a page that was reloaded sees them all.
+
+    The chart stops asking when the run has ended. A run that goes on after that is followed again when the
+    payload differs from the last one: give `mark` any new text, such as the time at which it was resumed.
+    """
+    return to_json({"run_id": run_id, "title": title, "mark": mark})
+
+
+def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_steps: int = 2000) -> str:
+    """Show the log of a run that has ended.
+
+    `rows` are events as `events.jsonl` holds them (key `event` names the type). Of more than `most_steps`
+    training steps an even selection goes out; the first, the last and every evaluation are always kept.
+    """
+    kept = [dict(row) for row in rows if row.get("event") in _KINDS]
+    steps = [index for index, row in enumerate(kept) if row["event"] == "StepDone"]
+    if len(steps) > most_steps:
+        spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
+        kept = [row for index, row in enumerate(kept) if row["event"] != "StepDone" or index in spaced]
+    return to_json({"rows": kept, "title": title})

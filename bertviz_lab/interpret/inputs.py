@@ -1,0 +1,46 @@
+"""From a person's text to what a model takes, refusing in one sentence what it cannot take."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Encoding
+from bertviz_lab.training.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class ModelInputs:
+    """One encoded text as a batch of one: each tensor (1, tokens)."""
+
+    encoding: Encoding
+    input_ids: Tensor
+    attention_mask: Tensor
+    token_type_ids: Tensor
+
+    def arguments(self) -> dict[str, Tensor]:
+        return {
+            "input_ids": self.input_ids,
+            "attention_mask": self.attention_mask,
+            "token_type_ids": self.token_type_ids,
+        }
+
+
+def encode_for(
+    checkpoint: Checkpoint, text_a: str, text_b: str | None = None, max_length: int | None = None
+) -> ModelInputs:
+    """Tokenize for a model; what exceeds its positions is cut, and the encoding says how much.
+
+    Raises `InputError` when there is no text, or a pair is given to a model with one segment only.
+    """
+    if not text_a.strip() and not (text_b or "").strip():
+        raise InputError("Type a sentence first.")
+    if text_b and checkpoint.config.type_vocab_size < 2:
+        raise InputError("This model was made for single texts; leave sentence B empty.")
+    longest = checkpoint.config.max_position_embeddings
+    encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=min(max_length or longest, longest))
+    return ModelInputs(
+        encoding,
+        *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),
+    )

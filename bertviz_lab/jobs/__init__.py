@@ -1,0 +1,5 @@
+"""Runs as processes of their own: start, watch, stop, resume. They outlive the page that started them."""
+
+from bertviz_lab.jobs.runs import Runs
+
+__all__ = ["Runs"]

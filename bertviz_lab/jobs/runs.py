@@ -1,0 +1,173 @@
+"""The folder of runs, and the processes that work in it.
+
+A run is a subprocess with a folder. Nobody holds a handle to it: who it is, whether it lives and what it does is
+read from the folder, so the server may be restarted while it trains, and any page may watch.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.names import new_run_id
+from bertviz_lab.training.history import (
+    ACTIVE,
+    RunState,
+    read_config,
+    read_log,
+    read_state,
+    write_json,
+    write_state,
+)
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
+_START_SECONDS = 60.0  # a process that has not reported by then never will
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs under one folder."""
+
+    root: Path
+    most_active: int = 2  # trainings at a time; more would only slow each other down
+    nice: int = 5  # so that the page stays quick while the machine trains
+
+    def start(self, config: PretrainConfig, texts: tuple[Path, ...] = ()) -> str:
+        """Begin a run in a process of its own and return its id at once.
+
+        `texts` are copied into the run's folder and trained on beside `config.corpus`, so that the run can be
+        repeated when the originals are gone. Raises `InputError` when too many runs are under way or the disk is full.
+        """
+        self._require_room()
+        run_id = new_run_id()
+        folder = self.root / run_id
+        try:
+            folder.mkdir(parents=True)
+            if texts:
+                config = replace(config, corpus=(*_samples(config), *_copy_in(texts, folder / "texts")))
+            write_json(folder / "config.json", config.to_dict())
+        except OSError as error:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise InputError(f"The run could not be started: {error.strerror or error}.") from error
+        self._launch(folder)
+        return run_id
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a run that was stopped, failed or was killed. Does nothing if it is under way.
+
+        Raises `InputError` when it is finished, unknown, or too many others are under way.
+        """
+        folder = self.folder(run_id)
+        state = self.state(run_id)
+        if state.status in ACTIVE:
+            return
+        if state.status == "finished":
+            raise InputError("This run is finished; start a new one to train longer.")
+        self._require_room()
+        read_config(folder)
+        self._launch(folder, replace(state, status="starting", message=""))
+
+    def stop(self, run_id: str) -> None:
+        """Ask a run to save a checkpoint and end; returns at once. Does nothing if it has ended."""
+        state = self.state(run_id)
+        process = _process(state.pid, self.folder(run_id))
+        if state.status in ACTIVE and process is not None:
+            process.send_signal(signal.SIGTERM)
+
+    def folder(self, run_id: str) -> Path:
+        """Where a run lives. Raises `InputError` for a name that is none, or leads elsewhere."""
+        folder = self.root / run_id
+        if not _RUN_ID.fullmatch(run_id) or not (folder / "config.json").is_file():
+            raise InputError(f"There is no run {run_id[:80]!r}.")
+        return folder
+
+    def state(self, run_id: str) -> RunState:
+        """Where a run stands; one whose process has died without a word is told apart from one that works."""
+        folder = self.folder(run_id)
+        state = read_state(folder)
+        waiting = state.pid == 0 and time.time() - state.updated < _START_SECONDS
+        if state.status in ACTIVE and not waiting and _process(state.pid, folder) is None:
+            message = "The training process ended without a word; resume to go on from the last checkpoint."
+            return replace(state, status="failed", message=message, eta_seconds=None)
+        return state
+
+    def events(self, run_id: str, start: int = 0) -> tuple[list[dict[str, Any]], int]:
+        """The run's events after the first `start` bytes of its log, and where to read on."""
+        return read_log(self.folder(run_id), start)
+
+    def ids(self) -> tuple[str, ...]:
+        """All runs, the newest first."""
+        if not self.root.is_dir():
+            return ()
+        found = [p for p in self.root.iterdir() if (p / "config.json").is_file() and _RUN_ID.fullmatch(p.name)]
+        return tuple(p.name for p in sorted(found, key=lambda p: -(p / "config.json").stat().st_mtime))
+
+    def _require_room(self) -> None:
+        active = sum(self._is_active(run_id) for run_id in self.ids())
+        if active >= self.most_active:
+            raise InputError(
+                f"{active} trainings are under way on this machine, which is as many as it bears; "
+                "try again when one has ended."
+            )
+
+    def _is_active(self, run_id: str) -> bool:
+        try:
+            return self.state(run_id).status in ACTIVE
+        except InputError:
+            return False
+
+    def _launch(self, folder: Path, state: RunState | None = None) -> None:
+        """Write "starting" first, so that there is never a process without a state."""
+        write_state(folder, replace(state or RunState(), status="starting", pid=0))
+        command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
+        environment = os.environ | {"PYTHONPATH": _package_parent()}
+        with (folder / "worker.log").open("ab") as log:
+            subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                start_new_session=True,
+                preexec_fn=lambda: os.nice(self.nice),
+            )
+
+
+def _process(pid: int, folder: Path) -> psutil.Process | None:
+    """The live worker of a run: the number alone could belong to another process by now."""
+    try:
+        process = psutil.Process(pid) if pid > 0 else None
+        if process and process.status() != psutil.STATUS_ZOMBIE and folder.name in " ".join(process.cmdline()):
+            return process
+    except psutil.Error:
+        pass
+    return None
+
+
+def _samples(config: PretrainConfig) -> tuple[str, ...]:
+    return tuple(name for name in config.corpus if name.startswith("sample:"))
+
+
+def _copy_in(texts: tuple[Path, ...], folder: Path) -> tuple[str, ...]:
+    """Copy texts under their own names, numbered so that two of the same name stay two."""
+    folder.mkdir()
+    copies = []
+    for number, text in enumerate(texts, 1):
+        name = re.sub(r"[^\w.-]+", "_", text.name)[-80:].lstrip(".") or "text.txt"
+        copies.append(str(shutil.copyfile(text, folder / f"{number:02d}-{name}")))
+    return tuple(copies)
+
+
+def _package_parent() -> str:
+    parts = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
+    return os.pathsep.join(part for part in parts if part)

@@ -1,0 +1,144 @@
+"""Weights in and out of Hugging Face folders: a table of names, safetensors files, a report of what did not fit."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from bertviz_lab.errors import InputError
+
+#: (the lab's name, Hugging Face's name), applied in this order to parts of a parameter's name.
+NAMES = (
+    ("embeddings.word.", "embeddings.word_embeddings."),
+    ("embeddings.position.", "embeddings.position_embeddings."),
+    ("embeddings.token_type.", "embeddings.token_type_embeddings."),
+    ("embeddings.norm.", "embeddings.LayerNorm."),
+    ("encoder.layers.", "encoder.layer."),
+    (".attention.query.", ".attention.self.query."),
+    (".attention.key.", ".attention.self.key."),
+    (".attention.value.", ".attention.self.value."),
+    (".attention.output.", ".attention.output.dense."),
+    (".attention_norm.", ".attention.output.LayerNorm."),
+    (".intermediate.", ".intermediate.dense."),
+    (".output_norm.", ".output.LayerNorm."),
+    ("pooler.", "pooler.dense."),
+    ("mlm.transform.", "cls.predictions.transform.dense."),
+    ("mlm.norm.", "cls.predictions.transform.LayerNorm."),
+    ("mlm.bias", "cls.predictions.bias"),
+    ("nsp.", "cls.seq_relationship."),
+    ("answer.", "qa_outputs."),
+)
+# The feed-forward output is the one name that a plain replacement cannot tell from attention's own output.
+_FEED_FORWARD = re.compile(r"(layer\.\d+\.output)\.(weight|bias)$")
+
+#: In older or other savings of the same weights: not parameters, or copies of tied ones.
+_DERIVED = re.compile(r"(position_ids|cls\.predictions\.decoder\.(weight|bias))$")
+
+
+@dataclass(frozen=True)
+class LoadReport:
+    """How a set of tensors met a model, by Hugging Face's names."""
+
+    missing: tuple[str, ...] = ()  # the model has them, the file does not: they keep their random start
+    unexpected: tuple[str, ...] = ()  # the file has them, the model has no place for them: left out
+
+
+def to_huggingface(name: str) -> str:
+    """The Hugging Face name of one of the lab's parameters."""
+    for ours, theirs in NAMES:
+        name = name.replace(ours, theirs)
+    return _FEED_FORWARD.sub(r"\1.dense.\2", name)
+
+
+def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
+    """All parameters under Hugging Face's names; the decoder is the word-embedding table and is not saved twice."""
+    return {to_huggingface(name): p.detach().cpu().contiguous() for name, p in model.named_parameters()}
+
+
+def normalize_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """One spelling for all savings: no `bert.` prefix, no `gamma`/`beta`, no buffers, tied tensors once.
+
+    Raises `InputError` where a decoder is saved that differs from the word embeddings it should be tied to.
+    """
+    plain: dict[str, Tensor] = {}
+    for name, tensor in state.items():
+        name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
+        name = re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name)
+        plain[name.removeprefix("bert.")] = tensor
+    word = plain.get("embeddings.word_embeddings.weight")
+    decoder = plain.get("cls.predictions.decoder.weight")
+    if decoder is not None and word is not None and not torch.equal(decoder, word):
+        raise InputError("The masked-word decoder of this checkpoint is not tied to its word embeddings.")
+    bias = plain.get("cls.predictions.decoder.bias")
+    if bias is not None:
+        plain.setdefault("cls.predictions.bias", bias)
+    return {name: tensor for name, tensor in plain.items() if not _DERIVED.search(name)}
+
+
+def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
+    """Copy Hugging Face tensors into `model`, whatever their prefix and age; say what was missing or left over.
+
+    Raises `InputError` naming the first tensor whose shape does not fit the configuration.
+    """
+    state = normalize_names(state)
+    wanted = {to_huggingface(name).removeprefix("bert."): p for name, p in model.named_parameters()}
+    with torch.no_grad():
+        for name, parameter in wanted.items():
+            if name not in state:
+                continue
+            if state[name].shape != parameter.shape:
+                raise InputError(
+                    f"{name} has shape {tuple(state[name].shape)} in the file "
+                    f"but config.json asks for {tuple(parameter.shape)}."
+                )
+            parameter.copy_(state[name])
+    return LoadReport(
+        missing=tuple(name for name in wanted if name not in state),
+        unexpected=tuple(name for name in state if name not in wanted),
+    )
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors files of a checkpoint, one or many shards. Raises `InputError` when they are not all there."""
+    index = folder / "model.safetensors.index.json"
+    if (folder / "model.safetensors").is_file():
+        return [folder / "model.safetensors"]
+    if index.is_file():
+        try:
+            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(f"{index.name} in {folder} is damaged: {error}.") from error
+        absent = [name for name in names if Path(name).name != name or not (folder / name).is_file()]
+        if absent:
+            raise InputError(f"The checkpoint {folder} lacks {', '.join(absent)}.")
+        return [folder / name for name in names]
+    if list(folder.glob("pytorch_model*.bin")):
+        raise InputError(
+            f"{folder} holds its weights as a pickle (pytorch_model.bin), which can run code when opened; "
+            "save it as model.safetensors first."
+        )
+    raise InputError(f"The checkpoint {folder} lacks model.safetensors.")
+
+
+def read_tensors(files: Iterable[Path]) -> dict[str, Tensor]:
+    """All tensors in the files, in 32 bits, on the CPU. Raises `InputError` naming a damaged file."""
+    state: dict[str, Tensor] = {}
+    for path in files:
+        try:
+            with safe_open(path, framework="pt") as tensors:
+                for name in tensors.keys():  # noqa: SIM118 - not a dict
+                    state[name] = tensors.get_tensor(name).float()
+        except (SafetensorError, OSError, ValueError, RuntimeError) as error:
+            raise InputError(f"{path.name} is damaged or is not a safetensors file: {error}.") from error
+    return state
+
+
+def write_tensors(state: dict[str, Tensor], path: Path) -> None:
+    """Save under Hugging Face's names with the note that its loader asks for."""
+    save_file(state, path, metadata={"format": "pt"})

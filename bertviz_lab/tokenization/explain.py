@@ -1,0 +1,183 @@
+"""How a text is split, step by step, worked out by hand.
+
+`Tokenizer.encode` gets its answer from a fast library. This file gets the same answer by the textbook and
+keeps the way there: for WordPiece the pieces that were tried, for BPE the pairs that were merged. The tests
+hold the two equal.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tokenizers import PreTokenizedString
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization.pipeline import replace_surrogates, trim_span
+from bertviz_lab.tokenization.tokenizer import Tokenizer
+
+# Merging keeps the whole word at every step, so the steps of one word grow with the square of its length.
+_LONGEST_MERGED_WORD = 1000
+
+
+@dataclass(frozen=True)
+class SplitStep:
+    """One step of WordPiece: from `start` (a character of the normalized word), the longest piece that is a
+    token.
+
+    `tried` are the candidates in the order of trying, longest first; the last one is `found`, unless `found`
+    is None because not even a single character is a token, which makes the whole word `[UNK]`.
+    """
+
+    start: int
+    tried: tuple[str, ...]
+    found: str | None
+
+
+@dataclass(frozen=True)
+class MergeStep:
+    """One step of BPE: of all neighbouring pieces, the `pair` that was learnt first (least `rank`) becomes
+    one piece."""
+
+    pieces_before: tuple[str, ...]
+    pair: tuple[str, str]
+    rank: int
+    pieces_after: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class WordSplit:
+    """A word of the text and how it falls into tokens.
+
+    `word` is `text[start:end]`; `normalized` is what the splitting sees: lowercased, say, or for BPE the
+    bytes in their printable form, with "Ġ" for the space before the word. `steps` are empty where nothing is
+    searched for: a special token, a word too long for WordPiece, a word of one byte.
+    """
+
+    word: str
+    normalized: str
+    start: int
+    end: int
+    pieces: tuple[str, ...]
+    steps: tuple[SplitStep, ...] | tuple[MergeStep, ...]
+
+
+def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
+    """Every word of `text` with the steps that split it; the pieces together are `encode(text)` without what
+    it adds.
+
+    Raises:
+        InputError: A word is too long to show its merges, or the BPE is not byte-level.
+    """
+    splits = []
+    for normalized, start, end, is_special in _words(tokenizer, replace_surrogates(text)):
+        pieces: tuple[str, ...] = (normalized,)
+        steps: tuple[SplitStep, ...] | tuple[MergeStep, ...] = ()
+        if is_special:
+            pass
+        elif tokenizer.algorithm == "wordpiece":
+            pieces, steps = _longest_match(tokenizer, normalized)
+        else:
+            pieces, steps = _merge(tokenizer, normalized)
+        splits.append(WordSplit(text[start:end], normalized, start, end, pieces, steps))
+    return tuple(splits)
+
+
+def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[SplitStep, ...]]:
+    """WordPiece: take the longest token that the word begins with, then the longest that goes on from there
+    ...
+
+    Source: google-research/bert, tokenization.py, WordpieceTokenizer.
+    """
+    unknown = (tokenizer.special.unk,)
+    if tokenizer.max_word_length is not None and len(word) > tokenizer.max_word_length:
+        return unknown, ()
+    pieces: list[str] = []
+    steps: list[SplitStep] = []
+    start = 0
+    while start < len(word):
+        prefix = tokenizer.continuation_prefix if start > 0 else ""
+        tried = []
+        found = None
+        for end in range(len(word), start, -1):
+            candidate = prefix + word[start:end]
+            tried.append(candidate)
+            if tokenizer.id(candidate) is not None:
+                found = candidate
+                break
+        steps.append(SplitStep(start, tuple(tried), found))
+        if found is None:
+            return unknown, tuple(steps)
+        pieces.append(found)
+        start = end
+    return tuple(pieces), tuple(steps)
+
+
+def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[MergeStep, ...]]:
+    """BPE: begin with single bytes, merge the pair that was learnt first, the leftmost one, until none is
+    left.
+
+    Source: Sennrich et al. 2016, section 3.2.
+    """
+    if len(word) > _LONGEST_MERGED_WORD:
+        raise InputError(
+            f"A word of {len(word):,} bytes is too long to show how it is split: "
+            f"shorten it to {_LONGEST_MERGED_WORD:,}."
+        )
+    if any(tokenizer.id(character) is None for character in word):
+        raise InputError("Only byte-level BPE can be shown step by step, and this tokenizer does not know every byte.")
+    ranks = tokenizer.merge_ranks
+    pieces = tuple(word)
+    steps = []
+    while (best := _first_learnt(pieces, ranks)) is not None:
+        position, pair = best
+        merged = (*pieces[:position], pair[0] + pair[1], *pieces[position + 2 :])
+        steps.append(MergeStep(pieces, pair, ranks[pair], merged))
+        pieces = merged
+    return pieces, tuple(steps)
+
+
+def _first_learnt(pieces: tuple[str, ...], ranks: Mapping[tuple[str, str], int]) -> tuple[int, tuple[str, str]] | None:
+    """Where the neighbours with the least rank stand, the leftmost of equals, and which they are."""
+    known = [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]
+    if not known:
+        return None
+    _, position = min(known)
+    return position, (pieces[position], pieces[position + 1])
+
+
+def _words(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, int, int, bool]]:
+    """(normalized, start, end, is special) of each word, special tokens being words that are never split."""
+    done = 0
+    for match in _special_pattern(tokenizer).finditer(text):
+        yield from _plain_words(tokenizer, text, done, match.start())
+        yield match.group().strip(), *trim_span(text, *match.span()), True
+        done = match.end()
+    yield from _plain_words(tokenizer, text, done, len(text))
+
+
+def _special_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
+    """Any special token, the longest where several begin at one place, with the white space that goes with
+    it."""
+    alternatives = []
+    added = tokenizer.backend.get_added_tokens_decoder().values()
+    for token in sorted((token for token in added if not token.normalized), key=lambda token: -len(token.content)):
+        before = r"\s*" if token.lstrip else ""
+        after = r"\s*" if token.rstrip else ""
+        alternatives.append(before + re.escape(token.content) + after)
+    return re.compile("|".join(alternatives))
+
+
+def _plain_words(tokenizer: Tokenizer, text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
+    """The words of `text[start:end]` as the library's first two stages make them: normalised, then
+    separated."""
+    if start == end:
+        return
+    backend = tokenizer.backend
+    part = PreTokenizedString(text[start:end])
+    if backend.normalizer is not None:
+        part.normalize(backend.normalizer.normalize)
+    if backend.pre_tokenizer is not None:
+        backend.pre_tokenizer.pre_tokenize(part)
+    for normalized, (word_start, word_end), _ in part.get_splits("original", "char"):
+        yield normalized, *trim_span(text, start + word_start, start + word_end), False

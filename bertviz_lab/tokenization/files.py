@@ -1,0 +1,199 @@
+"""Read a tokenizer from files and write it to a folder that Hugging Face `transformers` reads too."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from tokenizers import Tokenizer as Backend
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization.pipeline import SpecialTokens, template, wordpiece_backend
+
+_ROLES = ("pad", "unk", "cls", "sep", "mask")
+# The other common spelling of the special tokens, that of RoBERTa.
+_OTHER_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>", mask="<mask>")
+
+
+def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
+    """The tokenizer in `folder`: from tokenizer.json, else from vocab.txt with tokenizer_config.json if there
+    is one.
+
+    Raises:
+        InputError: The folder or both files are missing, or what they hold is not a tokenizer for BERT.
+    """
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")
+    config = _read_object(folder / "tokenizer_config.json", required=False)
+    declared = {**config, **_read_object(folder / "special_tokens_map.json", required=False)}
+    if (folder / "tokenizer.json").is_file():
+        return _read_tokenizer_json(folder / "tokenizer.json", declared)
+    if (folder / "vocab.txt").is_file():
+        vocab = read_vocab(folder / "vocab.txt")
+        lowercase = config.get("do_lower_case")
+        special = _special_tokens(vocab, declared, folder / "vocab.txt")
+        backend = wordpiece_backend(
+            vocab,
+            lowercase=_looks_lowercased(vocab) if lowercase is None else bool(lowercase),
+            special=special,
+            strip_accents=config.get("strip_accents"),
+            chinese_chars=config.get("tokenize_chinese_chars", True),
+        )
+        return backend, special
+    raise InputError(f"The folder {folder} holds no tokenizer: tokenizer.json and vocab.txt are both missing.")
+
+
+def read_vocab_file(path: Path, *, lowercase: bool) -> tuple[Backend, SpecialTokens]:
+    """BERT's tokenizer over the vocabulary in a vocab.txt.
+
+    Raises:
+        InputError: The file is missing, empty, not UTF-8, names a token twice, or lacks a special token.
+    """
+    vocab = read_vocab(path)
+    special = _special_tokens(vocab, {}, path)
+    return wordpiece_backend(vocab, lowercase=lowercase, special=special), special
+
+
+def read_vocab(path: Path) -> dict[str, int]:
+    """The vocabulary in a vocab.txt, one token a line: token -> id, which is the line's number from 0."""
+    # Only the line feed ends a line: published vocabularies hold tokens that str.splitlines would cut at.
+    lines = [line.removesuffix("\r") for line in _read_text(path).split("\n")]
+    if lines[-1] == "":
+        lines.pop()
+    if not lines:
+        raise InputError(f"The vocabulary {path} is empty: it must have one token a line.")
+    vocab: dict[str, int] = {}
+    for number, token in enumerate(lines):
+        if token in vocab:
+            raise InputError(
+                f"The vocabulary {path} has the token {token!r} twice, in lines {vocab[token] + 1} and "
+                f"{number + 1}: every line must be another token."
+            )
+        vocab[token] = number
+    if any(token.startswith("Ġ") for token in vocab) and not any(token.startswith("##") for token in vocab):
+        raise InputError(
+            f"The vocabulary {path} belongs to a byte-level BPE tokenizer, whose merges it does not hold: "
+            "put the tokenizer.json beside it."
+        )
+    return vocab
+
+
+def write_folder(
+    folder: Path, backend: Backend, special: SpecialTokens, lowercase: bool, max_length: int | None
+) -> None:
+    """Write tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into `folder`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    named = {f"{role}_token": token for role, token in zip(_ROLES, special.all, strict=True)}
+    config: dict[str, Any] = {
+        # The class that takes tokenizer.json as it stands, in transformers 4 and 5. "BertTokenizer" would
+        # build its own pipeline around the vocabulary, which is wrong for BPE.
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        "do_lower_case": lowercase,
+        "clean_up_tokenization_spaces": False,
+        **named,
+    }
+    if max_length is not None:
+        config["model_max_length"] = max_length
+    vocab = sorted(backend.get_vocab(with_added_tokens=True).items(), key=lambda item: item[1])
+    _write(folder / "tokenizer.json", backend.to_str(pretty=True))
+    _write(folder / "vocab.txt", "".join(f"{token}\n" for token, _ in vocab))
+    _write(folder / "tokenizer_config.json", json.dumps(config, indent=2, ensure_ascii=False) + "\n")
+    _write(folder / "special_tokens_map.json", json.dumps(named, indent=2, ensure_ascii=False) + "\n")
+
+
+def settled(backend: Backend, special: SpecialTokens) -> Backend:
+    """A copy of `backend` that always answers in full and in the same way, and knows the special tokens as
+    such.
+
+    A published tokenizer.json may carry the truncation, padding or merge dropout that its authors trained
+    with.
+    """
+    state = json.loads(backend.to_str())
+    state["truncation"] = state["padding"] = None
+    if "dropout" in state["model"]:
+        state["model"]["dropout"] = None
+    added = {entry["content"]: entry for entry in state["added_tokens"]}
+    plain = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False}
+    for token in special.all:
+        entry = {"content": token, **plain, **added.get(token, {}), "special": True}
+        added[token] = entry | {"id": backend.token_to_id(token)}
+    state["added_tokens"] = sorted(added.values(), key=lambda entry: entry["id"])
+    copy = Backend.from_str(json.dumps(state))
+    if copy.post_processor is None:
+        copy.post_processor = template(copy.get_vocab(with_added_tokens=True), special)
+    return copy
+
+
+def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
+    """The tokenizer in a tokenizer.json, checked to be one that the lab can use."""
+    state = _read_object(path)
+    model = state.get("model")
+    if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
+        raise InputError(f'The file {path} is not a saved tokenizer: it has no "model" with a vocabulary.')
+    # Files of the first versions of the format do not name the model; "##" and merges tell.
+    kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
+    if kind not in ("WordPiece", "BPE"):
+        raise InputError(f"The tokenizer {path} is of the kind {kind}: only WordPiece and BPE can be used here.")
+    try:
+        backend = Backend.from_str(json.dumps(state))
+    except Exception as error:  # the library raises bare Exception, with Rust's message
+        reason = str(error).splitlines()[0] if str(error) else "no reason given"
+        raise InputError(f"The file {path} is not a tokenizer that can be read ({reason}).") from error
+    vocab = backend.get_vocab(with_added_tokens=True)
+    if not vocab:
+        raise InputError(f"The vocabulary in {path} is empty.")
+    if len(set(vocab.values())) != len(vocab):
+        raise InputError(f"The vocabulary in {path} gives two tokens the same id.")
+    return backend, _special_tokens(vocab, declared, path)
+
+
+def _special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) -> SpecialTokens:
+    """The special tokens' spellings: as the files declare them, else BERT's, else RoBERTa's."""
+    spellings, missing = {}, []
+    for role in _ROLES:
+        named = declared.get(f"{role}_token")
+        if isinstance(named, dict):
+            named = named.get("content")
+        usual = getattr(SpecialTokens(), role)
+        candidates = (named, usual, getattr(_OTHER_SPELLING, role))
+        found = next((token for token in candidates if isinstance(token, str) and token in vocab), None)
+        if found is None:
+            missing.append(usual)
+        else:
+            spellings[role] = found
+    if missing:
+        raise InputError(f"The vocabulary in {path} lacks {' and '.join(missing)}, which BERT needs.")
+    return SpecialTokens(**spellings)
+
+
+def _looks_lowercased(vocab: dict[str, int]) -> bool:
+    """Whether fewer than one token in a hundred has a capital: where no file says, the vocabulary tells."""
+    words = [token for token in vocab if not token.startswith(("[", "<"))]
+    return sum(token != token.lower() for token in words) < 0.01 * len(words)
+
+
+def _read_text(path: Path) -> str:
+    """The file's text; a byte-order mark is left out."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"The file {path} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"The file {path} is not UTF-8 text (byte {error.start} is not): save it as UTF-8.") from error
+
+
+def _read_object(path: Path, *, required: bool = True) -> dict[str, Any]:
+    """The JSON object in a file; an empty one where the file is missing and not required."""
+    if not required and not path.is_file():
+        return {}
+    try:
+        value = json.loads(_read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(f"The file {path} is not JSON: it is damaged or was not fully copied.") from error
+    if not isinstance(value, dict):
+        raise InputError(f"The file {path} is not a saved tokenizer: it holds no JSON object.")
+    return value
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8"))  # the same bytes on every system

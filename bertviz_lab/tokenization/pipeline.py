@@ -1,0 +1,129 @@
+"""The stages of a BERT tokenizer, put together from the `tokenizers` library.
+
+A tokenizer is a line of four stages: normalise the text, split it into words, split each word into pieces,
+and wrap the pieces as `[CLS] A [SEP] B [SEP]`. This file says what each stage is for WordPiece (as in BERT:
+Devlin et al. 2018, and google-research/bert, tokenization.py) and for byte-level BPE (as in GPT-2: Radford et
+al. 2019).
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import astuple, dataclass
+
+from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import Tokenizer as Backend
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """The spellings of the five tokens that stand for no text."""
+
+    pad: str = "[PAD]"
+    unk: str = "[UNK]"
+    cls: str = "[CLS]"
+    sep: str = "[SEP]"
+    mask: str = "[MASK]"
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """The five spellings in the order of the ids that a vocabulary trained here gives them, 0 to 4."""
+        return astuple(self)
+
+
+def replace_surrogates(text: str) -> str:
+    """`text` with every lone surrogate (half a character, left by broken decoding) turned into U+FFFD.
+
+    The library takes only text that UTF-8 can write. One character replaces one, so offsets stay true.
+    """
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
+
+
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at its ends, or the span itself where it holds nothing else.
+
+    A byte-level token carries the space before its word; a person pointing at the token means the word.
+    """
+    inside = text[start:end]
+    if not inside.strip():
+        return start, end
+    return end - len(inside.lstrip()), start + len(inside.rstrip())
+
+
+def wordpiece_stages(
+    *, lowercase: bool, strip_accents: bool | None = None, chinese_chars: bool = True
+) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
+    """The first two stages of BERT: clean the text, then make words at white space and at punctuation.
+
+    `strip_accents=None` strips accents exactly when text is lowercased, as Google's code does; `chinese_chars`
+    makes every Chinese character a word.
+    """
+    normalizer = normalizers.BertNormalizer(
+        clean_text=True, handle_chinese_chars=chinese_chars, strip_accents=strip_accents, lowercase=lowercase
+    )
+    return normalizer, pre_tokenizers.BertPreTokenizer()
+
+
+def bpe_stages(*, lowercase: bool) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
+    """The first two stages of GPT-2: the text as it is (or lowercased), then words with the space before them."""
+    normalizer = normalizers.Sequence([normalizers.Lowercase()] if lowercase else [])
+    return normalizer, pre_tokenizers.ByteLevel(add_prefix_space=False)
+
+
+def wordpiece_backend(
+    vocab: Mapping[str, int],
+    *,
+    lowercase: bool,
+    special: SpecialTokens | None = None,
+    strip_accents: bool | None = None,
+    chinese_chars: bool = True,
+) -> Backend:
+    """BERT's tokenizer over `vocab` (token -> id), which must hold the special tokens."""
+    special = special or SpecialTokens()
+    backend = Backend(models.WordPiece(dict(vocab), unk_token=special.unk, max_input_chars_per_word=100))
+    backend.normalizer, backend.pre_tokenizer = wordpiece_stages(
+        lowercase=lowercase, strip_accents=strip_accents, chinese_chars=chinese_chars
+    )
+    backend.decoder = decoders.WordPiece(prefix="##", cleanup=True)
+    backend.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in special.all])
+    backend.post_processor = template(vocab, special)
+    return backend
+
+
+def bpe_backend(
+    vocab: Mapping[str, int],
+    merges: Sequence[tuple[str, str]],
+    *,
+    lowercase: bool,
+    special: SpecialTokens | None = None,
+) -> Backend:
+    """Byte-level BPE over `vocab`, which must hold the 256 byte characters and the special tokens.
+
+    Every text is a string of bytes and every byte a token, so nothing is ever unknown. The space before a
+    word is part of the word ("Ġcat"). The mask token takes the space before it along, so that "the [MASK]"
+    hides "Ġcat" and leaves no space token behind.
+    """
+    special = special or SpecialTokens()
+    backend = Backend(models.BPE(dict(vocab), list(merges)))
+    backend.normalizer, backend.pre_tokenizer = bpe_stages(lowercase=lowercase)
+    backend.decoder = decoders.ByteLevel()
+    backend.add_special_tokens(
+        [AddedToken(token, special=True, normalized=False, lstrip=token == special.mask) for token in special.all]
+    )
+    backend.post_processor = template(vocab, special)
+    return backend
+
+
+def template(vocab: Mapping[str, int], special: SpecialTokens) -> processors.TemplateProcessing:
+    """The last stage: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, segment 0 through the first `[SEP]`, then 1."""
+    cls, sep = special.cls, special.sep
+    return processors.TemplateProcessing(
+        single=f"{cls}:0 $A:0 {sep}:0",
+        pair=f"{cls}:0 $A:0 {sep}:0 $B:1 {sep}:1",
+        special_tokens=[(cls, vocab[cls]), (sep, vocab[sep])],
+    )

@@ -1,0 +1,293 @@
+"""The tokenizer: text to token ids and back, over the Rust library `tokenizers`."""
+
+import hashlib
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from os import PathLike
+from pathlib import Path
+from typing import Literal, SupportsIndex
+
+import numpy as np
+from tokenizers import Tokenizer as Backend
+from tokenizers import decoders
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import files
+from bertviz_lab.tokenization.encoding import Encoding, kept_positions
+from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates, trim_span
+from bertviz_lab.tokenization.train import train_bpe, train_wordpiece
+
+Algorithm = Literal["wordpiece", "bpe"]
+# Texts that go to the library at once: enough for every core, few enough that their encodings fit in memory.
+_BATCH = 1024
+
+
+class Tokenizer:
+    """Splits text into pieces of words and numbers them; made by `train`, `load` or `from_vocab`, never changed.
+
+    Source: WordPiece as in Devlin et al. 2018, section 3, and google-research/bert, tokenization.py;
+    byte-level BPE as in Radford et al. 2019.
+    """
+
+    def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
+        self.special = special or SpecialTokens()
+        #: The wrapped `tokenizers.Tokenizer`, for what this class does not offer. Not to be changed.
+        self.backend = files.settled(backend, self.special)
+        # In a corpus "[MASK]" is six characters that somebody wrote. This second copy reads them so.
+        self._corpus_backend = Backend.from_str(self.backend.to_str())
+        self._corpus_backend.encode_special_tokens = True
+
+        vocab = self.backend.get_vocab(with_added_tokens=True)
+        tokens = [""] * (max(vocab.values()) + 1)
+        for token, token_id in vocab.items():
+            tokens[token_id] = token
+        #: The vocabulary in the order of the ids.
+        self.tokens = tuple(tokens)
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id, self.mask_id = (vocab[token] for token in self.special.all)
+        #: The ids of the five special tokens.
+        self.special_ids = frozenset(vocab[token] for token in self.special.all)
+
+    # Making one
+
+    @classmethod
+    def train(
+        cls,
+        texts: Iterable[str],
+        *,
+        vocab_size: int = 8192,
+        algorithm: Algorithm = "wordpiece",
+        lowercase: bool = True,
+        min_frequency: int = 2,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> "Tokenizer":
+        """Learn a vocabulary of at most `vocab_size` tokens; the same texts always give the same vocabulary.
+
+        `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]`, `[MASK]` have the ids 0 to 4. A text too small to fill the
+        vocabulary gives a smaller one. WordPiece always has every character that makes up a millionth of the
+        text, the most frequent ones where there is no room for all, so only words with rarer ones are
+        `[UNK]`. Byte-level BPE has all 256 bytes instead, and never gives `[UNK]`.
+
+        Args:
+            texts: Sentences, paragraphs or whole files; read once, as a stream.
+            vocab_size: The most tokens to have, special ones included.
+            algorithm: "wordpiece" or "bpe".
+            lowercase: Whether "The" is read as "the" (WordPiece: and "é" as "e").
+            min_frequency: How often a pair of pieces must occur to become a piece.
+            on_progress: Called now and then with the number of characters read so far; what it raises ends
+                training.
+
+        Raises:
+            InputError: There is no text, or the vocabulary is too small for the algorithm.
+        """
+        if isinstance(texts, str):
+            raise TypeError("texts must be several strings, such as [text], not one string")
+        if algorithm not in ("wordpiece", "bpe"):
+            raise InputError(f'There is no algorithm {algorithm!r}: choose "wordpiece" or "bpe".')
+        learn = train_wordpiece if algorithm == "wordpiece" else train_bpe
+        return cls(
+            learn(
+                texts,
+                vocab_size=vocab_size,
+                lowercase=lowercase,
+                min_frequency=min_frequency,
+                on_progress=on_progress,
+            )
+        )
+
+    @classmethod
+    def load(cls, folder: str | PathLike[str]) -> "Tokenizer":
+        """The tokenizer saved in a folder by the lab or by Hugging Face: tokenizer.json, else vocab.txt.
+
+        With vocab.txt, tokenizer_config.json says whether text is lowercased (`do_lower_case`); where it does
+        not, the vocabulary tells: one without capitals is for lowercased text.
+
+        Raises:
+            InputError: A file or a special token is missing, or a file is damaged; the text says which.
+        """
+        return cls(*files.read_folder(Path(folder)))
+
+    @classmethod
+    def from_vocab(cls, vocab_txt: str | PathLike[str], lowercase: bool = True) -> "Tokenizer":
+        """BERT's tokenizer over a vocab.txt, one token a line.
+
+        Raises:
+            InputError: The file is missing or empty, names a token twice, or lacks a special token.
+        """
+        return cls(*files.read_vocab_file(Path(vocab_txt), lowercase=lowercase))
+
+    def save(self, folder: str | PathLike[str], *, max_length: int | None = None) -> None:
+        """Write the files that `load` and `transformers.AutoTokenizer` read.
+
+        They are tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json. `max_length` is the
+        longest input that the model takes, for `transformers` to know.
+        """
+        files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length)
+
+    # Text to ids and back
+
+    def encode(
+        self,
+        text_a: str,
+        text_b: str | None = None,
+        *,
+        max_length: int | None = None,
+        pad_to: int | None = None,
+    ) -> Encoding:
+        """One text or two as a model reads them, with `[CLS]` and `[SEP]`.
+
+        "[MASK]" in the text is the mask token, and an empty `text_b` is none, as in `transformers`. More than
+        `max_length` positions are brought down to it by dropping tokens from the end of the longer text
+        (`truncated_lengths`); fewer than `pad_to` are filled up with padding.
+
+        Raises:
+            InputError: `max_length` has no room for `[CLS]` and `[SEP]`.
+        """
+        text_b = text_b or None
+        full = self.backend.encode(replace_surrogates(text_a), text_b and replace_surrogates(text_b))
+        segments = full.sequence_ids
+        added = segments.count(None)
+        if max_length is not None and max_length < added:
+            raise InputError(
+                f"A length of {max_length} has no room for the {added} special tokens around the text: "
+                f"choose {added + 1} or more."
+            )
+        room = len(segments) if max_length is None else max_length - added
+        kept, cut_a, cut_b = kept_positions(segments, room)
+        padding = max(0, (pad_to or 0) - len(kept))
+
+        ids, types, offsets, words = full.ids, full.type_ids, full.offsets, full.word_ids
+        tokens = [self.tokens[token_id] for token_id in ids]
+        texts = (text_a, text_b or "")
+
+        def span(position: int) -> tuple[int, int]:
+            segment = segments[position]
+            return (0, 0) if segment is None else trim_span(texts[segment], *offsets[position])
+
+        return Encoding(
+            text_a=text_a,
+            text_b=text_b,
+            ids=(*(ids[i] for i in kept), *[self.pad_id] * padding),
+            tokens=(*(tokens[i] for i in kept), *[self.special.pad] * padding),
+            token_type_ids=(*(types[i] for i in kept), *[0] * padding),
+            attention_mask=(*[1] * len(kept), *[0] * padding),
+            special_tokens_mask=(*(int(segments[i] is None) for i in kept), *[1] * padding),
+            offsets=(*(span(i) for i in kept), *[(0, 0)] * padding),
+            word_ids=(*(words[i] for i in kept), *[None] * padding),
+            dropped_a=tuple(tokens[i] for i in cut_a),
+            dropped_b=tuple(tokens[i] for i in cut_b),
+        )
+
+    def ids(self, texts: Sequence[str]) -> list[list[int]]:
+        """The ids of many texts, nothing added, on all cores: for corpora.
+
+        Special tokens' names in the text are ordinary characters here: a corpus cannot bring in `[MASK]` or
+        `[SEP]`.
+        """
+        result: list[list[int]] = []
+        for start in range(0, len(texts), _BATCH):
+            batch = [replace_surrogates(text) for text in texts[start : start + _BATCH]]
+            encodings = self._corpus_backend.encode_batch_fast(batch, add_special_tokens=False)
+            result += [encoding.ids for encoding in encodings]
+        return result
+
+    def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:
+        """The text that the ids spell; what lowercasing or `[UNK]` lost stays lost."""
+        text: str = self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)
+        return text
+
+    # The vocabulary
+
+    def token(self, token_id: SupportsIndex) -> str:
+        """How an id is spelt. Raises IndexError outside the vocabulary."""
+        if int(token_id) < 0:
+            raise IndexError(f"token ids begin at 0, not {int(token_id)}")
+        return self.tokens[token_id]
+
+    def id(self, token: str) -> int | None:
+        """A token's id, or None where the vocabulary has no such token."""
+        found: int | None = self.backend.token_to_id(token)
+        return found
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the greatest id: the rows that a model's embedding must have."""
+        return len(self.tokens)
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """How words are split: "wordpiece" or "bpe"."""
+        return "bpe" if self._model["type"] == "BPE" else "wordpiece"
+
+    @cached_property
+    def lowercase(self) -> bool:
+        """Whether the tokenizer turns capitals into small letters."""
+        normalizer = self.backend.normalizer
+        return normalizer is not None and normalizer.normalize_str("A") == "a"
+
+    @cached_property
+    def continuation(self) -> np.ndarray:
+        """Bool, shape (vocab_size,): True where a token continues the word before it.
+
+        In WordPiece those begin with "##". In byte-level BPE a word begins with a space ("Ġ"), white space or
+        punctuation, and all else continues: a guess where text begins with a word, or a word follows a
+        bracket.
+        """
+        special = {*self.special.all, ""}
+        flags = [token not in special and self._continues(token) for token in self.tokens]
+        array = np.array(flags, dtype=bool)
+        array.setflags(write=False)
+        return array
+
+    def _continues(self, token: str) -> bool:
+        if self.algorithm == "wordpiece":
+            return token.startswith(self.continuation_prefix) and token != self.continuation_prefix
+        first = decoders.ByteLevel().decode([token])[:1]
+        return not (first.isspace() or unicodedata.category(first or "a")[0] == "P")
+
+    # How words are split, for `explain`
+
+    @cached_property
+    def _model(self) -> dict:
+        state: dict = json.loads(self.backend.to_str())["model"]
+        state.setdefault("type", "BPE" if "merges" in state else "WordPiece")
+        return state
+
+    @property
+    def continuation_prefix(self) -> str:
+        """What marks a WordPiece token as the continuation of a word, "##"; empty for BPE."""
+        return self._model.get("continuing_subword_prefix") or ""
+
+    @property
+    def max_word_length(self) -> int | None:
+        """The characters beyond which WordPiece gives `[UNK]` for a word unseen; None for BPE."""
+        return self._model.get("max_input_chars_per_word")
+
+    @cached_property
+    def merge_ranks(self) -> Mapping[tuple[str, str], int]:
+        """For BPE, the pairs that are merged and the order in which they were learnt, from 0; empty for
+        WordPiece."""
+        pairs = (
+            tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in self._model.get("merges", ())
+        )
+        return {(left, right): rank for rank, (left, right) in enumerate(pairs)}
+
+    # Identity
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that are the same exactly when two tokenizers are."""
+        return hashlib.sha256(self.backend.to_str().encode("utf-8")).hexdigest()[:16]
+
+    def __reduce__(self) -> tuple:
+        # The library's own pickling forgets that the corpus copy reads special tokens as text.
+        return _rebuild, (self.backend.to_str(), self.special)
+
+    def __repr__(self) -> str:
+        case = "lowercased" if self.lowercase else "cased"
+        return f"Tokenizer({self.algorithm}, {case}, {self.vocab_size:,} tokens, {self.fingerprint})"
+
+
+def _rebuild(state: str, special: SpecialTokens) -> Tokenizer:
+    return Tokenizer(Backend.from_str(state), special)

@@ -1,0 +1,76 @@
+"""The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
+
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.hardware import Hardware
+from bertviz_lab.training.loop import Progress
+
+_NAMES = {
+    "mlm_loss": "Masked-word loss (nats)",
+    "mlm_accuracy": "Masked-word accuracy",
+    "nsp_loss": "Next-sentence loss (nats)",
+    "nsp_accuracy": "Next-sentence accuracy",
+}
+
+
+def pretraining_card(
+    config: PretrainConfig,
+    model: BertConfig,
+    tokenizer: Tokenizer,
+    corpus: TokenizedCorpus,
+    progress: Progress,
+    scores: dict[str, float],
+    hardware: Hardware,
+    objective: str,
+) -> str:
+    """A Hugging Face model card in Markdown."""
+    shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
+    texts = ", ".join(_plain(name) for name in config.corpus)
+    rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _changed(config).items())
+    return "\n".join(
+        [
+            "---",
+            "library_name: transformers",
+            "pipeline_tag: fill-mask",
+            "tags: [bert, bertviz-lab]",
+            "---",
+            "",
+            f"# A small BERT ({config.preset})",
+            "",
+            f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, "
+            f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            "",
+            "## Training",
+            "",
+            f"- Text: {texts} ({corpus.documents:,} documents, {corpus.sentences:,} sentences, "
+            f"{corpus.tokens:,} tokens)",
+            f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
+            f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
+            f"- Command: `python -m bertviz_lab pretrain {options}`",
+            "",
+            "## Scores on held-out documents",
+            "",
+            "| score | value |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _changed(config: PretrainConfig) -> dict[str, object]:
+    """The options that differ from their defaults, as they would be typed."""
+    shown: dict[str, object] = {}
+    for name, field in PretrainConfig.__dataclass_fields__.items():
+        value = getattr(config, name)
+        if value == field.default:
+            continue
+        shown[name] = " ".join(_plain(v) for v in value) if isinstance(value, tuple) else value
+    return shown
+
+
+def _plain(name: str) -> str:
+    """The last part of a path, without characters that Markdown or a shell would act on."""
+    return "".join(c if c.isalnum() or c in "-_.: " else "_" for c in name.replace("\\", "/").split("/")[-1])

@@ -1,0 +1,136 @@
+"""Scores on text that was not trained on: always the same masks, always without dropout and gradients."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.corpora import read_documents
+from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
+from bertviz_lab.model.heads import LogitsOutput, PreTrainingOutput
+from bertviz_lab.model.losses import IGNORE
+from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.hardware import Hardware, choose_hardware
+
+
+def fixed_batches(data: PretrainingData, most_predictions: int = 6_000) -> list[PretrainingBatch]:
+    """The first pass over held-out documents, as far as is needed for a steady score."""
+    stream, predictions = BatchStream(data), 0
+    batches: list[PretrainingBatch] = []
+    while predictions < most_predictions and stream.epoch == 0:
+        batch = next(stream)
+        if stream.epoch > 0 and batches:
+            break  # the stream began anew: everything has been seen once
+        batches.append(batch)
+        predictions += int((batch.labels != IGNORE).sum())
+    return batches
+
+
+def run_batch(
+    model: nn.Module, batch: PretrainingBatch
+) -> tuple[PreTrainingOutput | LogitsOutput, Tensor | None, Tensor | None]:
+    """Forward pass of whichever pretraining head there is; returns the output and its MLM and NSP logits."""
+    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+    if isinstance(model, BertForPreTraining):
+        out = model(
+            *inputs,
+            labels=batch.labels,
+            next_sentence_label=batch.next_sentence_label,
+            positions=batch.positions,
+        )
+        return out, out.prediction_logits, out.seq_relationship_logits
+    if isinstance(model, BertForMaskedLM):
+        out = model(*inputs, labels=batch.labels, positions=batch.positions)
+        return out, out.logits, None
+    assert isinstance(model, BertForNextSentencePrediction)
+    out = model(*inputs, labels=batch.next_sentence_label)
+    return out, None, out.logits
+
+
+@torch.inference_mode()
+def evaluate_pretraining(model: nn.Module, batches: Sequence[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
+    """`mlm_loss` (nats), `mlm_accuracy`, and `nsp_loss`, `nsp_accuracy` where pairs are there: means over all batches."""
+    mlm, nsp = _Scores(), _Scores()
+    with evaluating(model):
+        for batch in batches:
+            batch = batch.to(hardware.device)
+            with hardware.autocast():
+                _, mlm_logits, nsp_logits = run_batch(model, batch)
+            if mlm_logits is not None:
+                mlm.add(mlm_logits, batch.labels)
+            if nsp_logits is not None and batch.next_sentence_label is not None:
+                nsp.add(nsp_logits, batch.next_sentence_label)
+    return mlm.means("mlm") | nsp.means("nsp")
+
+
+class _Scores:
+    """Sums of loss and hits over the labels seen."""
+
+    def __init__(self) -> None:
+        self.loss, self.hits, self.count = 0.0, 0, 0
+
+    def add(self, logits: Tensor, labels: Tensor) -> None:
+        kept = labels != IGNORE
+        logits, labels = logits[kept].float(), labels[kept]
+        self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
+        self.hits += int((logits.argmax(-1) == labels).sum())
+        self.count += len(labels)
+
+    def means(self, name: str) -> dict[str, float]:
+        if not self.count:
+            return {}
+        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.hits / self.count}
+
+
+def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
+    """Share of the labels (those that are not -100) that have the largest logit."""
+    kept = labels != IGNORE
+    return (logits.argmax(-1)[kept] == labels[kept]).float().mean()
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside, and the mode that was there before afterwards."""
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)
+
+
+def evaluate_text(
+    checkpoint: Checkpoint, paths: Sequence[str], task: str, *, seq_len: int = 128, seed: int = 0
+) -> dict[str, float]:
+    """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
+
+    Raises `InputError` when the model lacks the head, or the text has no second document for `nsp`.
+    """
+    model = checkpoint.model
+    needed = BertForMaskedLM if task == "mlm" else BertForNextSentencePrediction
+    if not isinstance(model, (BertForPreTraining, needed)):
+        raise InputError(f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}.")
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = TokenizedCorpus.write(read_documents(paths), checkpoint.tokenizer, Path(folder))
+        if task == "nsp" and corpus.documents < 2:
+            raise InputError("The text is one document; random next sentences need at least two.")
+        data = PretrainingData(
+            documents=corpus.select(np.arange(corpus.documents)),
+            tokenizer=checkpoint.tokenizer,
+            rule=masking_rule(checkpoint.tokenizer),
+            seq_len=min(seq_len, checkpoint.config.max_position_embeddings),
+            batch_size=32,
+            short_seq_probability=0.1,
+            next_sentence=corpus.documents > 1 and checkpoint.config.type_vocab_size > 1,
+            seed=seed,
+        )
+        hardware = choose_hardware("fp32", checkpoint.config)
+        scores = evaluate_pretraining(model, fixed_batches(data, most_predictions=100_000), hardware)
+    return {name: value for name, value in scores.items() if name.startswith(task)}

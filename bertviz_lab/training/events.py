@@ -1,0 +1,117 @@
+"""What happens in a run, as typed values: training yields them, everything else reads them.
+
+The command line, the page, a notebook and the log file fold the same stream; a log replays through `from_json`.
+"""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Preparing:
+    """Work before the first step, such as reading, learning the vocabulary, tokenizing."""
+
+    stage: str
+    done: int
+    total: int  # 0 where it is not known
+    message: str
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """Everything is ready; training begins, or goes on from `step`."""
+
+    run: str
+    step: int
+    total_steps: int | None  # None where time decides
+    time_budget: float | None  # seconds, None where steps decide
+    parameters: int
+    vocab_size: int
+    objective: str
+    precision: str
+    device: str
+    threads: int
+    baselines: Mapping[str, float]  # what guessing scores: mlm_loss ln V, nsp_loss ln 2, unigram_entropy ...
+    notes: tuple[str, ...] = ()  # what the person should know, in sentences
+
+
+@dataclass(frozen=True)
+class StepDone:
+    """Where training stands: means over the steps since the last such event."""
+
+    step: int
+    seconds: float  # of training, over all sittings
+    tokens: int  # seen so far, padding left out
+    loss: float
+    learning_rate: float
+    grad_norm: float
+    tokens_per_second: float
+    eta_seconds: float
+    metrics: Mapping[str, float] = field(default_factory=dict)  # the task's: mlm_loss, mlm_accuracy ...
+
+
+@dataclass(frozen=True)
+class EvalDone:
+    """Scores on held-out text."""
+
+    step: int
+    seconds: float
+    tokens: int
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class CheckpointSaved:
+    """The run can go on from here, and the model can be opened."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class RunFinished:
+    """The last event of a sitting. `reason`: finished, stopped (can be resumed) or failed."""
+
+    step: int
+    seconds: float
+    reason: str
+    path: str  # of the model, empty where there is none
+    message: str
+
+
+Event = Preparing | RunStarted | StepDone | EvalDone | CheckpointSaved | RunFinished
+_TYPES: dict[str, type] = {
+    kind.__name__: kind for kind in (Preparing, RunStarted, StepDone, EvalDone, CheckpointSaved, RunFinished)
+}
+
+
+def to_json(event: Event) -> str:
+    """One line of a log: the event's name under "event", its fields beside it, a task's metrics among them."""
+    body = dataclasses.asdict(event)
+    metrics = body.pop("metrics", {})
+    row = {"event": type(event).__name__, **body, **metrics}
+    return json.dumps({key: _finite(value) for key, value in row.items()}, ensure_ascii=False)
+
+
+def from_json(line: str) -> Event:
+    """The event of one line. Raises `ValueError` for a line that is none."""
+    row: dict[str, Any] = json.loads(line)
+    kind = _TYPES.get(row.pop("event", ""))
+    if kind is None:
+        raise ValueError(f"not an event: {line[:80]!r}")
+    names = {f.name for f in dataclasses.fields(kind)}
+    values = {key: value for key, value in row.items() if key in names}
+    if "metrics" in names:
+        values["metrics"] = {key: value for key, value in row.items() if key not in names}
+    if "notes" in values:
+        values["notes"] = tuple(values["notes"])
+    return kind(**values)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no NaN; a number that is none is written as null."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,137 @@
+// All layers and heads at a glance: one small canvas a head, and a cursor that arrow keys move.
+
+/**
+ * The grid inside `host`. `onChoose(layer, head)` is called for click, arrow key and Enter; a layer that was not
+ * sent shows a button that calls `onWant(layer)`.
+ */
+function makeOverview(host, onChoose, onWant) {
+  let data = null;
+  let scale = 'sqrt';
+  let cells = new Map(); // head id -> canvas
+  let shape = '';
+  let chosen = null;
+  let work = 0; // number of the painting job that is up to date
+
+  function build() {
+    cells = new Map();
+    const corner = h('span', { class: 'corner', role: 'columnheader' }, 'head');
+    const names = Array.from({ length: data.heads }, (_, head) =>
+      h('span', { class: 'name', role: 'columnheader' }, String(head + 1)));
+    const rows = [h('div', { role: 'row' }, corner, ...names)];
+    for (let layer = 0; layer < data.layers; layer += 1) rows.push(buildRow(layer));
+    host.style.setProperty('--heads', data.heads);
+    host.classList.toggle('many', data.heads > 6);
+    host.replaceChildren(...rows);
+  }
+
+  function buildRow(layer) {
+    const name = h('span', { class: 'name side', role: 'rowheader' },
+      h('span', { class: 'word' }, 'layer '), String(layer + 1));
+    if (!data.stored.has(layer)) {
+      const ask = h('button', { type: 'button', class: 'ask', onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
+      return h('div', { role: 'row' }, name, h('span', { role: 'gridcell', class: 'wide' }, ask));
+    }
+    const heads = Array.from({ length: data.heads }, (_, head) => {
+      const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false',
+        'aria-label': `layer ${layer + 1}, head ${head + 1}`, title: `layer ${layer + 1}, head ${head + 1}`,
+        'data-layer': layer, 'data-head': head });
+      cells.set(headId(layer, head), canvas);
+      return canvas;
+    });
+    return h('div', { role: 'row' }, name, ...heads);
+  }
+
+  /** Paint row by row and let the page breathe in between: long texts would freeze it otherwise. */
+  async function paint() {
+    work += 1;
+    const mine = work;
+    let began = performance.now();
+    for (const layer of [...data.stored.keys()].sort((one, other) => one - other)) {
+      for (let head = 0; head < data.heads; head += 1) {
+        const canvas = cells.get(headId(layer, head));
+        paintHead(canvas, data, layer, head, scale);
+        canvas.classList.toggle('fine', data.size > 64);
+        if (performance.now() - began > 24) {
+          await new Promise(requestAnimationFrame);
+          if (mine !== work) return;
+          began = performance.now();
+        }
+      }
+    }
+  }
+
+  function mark(layer, head) {
+    const before = chosen && cells.get(headId(chosen.layer, chosen.head));
+    before?.setAttribute('aria-selected', 'false');
+    before?.setAttribute('tabindex', '-1');
+    chosen = { layer, head };
+    const now = cells.get(headId(layer, head));
+    now?.setAttribute('aria-selected', 'true');
+    now?.setAttribute('tabindex', '0');
+    return now;
+  }
+
+  host.addEventListener('click', (event) => {
+    const { layer, head } = event.target.dataset;
+    if (layer === undefined) return;
+    event.target.focus({ preventScroll: true });
+    onChoose(Number(layer), Number(head));
+  });
+  host.addEventListener('keydown', (event) => {
+    if (event.target.dataset.layer === undefined) return;
+    const place = chosen.layer * data.heads + chosen.head;
+    if (event.key === 'Enter' || event.key === ' ') {
+      event.preventDefault();
+      onChoose(chosen.layer, chosen.head);
+      return;
+    }
+    const next = nextByArrow(event.key, place, data.layers * data.heads, data.heads);
+    if (next === null) return;
+    event.preventDefault();
+    const [layer, head] = [Math.floor(next / data.heads), next % data.heads];
+    if (!data.stored.has(layer)) return;
+    onChoose(layer, head);
+    cells.get(headId(layer, head)).focus({ preventScroll: false });
+  });
+
+  return {
+    /** Another model or text. The furniture stays where it has the same shape. */
+    show(newData, newScale) {
+      data = newData;
+      scale = newScale;
+      const newShape = [data.layers, data.heads, [...data.stored.keys()].join()].join('x');
+      if (newShape !== shape) build();
+      shape = newShape;
+      paint();
+    },
+    rescale(newScale) {
+      scale = newScale;
+      paint();
+    },
+    mark,
+    /** All heads in one canvas, for saving. */
+    picture() {
+      const step = Math.max(64, Math.min(160, Math.floor(1800 / data.heads)));
+      const canvas = h('canvas');
+      const layers = [...data.stored.keys()].sort((one, other) => one - other);
+      const context = sharpContext(canvas, 80 + step * data.heads, 64 + step * layers.length);
+      context.fillStyle = colour('--lab-page');
+      context.fillRect(0, 0, 80 + step * data.heads, 64 + step * layers.length);
+      context.fillStyle = colour('--lab-text');
+      context.font = '13px system-ui, sans-serif';
+      context.fillText(data.title || 'Attention of every head', 10, 20);
+      context.imageSmoothingEnabled = data.size > step;
+      context.textBaseline = 'middle';
+      layers.forEach((layer, row) => {
+        context.textAlign = 'left';
+        context.fillText(`layer ${layer + 1}`, 10, 54 + step * (row + 0.5));
+        for (let head = 0; head < data.heads; head += 1) {
+          context.textAlign = 'center';
+          if (row === 0) context.fillText(`head ${head + 1}`, 76 + step * (head + 0.5), 42);
+          context.drawImage(cells.get(headId(layer, head)), 76 + step * head + 2, 54 + step * row + 2, step - 4, step - 4);
+        }
+      });
+      return canvas;
+    },
+  };
+}

@@ -1,0 +1,110 @@
+// The sentence with its blanks, and for each blank the likeliest tokens as bars.
+
+const view = onPayload('Write a sentence with [MASK] in it, then press Predict.', show);
+const sentence = h('div', { class: 'sentence', role: 'group', 'aria-label': 'The sentence; press a word to hide it' });
+const hint = h('p', { class: 'quiet small', 'data-noexport': '' },
+  'Press a candidate to read it in the sentence. Press a word of the sentence to hide it or to bring it back.');
+const said = h('p', { class: 'hush', 'aria-live': 'polite' });
+const lists = h('div', { class: 'blanks' });
+const picture = h('div');
+let payload = null;
+let blanks = new Map(); // position -> place among the masks
+let filled = new Map(); // position -> candidate put into the blank
+
+const buttons = saveButtons('the predictions', {
+  PNG: () => savePng('fill-mask.png', pictureOf(picture)),
+  SVG: () => saveSvg('fill-mask.svg', pictureOf(picture)),
+  CSV: () => saveCsv('fill-mask.csv', [['blank', 'position', 'rank', 'token', 'id', 'probability'],
+    ...payload.masks.flatMap((mask, blank) => mask.candidates.map((candidate, rank) =>
+      [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))]),
+  JSON: () => saveJson('fill-mask.json', payload),
+});
+picture.append(h('div', { class: 'top' }, sentence, buttons), lists);
+view.content.append(picture, hint, said);
+
+/** A token as it reads inside a sentence: the marks of WordPiece and of byte-level BPE are for the tokenizer. */
+const plainToken = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
+
+function show(body) {
+  const same = payload && JSON.stringify(payload.columns) === JSON.stringify(body.columns);
+  payload = body;
+  blanks = new Map(body.masks.map((mask, blank) => [mask.position, blank]));
+  // The same sentence asked of another model keeps nothing: its candidates are others.
+  if (!same || ![...filled].every(([position, candidate]) => body.masks[blanks.get(position)]?.candidates
+    .some((other) => other.id === candidate.id))) filled = new Map();
+  drawSentence();
+  lists.replaceChildren(...body.masks.map(drawBlank));
+  if (!body.masks.length) lists.replaceChildren(h('p', { class: 'quiet' }, 'There is no blank in this sentence.'));
+}
+
+function drawSentence() {
+  const focused = sentence.contains(document.activeElement) ? document.activeElement.dataset.position : null;
+  const nodes = [];
+  payload.columns.forEach((column, position) => {
+    if (column.special || !column.mask) {
+      // The seam between sentence A and B is worth a sign; the other special tokens are not.
+      const next = payload.columns[position + 1];
+      if (column.token === '[SEP]' && next && next.mask && !next.special) nodes.push(h('span', { class: 'seam' }, '|'));
+      return;
+    }
+    if (nodes.length && spaced(column, position)) nodes.push(' ');
+    nodes.push(blanks.has(position) ? drawHole(position) : drawWord(column, position));
+  });
+  sentence.replaceChildren(...nodes);
+  if (focused !== null) sentence.querySelector(`[data-position="${focused}"]`)?.focus();
+}
+
+/** Whether a space goes before this token: as in the person's text, and none before a filled-in word ending. */
+function spaced(column, position) {
+  if (filled.get(position)?.token.startsWith('##')) return false;
+  return column.spaced;
+}
+
+function drawWord(column, position) {
+  const text = column.surface || plainToken(column.token);
+  return h('button', { type: 'button', class: 'word', 'data-position': position, title: 'Hide this and let the model guess',
+    onclick: () => trigger('toggle_mask', { position, token: column.token, masked: true }) }, text);
+}
+
+function drawHole(position) {
+  const blank = blanks.get(position) + 1;
+  const candidate = filled.get(position);
+  const name = payload.masks.length === 1 ? 'blank' : `blank ${blank}`;
+  const text = candidate ? plainToken(candidate.token) : name;
+  return h('button', { type: 'button', class: candidate ? 'hole full' : 'hole', 'data-position': position,
+    'aria-label': candidate ? `${name}, filled with ${text}` : name, title: 'Bring the hidden word back',
+    onclick: () => trigger('toggle_mask', { position, token: '[MASK]', masked: false }) }, text);
+}
+
+function drawBlank(mask, blank) {
+  const total = mask.candidates.reduce((sum, candidate) => sum + candidate.probability, 0);
+  const rows = mask.candidates.map((candidate) => {
+    const bar = h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * candidate.probability}%` }));
+    const name = candidate.token.replace(/^[Ġ▁]/u, '') || candidate.token;
+    return h('button', { type: 'button', class: 'candidate', 'data-id': candidate.id,
+      'aria-pressed': String(filled.get(mask.position)?.id === candidate.id),
+      'aria-label': `${name}, ${percent(candidate.probability)}`, title: `token ${candidate.token}, id ${candidate.id}`,
+      onclick: () => choose(mask, candidate) },
+    h('span', { class: 'name mono' }, name), bar, h('span', { class: 'share' }, percent(candidate.probability)));
+  });
+  const others = payload.vocab_size ? payload.vocab_size - mask.candidates.length : 0;
+  const rest = `Together ${percent(total)}; the other ${percent(Math.max(0, 1 - total))} is spread over `
+    + `${others > 0 ? `the other ${plural(others, 'token')}` : 'the rest'} of the vocabulary.`;
+  const title = payload.masks.length === 1 ? 'The model would write' : `For blank ${blank + 1} the model would write`;
+  return h('div', { class: 'blank', role: 'group', 'aria-label': title, 'data-mask': mask.position },
+    h('p', { class: 'heading' }, title), ...rows, h('p', { class: 'quiet small' }, rest));
+}
+
+function choose(mask, candidate) {
+  const again = filled.get(mask.position)?.id === candidate.id;
+  if (again) filled.delete(mask.position);
+  else filled.set(mask.position, candidate);
+  for (const button of lists.querySelectorAll(`[data-mask="${mask.position}"] .candidate`)) {
+    button.setAttribute('aria-pressed', String(!again && Number(button.dataset.id) === candidate.id));
+  }
+  drawSentence();
+  said.textContent = again ? 'The blank is open again.' : `The sentence now reads: ${sentence.textContent}`;
+  trigger('candidate_select', { position: mask.position, token: candidate.token, id: candidate.id, chosen: !again });
+}
+
+view.start();

@@ -1,0 +1,24 @@
+"""A sentence with blanks, and what the model would put into each."""
+
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.ui.components.assemble import component
+
+
+def fill_mask_bars(value: str = "", *, label: str = "Predictions for the blanks", **options: Any) -> gr.HTML:
+    """The fill-mask bars; their value comes from `figures.predictions.fill_mask_payload`.
+
+    Events: `candidate_select` {position, token, id, chosen} when a candidate is put into the sentence or taken
+    out, and `toggle_mask` {position, token, masked} when a token of the sentence is clicked: `masked` is the
+    state that is wished for. Positions count all tokens, `[CLS]` being 0.
+    """
+    return component(
+        "fill",
+        value=value,
+        label=label,
+        chapters=("picture.js", "fill_mask_bars.js"),
+        sheets=("fill_mask_bars.css",),
+        **options,
+    )

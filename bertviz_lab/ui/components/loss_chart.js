@@ -1,0 +1,297 @@
+// Curves of a training run: fetches new rows once a second, draws them, and says in words how far it is.
+
+const view = onPayload('No run yet. Choose a text and press Train: the curves appear here.', show);
+const look = { axis: 'step', logY: false, smooth: true };
+let log = makeLog();
+let state = null; // what the run's own state file says
+let status = null;
+let follower = 0; // number of the polling loop that is in charge
+let cursor = null; // index of the step under the pointer
+let plans = [];
+let drawWanted = false;
+let saidAt = 0;
+
+// ---- furniture
+const title = h('p', { class: 'heading' });
+const stage = h('p', { class: 'heading stage' });
+const detail = h('p', { class: 'quiet' });
+const fill = h('div', { class: 'fill' });
+const progress = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the run',
+  'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
+const spoken = h('p', { class: 'hush', role: 'status' });
+const readout = h('p', { class: 'readout' });
+const panels = h('div', { class: 'panels' });
+const boxes = PANELS.map((panel) => {
+  const base = h('canvas', { class: 'base', 'aria-hidden': 'true' });
+  const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'line chart' });
+  const now = h('span', { class: 'now' });
+  const host = h('div', { class: 'curves' }, base, top);
+  const node = h('div', { class: 'panel', 'data-panel': panel.id },
+    h('div', { class: 'panel-head' }, h('p', { class: 'heading', title: panel.about }, panel.title), now), host);
+  panels.append(node);
+  const box = { panel, base, top, now, host, node };
+  top.addEventListener('pointermove', (event) => pointAt(box, event.clientX));
+  top.addEventListener('pointerleave', () => setCursor(null));
+  top.addEventListener('keydown', (event) => keyMove(event));
+  top.addEventListener('blur', () => setCursor(null));
+  return box;
+});
+const smoothBox = h('input', { type: 'checkbox', onchange: () => { look.smooth = smoothBox.checked; want(); } });
+smoothBox.checked = true;
+const knobs = h('div', { class: 'bar knobs' },
+  choices('Across', Object.entries(X_AXES).map(([name, axis]) => [name, axis.label, `Horizontal axis: ${axis.label}`]), look.axis,
+    (axis) => { look.axis = axis; want(); }).node,
+  choices('Losses', [['even', 'even', 'Even vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'even',
+    (kind) => { look.logY = kind === 'log'; want(); }).node,
+  h('label', { class: 'tick' }, smoothBox, 'smooth'),
+  saveButtons('the curves', {
+    PNG: () => saveCanvas('training.png', picture()),
+    CSV: () => saveCsv('training.csv', lossRows(log)),
+    JSON: () => saveJson('training.json', { started: log.started, finished: log.finished,
+      rows: lossRows(log).slice(1).map((row) => Object.fromEntries(row.map((value, index) => [['kind', ...FIELDS][index], value]))) }),
+  }));
+const keys = h('p', { class: 'quiet legend' },
+  h('span', {}, h('i', { class: 'line' }), 'training text, smoothed'), h('span', {}, h('i', { class: 'line faint' }), 'each step'),
+  h('span', {}, h('i', { class: 'dot' }), 'held-out text, which it never trains on'),
+  h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
+const curves = h('div', {}, knobs, panels, readout, keys);
+view.content.append(title, h('div', { class: 'state' }, stage, progress, detail), spoken, curves);
+new ResizeObserver(want).observe(panels);
+onThemeChange(want);
+
+// ---- following a run
+
+function show(payload) {
+  follower += 1; // whatever loop is still waiting for an answer finds that it is no longer in charge
+  log = makeLog();
+  [state, status, cursor] = [null, null, null];
+  title.textContent = payload.title ?? '';
+  title.hidden = !payload.title;
+  if (payload.rows) {
+    payload.rows.forEach(log.fold);
+    refresh();
+  } else if (payload.run_id) {
+    refresh();
+    follow(payload.run_id, follower);
+  }
+}
+
+const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
+
+/** Ask for new rows until the run has ended, another run is shown, or this component has left the page. */
+async function follow(runId, mine) {
+  let [line, failures, first] = [0, 0, true];
+  while (mine === follower && element.isConnected) {
+    let answer;
+    try {
+      answer = await server.poll(runId, line);
+      failures = 0;
+    } catch {
+      failures += 1;
+      if (mine === follower) detail.textContent = 'The connection to the server is lost; trying again …';
+      await pause(Math.min(10000, 1000 * 2 ** failures));
+      continue;
+    }
+    if (mine !== follower) return;
+    const rows = answer?.rows ?? [];
+    rows.forEach(log.fold);
+    line = answer?.next ?? line;
+    state = answer ? answer.state ?? state : { status: 'missing', message: 'This run is no longer here.' };
+    const before = status;
+    refresh();
+    if (status !== before) {
+      trigger('run_changed', { run_id: runId, status, first, step: log.last?.step ?? 0,
+        path: log.finished?.path ?? null, message: log.finished?.message ?? state?.message ?? '' });
+    }
+    first = false;
+    // Rows that were written after the last word are still fetched before the loop ends.
+    if (ENDED.includes(status) && rows.length === 0) return;
+    await pause(rows.length >= 500 ? 0 : 1000);
+  }
+}
+
+// ---- words
+
+function refresh() {
+  status = statusOf(log, state);
+  const share = progressOf(log, status);
+  stage.textContent = stageWords();
+  detail.textContent = detailWords();
+  const ended = ENDED.includes(status);
+  progress.hidden = ended || share === null;
+  if (share !== null) {
+    progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));
+    fill.style.width = `${100 * share}%`;
+  }
+  curves.hidden = log.count === 0 && log.evals.length === 0;
+  want();
+  speak();
+}
+
+function stageWords() {
+  const { started, last, finished, preparing } = log;
+  const steps = plural(last?.step ?? 0, 'step');
+  const took = finished ? ` in ${duration(finished.seconds)}` : '';
+  if (status === 'finished') return `Finished: ${steps}${took}`;
+  if (status === 'stopped') return `Stopped after ${steps}${took}`;
+  if (status === 'failed') return 'The run failed';
+  if (status === 'missing') return 'This run is no longer here';
+  if (status === 'training' && last) {
+    return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}`;
+  }
+  if (status === 'training') return 'Training: the first step is on its way';
+  if (status !== 'preparing') return 'Starting …';
+  const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
+  return `Preparing: ${preparing.message || preparing.stage}${done}`;
+}
+
+function detailWords() {
+  const { last, finished } = log;
+  if (ENDED.includes(status)) {
+    const message = finished?.message || (status === 'failed' ? state?.message : '');
+    return [resultWords(), message].filter(Boolean).join(' ');
+  }
+  if (!last || status !== 'training') return '';
+  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
+    Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
+}
+
+function resultWords() {
+  const best = log.evals.at(-1);
+  if (!best) return '';
+  const base = log.started?.baselines ?? {};
+  const parts = [`On held-out text it guesses ${percent(best.mlm_accuracy)} of the hidden words`];
+  if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
+  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the next sentences (a coin: 50 %)`);
+  return `${parts.join('')}.`;
+}
+
+/** The same for a screen reader, at most every 15 seconds unless the state changes. */
+function speak() {
+  const { last, started } = log;
+  const key = `${status}`;
+  if (spoken.dataset.status === key && performance.now() - saidAt < 15000) return;
+  saidAt = performance.now();
+  spoken.dataset.status = key;
+  const chance = started?.baselines?.mlm_loss;
+  spoken.textContent = status === 'training' && last
+    ? `${stage.textContent}; masked-word loss ${short(last.mlm_loss)}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}`
+    : `${stage.textContent}. ${detail.textContent}`;
+}
+
+// ---- drawing
+
+/** Draw once before the next frame, however often it is asked for. */
+function want() {
+  if (drawWanted) return;
+  drawWanted = true;
+  requestAnimationFrame(() => {
+    drawWanted = false;
+    draw();
+  });
+}
+
+function paintbox() {
+  const paints = { page: colour('--lab-page'), quiet: colour('--lab-quiet'), edge: colour('--lab-edge'), text: colour('--lab-text') };
+  for (const name of ['--lab-a', '--lab-b']) paints[name] = colour(name);
+  paints.font = getComputedStyle(element).fontFamily || 'sans-serif';
+  return paints;
+}
+
+function draw() {
+  if (curves.hidden || panels.clientWidth === 0) return;
+  const paints = paintbox();
+  const hasNsp = log.hasNsp();
+  plans = boxes.map((box) => {
+    box.node.hidden = box.panel.nsp && !hasNsp;
+    if (box.node.hidden) return null;
+    const plan = planPanel(box.panel, log, look, box.host.clientWidth, 230);
+    paintPanel(sharpContext(box.base, plan.width, plan.height), plan, paints);
+    const words = plan.series.map((one) => {
+      const value = log.count ? one.line[log.count - 1] : log.evals.at(-1)?.[one.field];
+      return [one, Number.isFinite(value) ? (box.panel.loss ? short(value) : percent(value)) : '–'];
+    });
+    box.now.replaceChildren(...words.map(([one, text]) => h('span', { style: `color: var(${one.paint})` },
+      words.length > 1 ? `${one.name} ${text}` : text)));
+    const chance = plan.chances.map(([value, name]) => `${name} ${box.panel.loss ? short(value) : percent(value)}`).join(', ');
+    box.top.setAttribute('aria-label', `${box.panel.title}, ${box.panel.about}. Now: ${
+      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Chance: ${chance || 'unknown'}. Arrow keys read the steps.`);
+    return plan;
+  });
+  drawCursor(paints);
+}
+
+function drawCursor(paints = paintbox()) {
+  boxes.forEach((box, place) => {
+    const plan = plans[place];
+    if (!plan) return;
+    const context = sharpContext(box.top, plan.width, plan.height);
+    if (cursor !== null && cursor < plan.count) paintCursor(context, plan, cursor, paints);
+  });
+  tell();
+}
+
+function tell() {
+  if (cursor === null || cursor >= log.count) {
+    readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at a curve, or use the arrow keys on it, to read its values.'));
+    return;
+  }
+  const at = (field) => log.columns[field][cursor];
+  const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`,
+    `masked-word loss ${short(at('mlm_loss'))}`, `accuracy ${percent(at('mlm_accuracy'))}`];
+  if (Number.isFinite(at('nsp_loss'))) parts.push(`next-sentence loss ${short(at('nsp_loss'))}`, `accuracy ${percent(at('nsp_accuracy'))}`);
+  readout.textContent = parts.join(' · ');
+}
+
+function setCursor(index) {
+  if (index === cursor) return;
+  cursor = index;
+  drawCursor();
+}
+
+function pointAt(box, clientX) {
+  const plan = plans[boxes.indexOf(box)];
+  if (!plan || !log.count) return;
+  const { left, right } = plan.frame;
+  const share = (clientX - box.top.getBoundingClientRect().left - left) / (right - left);
+  setCursor(indexNear(plan.xs, log.count, share * plan.right));
+}
+
+function keyMove(event) {
+  if (!log.count) return;
+  const page = Math.max(1, Math.round(log.count / 10));
+  const from = cursor ?? log.count - 1;
+  const goal = { ArrowLeft: from - 1, ArrowRight: from + 1, PageUp: from - page, PageDown: from + page, Home: 0, End: log.count - 1 }[event.key];
+  if (goal === undefined) return;
+  event.preventDefault();
+  setCursor(Math.min(Math.max(goal, 0), log.count - 1));
+  spoken.textContent = readout.textContent;
+}
+
+/** All panels side by side, as they are drawn now, at twice the size. */
+function picture() {
+  const [width, height, head] = [460, 260, 58];
+  const shown = boxes.filter((box) => !box.node.hidden);
+  const canvas = h('canvas', { width: 2 * (width * shown.length + 20), height: 2 * (height + head + 10) });
+  const context = canvas.getContext('2d');
+  const paints = paintbox();
+  context.scale(2, 2);
+  context.fillStyle = paints.page;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  shown.forEach((box, place) => {
+    context.save();
+    context.translate(10 + place * width, 0);
+    [context.fillStyle, context.textAlign, context.textBaseline] = [paints.quiet, 'left', 'alphabetic'];
+    context.font = `12px ${paints.font}`;
+    if (place === 0) context.fillText([title.textContent, stage.textContent].filter(Boolean).join(' · '), 4, 20);
+    context.fillStyle = paints.text;
+    context.font = `bold 13px ${paints.font}`;
+    context.fillText(`${box.panel.title}  (${X_AXES[look.axis].label})`, 4, 46);
+    context.translate(0, head);
+    paintPanel(context, planPanel(box.panel, log, look, width - 10, height), paints);
+    context.restore();
+  });
+  return canvas;
+}
+
+view.start();

@@ -1,0 +1,50 @@
+"""Live curves of a training run, or the curves of one that has ended."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.ui.components.assemble import component
+
+CHAPTERS = ("loss_data.js", "loss_draw.js", "loss_chart.js")
+
+
+def loss_chart(
+    value: str = "",
+    *,
+    poll: Callable[[str, int], dict[str, Any] | None] | None = None,
+    label: str = "Learning curves",
+    **options: Any,
+) -> gr.HTML:
+    """The loss chart; its value comes from `figures.training.live_payload` or `replay_payload`.
+
+    `poll(run_id, since_line)` answers {"rows": events from that line on, "next": line to ask for next,
+    "state": {"status", "message"}}, or None for a run that is unknown. It is called once a second outside
+    Gradio's queue, and again at once while it answers with 500 rows or more, so it should cap what it returns
+    at some thousand rows. Polling ends with the run; a resumed run is followed by a payload with another `mark`.
+
+    Event: `run_changed` {run_id, status, first, step, path, message} when the status (starting, preparing,
+    training, finished, stopped, failed, missing) changes; `first` is true for the state found on arrival.
+    """
+    functions: list[Callable[..., Any]] = []
+    if poll is not None:
+        ask = poll
+
+        # Gradio hands over all arguments of a call from the page as one list.
+        def poll_of(arguments: list[Any]) -> dict[str, Any] | None:
+            run_id, since_line = arguments
+            return ask(str(run_id), int(since_line))
+
+        poll_of.__name__ = "poll"
+        functions.append(poll_of)
+
+    return component(
+        "loss",
+        value=value,
+        label=label,
+        chapters=CHAPTERS,
+        sheets=("loss_chart.css",),
+        server_functions=functions,
+        **options,
+    )

@@ -1,0 +1,241 @@
+// One panel of curves on a canvas: axes, chance lines, training curve, held-out points.
+
+const X_AXES = {
+  step: { label: 'step', show: (value) => whole(value) },
+  seconds: { label: 'time', show: (value) => duration(value) },
+  tokens: { label: 'tokens read', show: (value) => compact(value) },
+};
+
+const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
+  : value >= 1e3 ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
+
+const PANELS = [
+  { id: 'mlm', title: 'Masked-word loss', about: 'how surprised the model is by the hidden words; lower is better',
+    loss: true, series: [{ field: 'mlm_loss', name: 'masked words', paint: '--lab-a' }],
+    chances: (base) => [[base.mlm_loss, 'blind guess, ln V'], [base.unigram_entropy, 'word frequencies alone']] },
+  { id: 'nsp', title: 'Next-sentence loss', about: 'how surprised the model is by whether B follows A; lower is better',
+    loss: true, nsp: true, series: [{ field: 'nsp_loss', name: 'next sentence', paint: '--lab-b' }],
+    chances: (base) => [[base.nsp_loss, 'coin toss, ln 2']] },
+  { id: 'accuracy', title: 'Accuracy', about: 'share of right answers; higher is better', loss: false,
+    series: [{ field: 'mlm_accuracy', name: 'masked words', paint: '--lab-a' },
+      { field: 'nsp_accuracy', name: 'next sentence', paint: '--lab-b', nsp: true }],
+    chances: (base, hasNsp) => [[base.unigram_accuracy, 'always the commonest token'], [hasNsp ? 0.5 : null, 'coin toss']] },
+];
+
+/** About `count` round numbers from low to high. */
+function ticksOf(low, high, count, log) {
+  if (log) {
+    const marks = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+      for (const digit of [1, 2, 5]) marks.push(digit * 10 ** power);
+    }
+    return marks.filter((mark) => mark >= low && mark <= high);
+  }
+  const rough = (high - low) / Math.max(1, count);
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((digit) => digit * unit).find((size) => size >= rough) ?? 10 * unit;
+  const marks = [];
+  for (let mark = Math.ceil(low / step) * step; mark <= high + step * 1e-6; mark += step) marks.push(Number(mark.toPrecision(12)));
+  return marks;
+}
+
+/** Round steps of time for an axis in seconds. */
+function timeTicks(high, count) {
+  const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+  const step = steps.find((size) => size >= high / count) ?? 86400 * Math.ceil(high / count / 86400);
+  return Array.from({ length: Math.floor(high / step) + 1 }, (_, index) => index * step);
+}
+
+/**
+ * Everything needed to draw one panel, computed once for screen, hover and export.
+ * `look` is {axis, logY, smooth}.
+ */
+function planPanel(panel, log, look, width, height) {
+  const hasNsp = log.hasNsp();
+  const series = panel.series.filter((one) => hasNsp || !one.nsp)
+    .map((one) => ({ ...one, raw: log.columns[one.field], line: smoothed(log.columns[one.field], log.count) }));
+  const chances = panel.chances(log.started?.baselines ?? {}, hasNsp).filter(([value]) => Number.isFinite(value));
+  const xs = log.columns[look.axis];
+  const evalX = (row) => row[look.axis] ?? (log.count ? xs[indexNear(log.columns.step, log.count, row.step)] : 0);
+  const evals = log.evals.map((row) => ({ ...row, x: evalX(row) }));
+  const right = Math.max(log.count ? xs[log.count - 1] : 0, ...evals.map((row) => row.x), 1e-9);
+
+  let [low, high] = [Infinity, -Infinity];
+  const take = (value) => {
+    if (!Number.isFinite(value)) return;
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+  };
+  for (const one of series) {
+    for (let index = 0; index < log.count; index += 1) take(one.line[index]);
+    for (const row of evals) take(row[one.field]);
+  }
+  for (const [value] of chances) take(value);
+  if (low > high) [low, high] = [0, 1];
+  const log10 = look.logY && panel.loss;
+  // A loss has a true zero and an accuracy is a share: their axes start at 0, the latter's ends at 1.
+  [low, high] = panel.loss ? [log10 ? Math.max(1e-4, low * 0.85) : 0, high * 1.08] : [0, 1];
+  const frame = { left: 44, top: 10, right: width - 10, bottom: height - 26 };
+  const bend = log10 ? Math.log : (value) => value;
+  const x = (value) => frame.left + ((frame.right - frame.left) * value) / right;
+  const y = (value) => frame.bottom - ((frame.bottom - frame.top) * (bend(Math.max(value, log10 ? 1e-9 : -1e9)) - bend(low))) / (bend(high) - bend(low));
+  return { panel, series, chances, evals, xs, x, y, low, high, right, frame, width, height, log10, count: log.count, look };
+}
+
+function paintPanel(context, plan, paints) {
+  const { frame, x, y, chances, series, evals } = plan;
+  context.font = `11px ${paints.font}`;
+  paintAxes(context, plan, paints);
+  context.save();
+  context.beginPath();
+  context.rect(frame.left - 1, frame.top - 4, frame.right - frame.left + 6, frame.bottom - frame.top + 6);
+  context.clip();
+  context.setLineDash([5, 4]);
+  context.lineWidth = 1.2;
+  context.strokeStyle = paints.quiet;
+  for (const [value] of chances) strokePath(context, [[frame.left, y(value)], [frame.right, y(value)]]);
+  context.setLineDash([]);
+  context.lineJoin = 'round';
+  for (const one of series) {
+    context.strokeStyle = paints[one.paint];
+    context.globalAlpha = plan.look.smooth ? 0.28 : 0.9;
+    context.lineWidth = 1;
+    strokeCurve(context, plan, one.raw);
+    context.globalAlpha = 1;
+    context.lineWidth = 2;
+    if (plan.look.smooth) strokeCurve(context, plan, one.line);
+  }
+  for (const one of series) {
+    context.strokeStyle = paints[one.paint];
+    context.fillStyle = paints.page;
+    context.lineWidth = 2;
+    for (const row of evals) {
+      if (!Number.isFinite(row[one.field])) continue;
+      context.beginPath();
+      context.arc(x(row.x), y(row[one.field]), 3.5, 0, 2 * Math.PI);
+      context.fill();
+      context.stroke();
+    }
+  }
+  context.restore();
+  paintChanceNames(context, plan, paints);
+}
+
+function strokePath(context, points) {
+  context.beginPath();
+  points.forEach(([px, py], index) => (index ? context.lineTo(px, py) : context.moveTo(px, py)));
+  context.stroke();
+}
+
+/** A curve of any length: within one pixel column only the first, lowest, highest and last value can be seen. */
+function strokeCurve(context, plan, values) {
+  const { x, y, xs, count } = plan;
+  context.beginPath();
+  let [column, low, high, last, pen] = [null, 0, 0, 0, false];
+  const flush = () => {
+    if (column === null) return;
+    if (high > low) {
+      context.lineTo(column, y(high));
+      context.lineTo(column, y(low));
+    }
+    context.lineTo(column, y(last));
+  };
+  for (let index = 0; index < count; index += 1) {
+    const value = values[index];
+    if (!Number.isFinite(value)) continue;
+    const here = Math.round(2 * x(xs[index])) / 2;
+    if (here !== column) {
+      flush();
+      if (!pen) context.moveTo(here, y(value));
+      else context.lineTo(here, y(value));
+      pen = true;
+      [column, low, high] = [here, value, value];
+    }
+    low = Math.min(low, value);
+    high = Math.max(high, value);
+    last = value;
+  }
+  flush();
+  context.stroke();
+}
+
+function paintAxes(context, plan, paints) {
+  const { frame, low, high, right, x, y, panel, log10, look } = plan;
+  context.textBaseline = 'middle';
+  context.textAlign = 'right';
+  context.lineWidth = 1;
+  let lastAt = Infinity;
+  for (const tick of ticksOf(low, high, 4, log10)) {
+    if (lastAt - y(tick) < 14) continue;
+    lastAt = y(tick);
+    context.strokeStyle = paints.edge;
+    strokePath(context, [[frame.left, y(tick)], [frame.right, y(tick)]]);
+    context.fillStyle = paints.quiet;
+    context.fillText(panel.loss ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)} %`, frame.left - 6, y(tick));
+  }
+  context.textBaseline = 'top';
+  const room = Math.max(2, Math.floor((frame.right - frame.left) / 80));
+  const ticks = look.axis === 'seconds' ? timeTicks(right, room) : ticksOf(0, right, room, false);
+  for (const tick of ticks) {
+    const text = X_AXES[look.axis].show(tick);
+    context.textAlign = x(tick) + context.measureText(text).width / 2 > plan.width ? 'right' : 'center';
+    context.fillText(text, context.textAlign === 'right' ? plan.width - 1 : x(tick), frame.bottom + 7);
+  }
+}
+
+/** The name of a chance line goes above or below its line, right or left: where it hides least of the curves. */
+function paintChanceNames(context, plan, paints) {
+  const { chances, y, frame, panel } = plan;
+  context.lineWidth = 3;
+  context.strokeStyle = paints.page;
+  context.fillStyle = paints.quiet;
+  context.textAlign = 'left';
+  context.textBaseline = 'middle';
+  const taken = [];
+  for (const [value, name] of chances) {
+    const text = `${name}: ${panel.loss ? value.toFixed(2) : percent(value, value < 0.1 ? 1 : 0)}`;
+    const width = context.measureText(text).width;
+    const spots = [frame.right - width - 3, frame.left + 5].flatMap((left) =>
+      [-8, 9].map((shift) => ({ left, width, middle: y(value) + shift })));
+    const cost = (spot) => hidden(plan, spot) + 1000 * taken.filter((other) => touches(spot, other)).length
+      + (spot.middle + 7 > frame.bottom || spot.middle - 7 < 0 ? 500 : 0);
+    const best = spots.reduce((one, other) => (cost(other) < cost(one) ? other : one));
+    taken.push(best);
+    context.strokeText(text, best.left, best.middle);
+    context.fillText(text, best.left, best.middle);
+  }
+}
+
+const touches = (one, other) => Math.abs(one.middle - other.middle) < 14
+  && one.left < other.left + other.width && other.left < one.left + one.width;
+
+/** How many of 40 samples of each curve, and how many held-out points, lie under a piece of text. */
+function hidden({ series, evals, count, x, y, xs }, { left, width, middle }) {
+  const inside = (px, py) => px > left - 4 && px < left + width + 4 && Math.abs(py - middle) < 11;
+  let hits = 0;
+  for (const one of series) {
+    for (let sample = 0; sample < 40 && count; sample += 1) {
+      const index = Math.round((sample / 39) * (count - 1));
+      if (inside(x(xs[index]), y(one.line[index]))) hits += 1;
+    }
+    for (const row of evals) if (inside(x(row.x), y(row[one.field] ?? NaN))) hits += 1;
+  }
+  return hits;
+}
+
+/** The cursor: a line at one step and a dot on each curve. */
+function paintCursor(context, plan, index, paints) {
+  const { x, y, xs, frame, series, look } = plan;
+  const at = x(xs[index]);
+  context.strokeStyle = paints.quiet;
+  context.lineWidth = 1;
+  strokePath(context, [[at, frame.top], [at, frame.bottom]]);
+  for (const one of series) {
+    const value = (look.smooth ? one.line : one.raw)[index];
+    if (!Number.isFinite(value)) continue;
+    context.fillStyle = paints[one.paint];
+    context.beginPath();
+    context.arc(at, Math.min(Math.max(y(value), frame.top), frame.bottom), 4, 0, 2 * Math.PI);
+    context.fill();
+  }
+}

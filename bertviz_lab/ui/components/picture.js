@@ -1,0 +1,126 @@
+// Turn a piece of the page into a picture: every box becomes a rectangle, every run of text a text element.
+// The browser has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
+
+/** An SVG element that looks like `root`. Parts marked data-noexport are left out. */
+function pictureOf(root, margin = 16) {
+  const origin = root.getBoundingClientRect();
+  const extent = { right: origin.width, bottom: 0 };
+  const shapes = [];
+  const place = (box) => {
+    const at = { x: box.left - origin.left, y: box.top - origin.top, width: box.width, height: box.height };
+    extent.right = Math.max(extent.right, at.x + at.width);
+    extent.bottom = Math.max(extent.bottom, at.y + at.height);
+    return at;
+  };
+  walk(root, place, shapes);
+  const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin)];
+  const page = svg('rect', { width, height, fill: plainPaint(colour('--lab-page')) });
+  const group = svg('g', { transform: `translate(${margin} ${margin})` }, ...shapes);
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, group);
+}
+
+function walk(node, place, shapes) {
+  if (node.nodeType === Node.TEXT_NODE) {
+    drawText(node, place, shapes);
+    return;
+  }
+  if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
+  const style = getComputedStyle(node);
+  if (style.display === 'none' || style.visibility === 'hidden' || node.classList.contains('hush')) return;
+  const box = node.getBoundingClientRect();
+  if (node.localName === 'svg') {
+    drawVector(node, box, place, shapes);
+    return;
+  }
+  if (box.width > 0 && box.height > 0) drawBox(style, place(box), shapes);
+  for (const child of node.childNodes) walk(child, place, shapes);
+}
+
+/** A computed colour as rgb() or rgba(), which every SVG reader knows; mixed colours come as color(srgb ...). */
+function plainPaint(paint) {
+  const mixed = paint.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/);
+  if (!mixed) return paint;
+  const [red, green, blue] = mixed.slice(1, 4).map((share) => Math.round(255 * Number(share)));
+  return `rgba(${red}, ${green}, ${blue}, ${mixed[4] ?? 1})`;
+}
+
+function drawBox(style, { x, y, width, height }, shapes) {
+  const visible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
+  const sides = ['Top', 'Right', 'Bottom', 'Left'].map((side) => {
+    const shown = style[`border${side}Style`] !== 'none' && visible(style[`border${side}Color`]);
+    return { size: shown ? parseFloat(style[`border${side}Width`]) : 0, paint: plainPaint(style[`border${side}Color`]) };
+  });
+  const even = sides.every((side) => side.size === sides[0].size && side.paint === sides[0].paint);
+  const fill = visible(style.backgroundColor) ? plainPaint(style.backgroundColor) : 'none';
+  const inset = even ? sides[0].size / 2 : 0;
+  if (fill !== 'none' || inset > 0) {
+    shapes.push(svg('rect', { x: x + inset, y: y + inset, width: Math.max(0, width - 2 * inset),
+      height: Math.max(0, height - 2 * inset), rx: parseFloat(style.borderTopLeftRadius) || 0, fill,
+      stroke: inset > 0 ? sides[0].paint : 'none', 'stroke-width': 2 * inset,
+      'stroke-dasharray': style.borderTopStyle === 'dashed' ? '4 3' : null }));
+  }
+  if (even) return;
+  const ends = [[x, y, x + width, y], [x + width, y, x + width, y + height],
+    [x, y + height, x + width, y + height], [x, y, x, y + height]];
+  sides.forEach((side, index) => {
+    if (side.size === 0) return;
+    const [x1, y1, x2, y2] = ends[index];
+    shapes.push(svg('line', { x1, y1, x2, y2, stroke: side.paint, 'stroke-width': side.size }));
+  });
+}
+
+/** One text element for each line that the browser broke the text into. */
+function drawText(node, place, shapes) {
+  if (!node.data.trim()) return;
+  const style = getComputedStyle(node.parentElement);
+  const range = document.createRange();
+  const lines = [];
+  for (const part of node.data.matchAll(/\S+\s*/gu)) {
+    range.setStart(node, part.index);
+    range.setEnd(node, part.index + part[0].trimEnd().length);
+    const box = range.getBoundingClientRect();
+    const last = lines.at(-1);
+    if (last && Math.abs(last.box.top - box.top) < 2) last.text += part[0];
+    else if (box.width > 0) lines.push({ box, text: part[0] });
+  }
+  for (const line of lines) {
+    const at = place(line.box);
+    // Control characters have no place in an XML file.
+    const text = line.text.trimEnd().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+    shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central',
+      fill: plainPaint(style.color), 'font-family': style.fontFamily, 'font-size': style.fontSize,
+      'font-weight': style.fontWeight, 'xml:space': 'preserve' }, text));
+  }
+}
+
+/** A copy of a drawing inside the page, with the colours that the page's style sheet gave it written in. */
+function drawVector(node, box, place, shapes) {
+  const copy = node.cloneNode(true);
+  const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
+  from.forEach((original, index) => {
+    const style = getComputedStyle(original);
+    for (const name of ['fill', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap']) {
+      to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
+    }
+    to[index].removeAttribute('class');
+    to[index].removeAttribute('style');
+  });
+  for (const [name, value] of Object.entries(place(box))) copy.setAttribute(name, value);
+  shapes.push(copy);
+}
+
+const svgText = (picture) => new XMLSerializer().serializeToString(picture);
+const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
+
+/** Save a picture as PNG with two pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
+function savePng(name, picture) {
+  const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
+  const scale = Math.min(2, 16000 / height, 16000 / width);
+  const image = new Image();
+  image.onload = () => {
+    const canvas = h('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });
+    canvas.getContext('2d').drawImage(image, 0, 0, canvas.width, canvas.height);
+    saveCanvas(name, canvas);
+  };
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(picture))}`;
+}

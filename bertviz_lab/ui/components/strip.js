@@ -1,0 +1,158 @@
+// Tokens as a strip of aligned columns that breaks into lines like a score: every line repeats the row names,
+// so the columns stay readable on a phone and with 512 tokens.
+
+const SPECIALS = {
+  '[CLS]': 'opens every input; what the model makes of it stands for the whole text',
+  '[SEP]': 'marks the end of a sentence',
+  '[MASK]': 'a blank: the model must guess what stood here',
+  '[PAD]': 'only fills up the length; no token pays attention to it',
+  '[UNK]': 'a word or sign that the vocabulary has no pieces for',
+};
+
+const segmentName = (segment) => (segment === 1 ? 'B' : 'A');
+
+/** The colour class of a token: its sentence, or that it belongs to none. */
+function tokenKind(column) {
+  if (column.token === '[PAD]' && column.mask === 0) return 'pad';
+  if (column.token === '[MASK]') return 'masked';
+  return column.special ? 'special' : `seg-${segmentName(column.segment).toLowerCase()}`;
+}
+
+/** Positions of the pieces of the word that this position belongs to. */
+function wordPositions(columns, position) {
+  const { word } = columns[position];
+  if (word === null) return [position];
+  let [first, last] = [position, position];
+  while (first > 0 && columns[first - 1].word === word) first -= 1;
+  while (last + 1 < columns.length && columns[last + 1].word === word) last += 1;
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index);
+}
+
+/** Share the columns out over lines of a given width; a word is broken only where a line would stay half empty. */
+function breakLines(columns, widths, room) {
+  const lines = [];
+  let line = [];
+  let used = 0;
+  let position = 0;
+  while (position < columns.length) {
+    const word = wordPositions(columns, position);
+    const need = word.reduce((sum, at) => sum + widths[at], 0);
+    const units = used + need > room && used < 0.6 * room ? word.map((at) => [at]) : [word];
+    for (const unit of units) {
+      const wide = unit.reduce((sum, at) => sum + widths[at], 0);
+      if (line.length && used + wide > room) {
+        lines.push(line);
+        [line, used] = [[], 0];
+      }
+      line.push(...unit);
+      used += wide;
+    }
+    position += word.length;
+  }
+  if (line.length) lines.push(line);
+  return lines;
+}
+
+/**
+ * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position)}; the first row is made
+ * of buttons that arrow keys walk through. `describe(position)` gives the nodes of the read-out under the strip.
+ */
+function makeStrip(host, rows, describe, onSelect) {
+  const lines = h('div', { class: 'lines' });
+  const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
+  host.replaceChildren(lines, readout);
+  let columns = [];
+  let current = 0;
+  let drawn = '';
+  let buttons = [];
+
+  const tell = (position) => readout.replaceChildren(...describe(position));
+  const hint = () => readout.replaceChildren(
+    h('span', { class: 'quiet' }, 'Point at a token, or walk with the arrow keys, to read what it is.'));
+
+  function moveTo(position, focus) {
+    buttons[current]?.setAttribute('tabindex', '-1');
+    current = position;
+    buttons[current].setAttribute('tabindex', '0');
+    if (focus) buttons[current].focus();
+  }
+
+  function measure() {
+    const context = h('canvas').getContext('2d');
+    const style = getComputedStyle(host);
+    const mono = style.getPropertyValue('--lab-mono') || 'monospace';
+    context.font = `13px ${mono}`;
+    return columns.map((column, position) => Math.max(34, ...rows.map((row) =>
+      Math.ceil(context.measureText(row.text(column, position) ?? '').width) + 18)));
+  }
+
+  function draw(force) {
+    const labelWidth = 96;
+    const room = Math.max(120, host.clientWidth - labelWidth - 8);
+    if (host.clientWidth === 0) return; // in a tab that is not open yet: the size watcher calls again
+    const parts = breakLines(columns, measure(), room);
+    const shape = parts.map((line) => line.length).join();
+    if (!force && shape === drawn) return;
+    drawn = shape;
+    buttons = [];
+    lines.replaceChildren(...parts.map(drawLine));
+    current = Math.min(current, Math.max(0, columns.length - 1));
+    if (buttons.length) moveTo(current, false);
+  }
+
+  function drawLine(positions) {
+    const caption = h('caption', { class: 'hush' }, `Positions ${positions[0]} to ${positions.at(-1)}`);
+    const body = rows.map((row, index) => h('tr', {},
+      h('th', { scope: 'row', title: row.title }, row.label),
+      ...positions.map((position) => drawCell(row, index === 0, position))));
+    return h('table', {}, caption, h('tbody', {}, ...body));
+  }
+
+  function drawCell(row, first, position) {
+    const column = columns[position];
+    const joinsLeft = column.word !== null && columns[position - 1]?.word === column.word;
+    const joinsRight = column.word !== null && columns[position + 1]?.word === column.word;
+    const kind = `${row.kind ? row.kind(column, position) : ''}${joinsLeft ? ' joins-left' : ''}${
+      joinsRight ? ' joins-right' : ''}`;
+    const text = row.text(column, position) ?? '';
+    if (!first) return h('td', { class: kind, 'data-position': position }, h('span', { class: 'cell' }, text));
+    const button = h('button', { type: 'button', class: 'cell', tabindex: '-1', title: words(describe(position)) },
+      text || '(blank)');
+    buttons[position] = button;
+    return h('td', { class: `token ${kind}`, 'data-position': position }, button);
+  }
+
+  const words = (nodes) => nodes.map((node) => (typeof node === 'string' ? node : node.textContent)).join('');
+  const positionOf = (event) => {
+    const cell = event.target.closest?.('td[data-position]');
+    return cell ? Number(cell.dataset.position) : null;
+  };
+  lines.addEventListener('pointerover', (event) => {
+    const position = positionOf(event);
+    if (position !== null) tell(position);
+  });
+  lines.addEventListener('focusin', (event) => tell(positionOf(event)));
+  lines.addEventListener('click', (event) => {
+    const position = positionOf(event);
+    if (position === null) return;
+    moveTo(position, true);
+    onSelect?.(position);
+  });
+  lines.addEventListener('keydown', (event) => {
+    const perLine = buttons[current].closest('tr').children.length - 1;
+    const next = nextByArrow(event.key, current, columns.length, perLine);
+    if (next === null) return;
+    event.preventDefault();
+    moveTo(next, true);
+  });
+  new ResizeObserver(() => draw(false)).observe(host);
+
+  return {
+    lines,
+    show(newColumns) {
+      columns = newColumns;
+      hint();
+      draw(true);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+// The input of the model as it really is: token pieces, ids, segments, positions, attention mask.
+
+const view = onPayload('Type a sentence to see what the model is given.', show);
+const summary = h('p', { class: 'heading' });
+const note = h('p', { class: 'quiet' });
+const stripHost = h('div');
+const keys = h('div', { class: 'keys' });
+let payload = null;
+
+const ROWS = [
+  { label: 'token', title: 'The pieces that the text was cut into', kind: tokenKind,
+    text: (column) => column.token },
+  { label: 'id', title: 'The number of the piece in the vocabulary: all that the model gets to see of it',
+    kind: () => 'number', text: (column) => String(column.id) },
+  { label: 'segment', title: 'Which sentence: 0 is A, 1 is B',
+    kind: (column) => (column.mask ? `seg-${segmentName(column.segment).toLowerCase()} strong` : 'number'),
+    text: (column) => (column.mask ? `${column.segment} ${segmentName(column.segment)}` : String(column.segment)) },
+  { label: 'position', title: 'The place in the input, counted from 0', kind: () => 'number',
+    text: (column, position) => String(position) },
+  { label: 'attention', title: '1: other tokens may look at it. 0: it is hidden from them',
+    kind: (column) => (column.mask ? 'number' : 'number off'), text: (column) => String(column.mask) },
+];
+
+const LEGEND = [
+  ['seg-a', 'sentence A', (columns) => columns.some((column) => tokenKind(column) === 'seg-a')],
+  ['seg-b', 'sentence B', (columns) => columns.some((column) => tokenKind(column) === 'seg-b')],
+  ['special', 'added by the tokenizer', (columns) => columns.some((column) => tokenKind(column) === 'special')],
+  ['masked', 'a blank', (columns) => columns.some((column) => tokenKind(column) === 'masked')],
+  ['pad', 'padding', (columns) => columns.some((column) => tokenKind(column) === 'pad')],
+];
+
+const strip = makeStrip(stripHost, ROWS, describe, (position) => trigger('token_select', { position }));
+const glossary = h('details', { 'data-noexport': '' }, h('summary', {}, 'What the rows and the square brackets mean'),
+  h('dl', {}, ...ROWS.flatMap((row) => [h('dt', {}, row.label), h('dd', {}, row.title)]),
+    ...Object.entries(SPECIALS).flatMap(([token, text]) => [h('dt', { class: 'mono' }, token), h('dd', {}, text)])));
+const picture = h('div');
+const buttons = saveButtons('the token strip', {
+  PNG: () => savePng('tokens.png', pictureOf(picture)),
+  SVG: () => saveSvg('tokens.svg', pictureOf(picture)),
+  CSV: () => saveCsv('tokens.csv', [['position', 'token', 'id', 'segment', 'attention_mask', 'word', 'text'],
+    ...payload.columns.map((column, position) => [position, column.token, column.id, column.segment, column.mask,
+      column.word, column.surface])]),
+  JSON: () => saveJson('tokens.json', { ...payload, columns: payload.columns.map((column, position) =>
+    ({ position, ...column })) }),
+});
+picture.append(h('div', { class: 'bar' }, summary, buttons), note, stripHost, keys);
+view.content.append(picture, glossary);
+
+/** What one column means, in words. */
+function describe(position) {
+  const column = payload.columns[position];
+  const place = ` Position ${position}, id ${column.id}, segment ${column.segment} (${segmentName(column.segment)}).`;
+  const special = SPECIALS[column.token];
+  if (special && (column.special || column.token === '[MASK]' || column.token === '[UNK]')) {
+    return [h('b', {}, column.token), ` ${special}.${place}`];
+  }
+  const pieces = wordPositions(payload.columns, position);
+  const word = pieces.map((at) => payload.columns[at].surface).join('');
+  const part = pieces.length > 1 ? `piece ${pieces.indexOf(position) + 1} of ${pieces.length} of the word ` : '';
+  return part
+    ? [h('b', {}, column.token), ` is ${part}`, h('b', {}, word), `.${place}`]
+    : [h('b', {}, column.token), ` is a whole word or sign.${place}`];
+}
+
+function show(body) {
+  payload = body;
+  const real = body.columns.filter((column) => column.mask);
+  const words = new Set(real.filter((column) => column.word !== null).map((column) => column.word)).size;
+  const added = real.filter((column) => column.special).length;
+  summary.textContent = `${plural(words, 'word')} became ${plural(real.length - added, 'token')}, `
+    + `and ${whole(added)} were added around them`;
+  const cut = (body.dropped?.[0] ?? 0) + (body.dropped?.[1] ?? 0);
+  const padding = body.columns.length - real.length;
+  note.textContent = [
+    cut ? `The text was too long: ${plural(cut, 'token')} at the end did not fit and were left out.` : '',
+    padding ? `${plural(padding, 'position')} at the end hold only padding.` : '',
+  ].filter(Boolean).join(' ');
+  note.hidden = note.textContent === '';
+  strip.show(body.columns);
+  keys.replaceChildren(...LEGEND.filter(([, , used]) => used(body.columns)).map(([kind, name]) =>
+    h('span', { class: `key ${kind}` }, h('i', { class: 'cell' }), name)));
+}
+
+view.start();

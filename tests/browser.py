@@ -1,0 +1,105 @@
+"""Fixtures for tests that drive a page with real mouse and keyboard in Chromium.
+
+`page` hands out a fresh visitor's page. When the test ends it fails the test if the page logged an error,
+threw one, or asked anything of another machine; a test that provokes an error empties `page_log` itself.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+LOCAL = ("http://127.0.0.1", "http://localhost", "ws://127.0.0.1", "ws://localhost", "data:", "blob:", "about:")
+
+
+def find_chromium() -> str | None:
+    """Path of a Chromium: $CHROMIUM, one on the PATH, or the one that Playwright has downloaded."""
+    if os.environ.get("CHROMIUM"):
+        return os.environ["CHROMIUM"]
+    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    with sync_playwright() as playwright:
+        bundled = playwright.chromium.executable_path
+    return bundled if Path(bundled).exists() else None
+
+
+@dataclass
+class PageLog:
+    """What a page did besides being looked at."""
+
+    errors: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def clear(self) -> None:
+        self.errors.clear()
+        self.outside.clear()
+
+
+def watch(page: Page, log: PageLog) -> None:
+    """Write the page's errors and its requests to other machines into the log."""
+
+    def on_console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            log.errors.append(message.text)
+
+    def on_request(request: Request) -> None:
+        if not request.url.startswith(LOCAL):
+            log.outside.append(request.url)
+
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: log.errors.append(str(error)))
+    page.on("request", on_request)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The browser to test in; without one the test is skipped, or fails where CI is set and it must be there."""
+    path = find_chromium()
+    if path is None:
+        reason = "No Chromium found: install one or name it in $CHROMIUM."
+        if os.environ.get("CI", "").lower() in ("1", "true"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return path
+
+
+@pytest.fixture(scope="module")
+def browser(chromium_path: str) -> Iterator[Browser]:
+    """One browser a test file; Playwright's event loop ends with it and disturbs no other test."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium_path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page_log() -> PageLog:
+    """Errors and outside requests of `page` so far."""
+    return PageLog()
+
+
+@pytest.fixture
+def page(browser: Browser, page_log: PageLog) -> Iterator[Page]:
+    """A visitor's page of 1280 x 900 with nothing remembered from other tests."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    page = context.new_page()
+    page.set_default_timeout(15_000)
+    watch(page, page_log)
+    yield page
+    context.close()
+    assert page_log.errors == []
+    assert page_log.outside == []

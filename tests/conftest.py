@@ -1,0 +1,26 @@
+"""What every test shares: a machine that is offline, and the way to the data beside the repository."""
+
+import os
+from pathlib import Path
+
+# Before anything imports a Hugging Face library: no test may depend on the network, and a tokenizer that has run
+# threads must not be forked with them running.
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+import pytest
+from hypothesis import settings
+
+# A shared machine can stall for longer than the 200 ms that hypothesis allows an example.
+settings.register_profile("lab", deadline=None, print_blob=True)
+settings.load_profile("lab")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of data that is not part of the project; the test is skipped where it is absent."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("BERTVIZ_LAB_DATA") or beside)
+    if not folder.is_dir():
+        pytest.skip(f"the data folder {folder} is absent (set BERTVIZ_LAB_DATA)")
+    return folder

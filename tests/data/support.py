@@ -1,0 +1,35 @@
+"""Small files to read, for the tests of this folder."""
+
+import zipfile
+from pathlib import Path
+
+from bertviz_lab.data.corpora import read_documents
+from bertviz_lab.data.document import Document
+from bertviz_lab.data.readers.notes import ReadingNotes
+
+PROSE = (
+    "It was late in the year, and the road over the hills had been closed since the morning. Nobody had told "
+    "the two travellers, who went on slowly under the heavy sky and spoke of the inn where they had slept. "
+)
+
+
+def read(path: Path, notes: ReadingNotes | None = None, **options) -> list[Document]:
+    return list(read_documents([path], notes=notes, **options))
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8"))
+    return path
+
+
+def zipped(folder: Path, members: dict[str, str | bytes], name: str = "texts.zip") -> Path:
+    path = folder / name
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member, content in members.items():
+            archive.writestr(member, content)
+    return path
+
+
+def text_of(documents: list[Document]) -> str:
+    return " ".join(sentence for document in documents for sentence in document.sentences)

@@ -1,0 +1,128 @@
+"""The lab's BERT is Hugging Face's BERT: on the same weights, the same numbers within 1e-5."""
+
+import pytest
+import torch
+
+from bertviz_lab.model.weights import to_huggingface
+from tests.model.support import (
+    KINDS,
+    LENGTH,
+    MODEL,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    VOCAB,
+    Kind,
+    as_huggingface,
+    build,
+    gradients,
+    inputs,
+    labels_for,
+    largest_difference,
+    small_config,
+    token_labels,
+)
+
+TOLERANCE = 1e-5
+
+every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
+both_activations = pytest.mark.parametrize("activation", ["gelu", "gelu_new"])
+both_attentions = pytest.mark.parametrize("explicit", [True, False], ids=["explicit", "fused"])
+
+
+def objective(kind: Kind, out: object) -> torch.Tensor:
+    """The loss, or for the bare model a sum that every parameter has a part in."""
+    if kind is not MODEL:
+        return out.loss
+    weights = torch.linspace(-1, 1, out.last_hidden_state.shape[-1])
+    return (out.last_hidden_state * weights).mean() + (out.pooler_output * weights).mean()
+
+
+@every_head
+@both_activations
+@both_attentions
+def test_outputs_losses_and_gradients_are_those_of_transformers(kind, activation, explicit, record_property):
+    ours = build(kind, small_config(hidden_act=activation))
+    theirs = as_huggingface(kind, ours)
+    arguments = inputs() | labels_for(kind)
+    a = ours(**arguments, explicit=explicit)
+    b = theirs(**arguments)
+
+    outputs = max(largest_difference(getattr(a, name), getattr(b, name)) for name in kind.outputs)
+    loss = largest_difference(objective(kind, a), objective(kind, b))
+    expected = gradients(theirs, objective(kind, b))
+    actual = gradients(ours, objective(kind, a))
+    differences = {name: largest_difference(g, expected[to_huggingface(name)]) for name, g in actual.items()}
+    worst = max(differences, key=differences.get)
+    record_property("errors", {"outputs": outputs, "loss": loss, "gradients": differences[worst]})
+
+    assert outputs < TOLERANCE
+    assert loss < TOLERANCE
+    assert differences[worst] < TOLERANCE, worst
+    silent = [name for name, gradient in actual.items() if not gradient.abs().max() > 1e-6 and ".key.bias" not in name]
+    assert not silent, "a gradient of zero proves nothing (a key's bias has none by the softmax)"
+
+
+@every_head
+def test_every_parameter_of_transformers_has_its_counterpart(kind):
+    ours = build(kind)
+    theirs = dict(as_huggingface(kind, ours).named_parameters(remove_duplicate=False))
+    names = {to_huggingface(name) for name, _ in ours.named_parameters()}
+    assert set(theirs) - names <= {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}
+
+
+@every_head
+def test_hidden_states_and_attentions_are_those_of_transformers(kind):
+    ours = build(kind)
+    wanted = {"output_hidden_states": True, "output_attentions": True}
+    a = ours(**inputs(), **wanted)
+    b = as_huggingface(kind, ours)(**inputs(), **wanted)
+    assert len(a.hidden_states) == len(b.hidden_states) == 4
+    assert len(a.attentions) == len(b.attentions) == 3
+    for mine, other in zip(a.hidden_states + a.attentions, b.hidden_states + b.attentions, strict=True):
+        assert largest_difference(mine, other) < TOLERANCE
+    assert a.attentions[0].std() > 0.01, "attention to everything alike proves nothing"
+
+
+@every_head
+def test_attention_masks_and_segments_may_be_left_out(kind):
+    ours = build(kind)
+    ids = inputs()["input_ids"]
+    a, b = ours(ids), as_huggingface(kind, ours)(ids)
+    for name in kind.outputs:
+        assert largest_difference(getattr(a, name), getattr(b, name)) < TOLERANCE
+
+
+def test_positions_and_embeddings_may_be_given():
+    ours = build(MODEL)
+    theirs = as_huggingface(MODEL, ours)
+    generator = torch.Generator().manual_seed(5)
+    given = {
+        "inputs_embeds": torch.randn(2, LENGTH, 24, generator=generator),
+        "position_ids": torch.randperm(LENGTH, generator=generator)[None],
+    }
+    assert largest_difference(ours(**given).last_hidden_state, theirs(**given).last_hidden_state) < TOLERANCE
+
+
+def test_one_half_of_the_pretraining_labels_gives_that_half_of_the_loss():
+    ours = build(PRETRAINING)
+    masked, order = token_labels(VOCAB), torch.tensor([0, 1, 1])
+    both = ours(**inputs(), labels=masked, next_sentence_label=order)
+    assert ours(**inputs(), labels=masked).loss == both.mlm_loss
+    assert ours(**inputs(), next_sentence_label=order).loss == both.nsp_loss
+    assert largest_difference(both.loss, both.mlm_loss + both.nsp_loss) < TOLERANCE
+
+
+def test_a_classifier_of_one_label_is_a_regression():
+    ours = build(SEQUENCE, small_config(num_labels=1))
+    numbers = torch.tensor([0.5, -2.0, 3.25])
+    a = ours(**inputs(), labels=numbers)
+    b = as_huggingface(SEQUENCE, ours)(**inputs(), labels=numbers)
+    assert largest_difference(a.loss, b.loss) < TOLERANCE
+    assert largest_difference(a.loss, ((a.logits[:, 0] - numbers) ** 2).mean()) < TOLERANCE
+
+
+def test_without_labels_there_is_no_loss():
+    for kind in KINDS[1:]:
+        assert build(kind)(**inputs()).loss is None
+    assert build(QUESTION)(**inputs(), start_positions=torch.tensor([0, 1, 2])).loss is None

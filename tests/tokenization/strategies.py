@@ -1,0 +1,14 @@
+"""Texts for hypothesis: anything that Unicode has, mixed with what a tokenizer must tell apart."""
+
+from hypothesis import strategies as st
+
+_PIECES = st.one_of(
+    st.text(max_size=6),
+    st.text(alphabet=st.characters(categories=["Mn", "Zs", "Po", "Cc", "Cf", "So"]), max_size=4),
+    st.sampled_from(["[MASK]", "[CLS]", "[UNK]", " [SEP]", "[MASK", "MASK]", "[mask]", "##ing", "Ġ", "\u200d"]),
+    st.sampled_from(
+        ["walking", "unhappily", "the ", "Cat", "e\u0301", "\uff21", "İ", "ß", "東京", "👩\u200d👧", "\t\n", "a" * 101]
+    ),
+)
+# Whole texts, mostly a few words long.
+texts = st.lists(_PIECES, max_size=12).map("".join)

@@ -1,0 +1,133 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import texts
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import MergeStep, SplitStep, Tokenizer, explain
+
+
+def pieces(tokenizer: Tokenizer, text: str) -> tuple[str, ...]:
+    return tuple(piece for word in explain(tokenizer, text) for piece in word.pieces)
+
+
+@settings(max_examples=200)
+@given(text=texts)
+def test_explanation_ends_where_the_library_ends(wordpiece, cased, bpe, text):
+    for tokenizer in (wordpiece, cased, bpe):
+        assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
+
+
+@given(text=st.text(alphabet="aeghinplstuwyé A[]MSK'.", max_size=40))
+def test_explanation_ends_where_the_library_ends_on_words(wordpiece, cased, bpe, text):
+    for tokenizer in (wordpiece, cased, bpe):
+        assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
+
+
+@given(text=texts)
+def test_words_stand_where_the_encoding_says(wordpiece, bpe, text):
+    for tokenizer in (wordpiece, bpe):
+        encoding = tokenizer.encode(text)
+        splits = explain(tokenizer, text)
+        positions = iter(range(1, len(encoding) - 1))
+        for number, split in enumerate(splits):
+            assert split.word == text[split.start : split.end]
+            for _ in split.pieces:
+                position = next(positions)
+                start, end = encoding.offsets[position]
+                assert encoding.word_ids[position] == number
+                if text[start:end].strip():  # not the space before a word, where BPE makes it a token of its own
+                    assert split.start <= start < end <= split.end
+
+
+def test_explanation_agrees_on_running_text(tokenizer, corpus):
+    text = " ".join(corpus[:50])
+    assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
+
+
+def test_explanation_agrees_with_the_published_vocabulary(shared_data):
+    tokenizer = Tokenizer.from_vocab(shared_data / "vocab" / "bert-base-uncased-vocab.txt")
+    text = "Antidisestablishmentarianism was unaffable; naïvely tokenised [MASK] 🦙 漢字."
+    assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> Tokenizer:
+    tokens = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "un", "u", "##aff", "##able", "##a", "##n"]
+    path = tmp_path_factory.mktemp("tiny") / "vocab.txt"
+    path.write_text("\n".join(tokens))
+    return Tokenizer.from_vocab(path)
+
+
+def test_longest_match_is_tried_first(tiny):
+    (word,) = explain(tiny, "UNaffable")
+    assert (word.word, word.normalized, word.start, word.end) == ("UNaffable", "unaffable", 0, 9)
+    assert word.pieces == ("un", "##aff", "##able")
+    first, second, third = word.steps
+    assert first == SplitStep(0, tuple("unaffable"[:end] for end in range(9, 1, -1)), "un")
+    assert second == SplitStep(2, ("##affable", "##affabl", "##affab", "##affa", "##aff"), "##aff")
+    assert third == SplitStep(5, ("##able",), "##able")
+
+
+def test_one_unknown_rest_makes_the_whole_word_unknown(tiny):
+    (word,) = explain(tiny, "una!z"[:3] + "z")
+    assert word.pieces == ("[UNK]",)
+    assert [step.found for step in word.steps] == ["un", "##a", None]
+    assert word.steps[-1].tried == ("##z",)
+
+
+def test_word_too_long_is_unknown_without_a_search(tiny):
+    assert explain(tiny, "un" + "a" * 98)[0].pieces == ("un", *["##a"] * 98)
+    (word,) = explain(tiny, "un" + "a" * 99)
+    assert word.pieces == ("[UNK]",)
+    assert word.steps == ()
+
+
+def test_special_tokens_are_words_of_their_own(tiny):
+    words = explain(tiny, "un[MASK]a")
+    assert [(word.word, word.pieces, word.start, word.end) for word in words] == [
+        ("un", ("un",), 0, 2),
+        ("[MASK]", ("[MASK]",), 2, 8),
+        ("a", ("[UNK]",), 8, 9),
+    ]
+    assert words[1].steps == ()
+
+
+def test_merges_follow_the_order_in_which_they_were_learnt(bpe):
+    words = explain(bpe, "walking unhappily")
+    for word in words:
+        assert word.steps[0].pieces_before == tuple(word.normalized)
+        assert word.steps[-1].pieces_after == word.pieces
+        for step, following in zip(word.steps, word.steps[1:], strict=False):
+            assert step.pieces_after == following.pieces_before
+        for step in word.steps:
+            assert isinstance(step, MergeStep)
+            assert bpe.merge_ranks[step.pair] == step.rank
+            known = [
+                bpe.merge_ranks[pair]
+                for pair in zip(step.pieces_before, step.pieces_before[1:], strict=False)
+                if pair in bpe.merge_ranks
+            ]
+            assert step.rank == min(known)
+            assert len(step.pieces_after) == len(step.pieces_before) - 1
+
+
+def test_bpe_word_shows_its_space_as_a_mark(bpe):
+    _, cat = explain(bpe, "the cat")
+    assert (cat.word, cat.normalized, cat.start) == ("cat", "Ġcat", 4)
+
+
+def test_lone_surrogates_are_explained(wordpiece, bpe):
+    for tokenizer in (wordpiece, bpe):
+        text = "the \ud800cat"
+        assert pieces(tokenizer, text) == tokenizer.encode(text).tokens[1:-1]
+
+
+def test_nothing_has_no_explanation(tokenizer):
+    assert explain(tokenizer, "") == ()
+
+
+def test_word_too_long_for_its_merges_to_be_shown_is_refused(bpe, wordpiece):
+    with pytest.raises(InputError, match="too long to show"):
+        explain(bpe, "a" * 100_000)
+    assert explain(wordpiece, "a" * 100_000)[0].pieces == ("[UNK]",)

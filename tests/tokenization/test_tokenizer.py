@@ -1,0 +1,237 @@
+import copy
+import pickle
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from strategies import texts
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+
+
+@pytest.fixture(scope="session")
+def published(shared_data: Path) -> Tokenizer:
+    """The published uncased vocabulary."""
+    return Tokenizer.from_vocab(shared_data / "vocab" / "bert-base-uncased-vocab.txt")
+
+
+def test_published_vocabulary_gives_the_ids_of_every_peer_case(published, shared_data):
+    folder = shared_data / "peer_cases"
+    given_texts = (folder / "ggml-vocab-bert-bge.gguf.inp").read_bytes().decode().split("\n__ggml_vocab_test__\n")
+    expected = (folder / "ggml-vocab-bert-bge.gguf.out").read_text().split("\n")[: len(given_texts)]
+    assert len(given_texts) == len(expected) == 47
+    expected_ids = [[int(token_id) for token_id in line.split()] for line in expected]
+    assert published.ids(given_texts) == expected_ids
+    assert [list(published.encode(text).ids[1:-1]) for text in given_texts] == expected_ids
+
+
+def test_cased_vocabulary_keeps_capitals_and_accents(shared_data):
+    tokenizer = Tokenizer.from_vocab(shared_data / "vocab" / "bert-base-cased-vocab.txt", lowercase=False)
+    assert tokenizer.encode("Hello Paris").tokens == ("[CLS]", "Hello", "Paris", "[SEP]")
+    assert not tokenizer.lowercase
+    assert tokenizer.vocab_size == 28_996
+
+
+def test_mask_typed_in_text_is_the_mask_token(tokenizer):
+    encoding = tokenizer.encode("the [MASK] sat near [MASK].")
+    assert encoding.mask_positions(tokenizer.mask_id) == tuple(
+        position for position, token in enumerate(encoding.tokens) if token == "[MASK]"
+    )
+    assert len(encoding.mask_positions(tokenizer.mask_id)) == 2
+
+
+def test_typed_mask_is_text_and_not_an_added_token(tokenizer):
+    encoding = tokenizer.encode("[MASK]")
+    assert encoding.special_tokens_mask == (1, 0, 1)
+    assert encoding.offsets[1] == (0, 6)
+
+
+def test_bpe_mask_leaves_no_space_token_behind(bpe):
+    encoding = bpe.encode(" cat [MASK] sat")
+    assert encoding.tokens == ("[CLS]", "Ġcat", "[MASK]", "Ġsat", "[SEP]")
+    assert encoding.offsets == ((0, 0), (1, 4), (5, 11), (12, 15), (0, 0))
+
+
+@given(text=texts)
+def test_corpus_text_cannot_bring_in_special_tokens(wordpiece, cased, bpe, text):
+    for tokenizer in (wordpiece, cased, bpe):
+        allowed = {tokenizer.unk_id} if tokenizer.algorithm == "wordpiece" else set()
+        (ids,) = tokenizer.ids([f"{text}[CLS] [MASK][SEP]{text} [PAD]"])
+        assert not (set(ids) & tokenizer.special_ids) - allowed
+
+
+def test_corpus_ids_and_encode_agree_on_plain_text(tokenizer, corpus):
+    many = corpus * 2  # more than one batch
+    assert [tuple(ids) for ids in tokenizer.ids(many)] == [tokenizer.encode(text).ids[1:-1] for text in many]
+
+
+def test_corpus_ids_of_nothing_are_nothing(tokenizer):
+    assert tokenizer.ids([]) == []
+    assert tokenizer.ids(["", " "])[0] == []
+
+
+@pytest.mark.parametrize("text", ["\ud800", "a\udfffb the", "the \ud83d\ude00 cat", "\udc80" * 5])
+def test_lone_surrogates_are_read_as_an_unknown_character(tokenizer, text):
+    safe = "".join("\ufffd" if 0xD800 <= ord(character) < 0xE000 else character for character in text)
+    assert tokenizer.encode(text, text).ids == tokenizer.encode(safe, safe).ids
+    assert tokenizer.encode(text).text_a == text
+    assert tokenizer.ids([text]) == tokenizer.ids([safe])
+
+
+def _normalized(tokenizer: Tokenizer, text: str) -> str:
+    return tokenizer.backend.normalizer.normalize_str(text)
+
+
+@given(text=texts, other=texts)
+def test_offsets_slice_the_original_to_text_that_normalises_to_the_token(wordpiece, cased, text, other):
+    for tokenizer in (wordpiece, cased):
+        encoding = tokenizer.encode(text, other)
+        for position, (start, end) in enumerate(encoding.offsets):
+            if encoding.special_tokens_mask[position]:
+                assert (start, end) == (0, 0)
+                continue
+            source = (text, other)[encoding.token_type_ids[position]]
+            assert 0 <= start < end <= len(source)
+            token = encoding.tokens[position]
+            if encoding.ids[position] not in tokenizer.special_ids:
+                # One character can give several tokens (a Hangul syllable its letters), so the slice may hold more.
+                assert token.removeprefix("##") in _normalized(tokenizer, source[start:end])
+
+
+@given(text=texts)
+def test_bpe_offsets_slice_the_original_to_the_bytes_of_the_token(bpe, text):
+    encoding = bpe.encode(text)
+    for position in range(1, len(encoding) - 1):
+        start, end = encoding.offsets[position]
+        assert 0 <= start < end <= len(text)
+        if encoding.ids[position] in bpe.special_ids:
+            assert text[start:end] == encoding.tokens[position]
+        else:
+            word = "".join(token for token, _ in _byte_words(bpe, text[start:end]))
+            assert encoding.tokens[position].removeprefix("Ġ") in f"Ġ{word}"
+
+
+def _byte_words(tokenizer: Tokenizer, text: str) -> list[tuple[str, tuple[int, int]]]:
+    words: list[tuple[str, tuple[int, int]]] = tokenizer.backend.pre_tokenizer.pre_tokenize_str(text)
+    return words
+
+
+def test_offsets_survive_stripped_accents_chinese_and_emoji(published):
+    text = "Cafe\u0301 naïve 漢字 👩\u200d👧 x"
+    encoding = published.encode(text)
+    pieces = [text[start:end] for start, end in encoding.offsets[1:-1]]
+    assert pieces[:4] == ["Cafe", "naive".replace("i", "ï"), "漢", "字"]
+    assert pieces[-1] == "x"
+
+
+def test_words_are_counted_inside_their_own_text(wordpiece):
+    encoding = wordpiece.encode("the cat [MASK].", "a dog")
+    words = [word for word, added in zip(encoding.word_ids, encoding.special_tokens_mask, strict=True) if not added]
+    assert words == [0, 1, 2, 3, 0, 1]
+    assert encoding.word_ids[0] is None
+
+
+def test_all_pieces_of_a_word_have_its_number(published):
+    encoding = published.encode("unaffable tokenizers")
+    by_word = {
+        number: "".join(
+            t.removeprefix("##") for t, w in zip(encoding.tokens, encoding.word_ids, strict=True) if w == number
+        )
+        for number in (0, 1)
+    }
+    assert by_word == {0: "unaffable", 1: "tokenizers"}
+
+
+@given(text=texts)
+def test_cased_bpe_spells_the_text_again(bpe, text):
+    if not any(token in text for token in SpecialTokens().all):
+        assert bpe.decode(bpe.encode(text).ids) == text
+
+
+def test_bpe_never_gives_unknown(bpe):
+    everything = "".join(chr(code) for code in range(1, 0x3000)) + "🏴\U000e0067\U0010ffff"
+    assert bpe.unk_id not in bpe.ids([everything])[0]
+
+
+def test_decode_joins_pieces_and_skips_added_tokens(wordpiece):
+    encoding = wordpiece.encode("The cat walked", pad_to=20)
+    assert wordpiece.decode(encoding.ids) == "the cat walked"
+    assert wordpiece.decode(np.array(encoding.ids), skip_special=False).startswith("[CLS] the cat walked [SEP] [PAD]")
+
+
+def test_continuation_marks_exactly_the_hash_tokens_of_wordpiece(wordpiece):
+    assert wordpiece.continuation.dtype == bool
+    assert wordpiece.continuation.shape == (wordpiece.vocab_size,)
+    for token_id, token in enumerate(wordpiece.tokens):
+        assert wordpiece.continuation[token_id] == token.startswith("##")
+
+
+def test_continuation_of_bpe_is_false_at_word_starts(bpe):
+    encoding = bpe.encode("the unhappily walking cat, the 🦙.")
+    words = encoding.word_ids
+    for position in range(2, len(encoding) - 1):
+        inside = words[position] == words[position - 1]
+        if unicodedata.category(encoding.tokens[position][0]) != "Po":
+            assert bpe.continuation[encoding.ids[position]] == inside
+    assert not bpe.continuation[list(bpe.special_ids)].any()
+
+
+def test_continuation_cannot_be_written_to(wordpiece):
+    with pytest.raises(ValueError, match="read-only"):
+        wordpiece.continuation[0] = True
+
+
+def test_tokens_and_ids_are_each_others_inverse(tokenizer):
+    assert len(tokenizer.tokens) == tokenizer.vocab_size
+    for token_id, token in enumerate(tokenizer.tokens):
+        assert tokenizer.id(token) == token_id
+        assert tokenizer.token(token_id) == token
+    assert tokenizer.id("no such token") is None
+
+
+@pytest.mark.parametrize("token_id", [-1, 10_000_000])
+def test_id_outside_the_vocabulary_is_an_error(wordpiece, token_id):
+    with pytest.raises(IndexError):
+        wordpiece.token(token_id)
+
+
+def test_special_ids_are_those_of_the_special_tokens(tokenizer):
+    ids = (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id)
+    assert ids == (0, 1, 2, 3, 4)
+    assert tokenizer.special_ids == set(ids)
+    assert [tokenizer.token(token_id) for token_id in ids] == list(SpecialTokens().all)
+
+
+@pytest.mark.parametrize("duplicate", [copy.deepcopy, lambda tokenizer: pickle.loads(pickle.dumps(tokenizer))])
+def test_copies_still_read_corpus_text_as_text(tokenizer, duplicate):
+    same = duplicate(tokenizer)
+    assert same.fingerprint == tokenizer.fingerprint
+    assert same.ids(["a [MASK] b"]) == tokenizer.ids(["a [MASK] b"])
+    assert same.encode("a [MASK] b") == tokenizer.encode("a [MASK] b")
+
+
+def test_megabyte_without_spaces_is_encoded(tokenizer):
+    encoding = tokenizer.encode("ab" * 500_000)
+    assert len(encoding) >= 3
+    if tokenizer.algorithm == "wordpiece":
+        assert encoding.tokens == ("[CLS]", "[UNK]", "[SEP]")
+
+
+def test_word_of_a_hundred_characters_is_split_and_one_longer_is_unknown(wordpiece):
+    assert "[UNK]" not in wordpiece.encode("a" * 100).tokens
+    assert wordpiece.encode("a" * 101).tokens == ("[CLS]", "[UNK]", "[SEP]")
+
+
+def test_length_without_room_for_the_added_tokens_is_refused(tokenizer):
+    assert len(tokenizer.encode("the cat", max_length=2)) == 2
+    with pytest.raises(InputError, match="no room for the 2 special tokens"):
+        tokenizer.encode("the cat", max_length=1)
+    with pytest.raises(InputError, match="no room for the 3 special tokens"):
+        tokenizer.encode("the cat", "a dog", max_length=2)
+
+
+def test_repr_names_kind_and_size(wordpiece):
+    assert repr(wordpiece).startswith("Tokenizer(wordpiece, lowercased, 300 tokens, ")

@@ -1,0 +1,277 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from strategies import texts
+from transformers import AutoTokenizer
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+
+
+def write_vocab(folder: Path, tokens: list[str], ending: str = "\n") -> Path:
+    path = folder / "vocab.txt"
+    path.write_bytes("".join(token + ending for token in tokens).encode())
+    return path
+
+
+def test_saving_and_loading_gives_the_same_tokenizer(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "new" / "folder")
+    loaded = Tokenizer.load(tmp_path / "new" / "folder")
+    assert loaded.fingerprint == tokenizer.fingerprint
+    assert loaded.tokens == tokenizer.tokens
+    assert (loaded.algorithm, loaded.lowercase) == (tokenizer.algorithm, tokenizer.lowercase)
+
+
+def test_saved_folder_has_four_files_and_saving_is_repeatable(tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "one")
+    Tokenizer.load(tmp_path / "one").save(tmp_path / "two")
+    names = {"tokenizer.json", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json"}
+    assert {path.name for path in (tmp_path / "one").iterdir()} == names
+    for name in names:
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
+
+
+def test_different_tokenizers_have_different_fingerprints(wordpiece, cased, bpe):
+    assert len({wordpiece.fingerprint, cased.fingerprint, bpe.fingerprint}) == 3
+
+
+def test_saved_vocabulary_has_one_token_a_line_in_the_order_of_ids(tokenizer, tmp_path):
+    tokenizer.save(tmp_path)
+    assert (tmp_path / "vocab.txt").read_bytes().decode().split("\n") == [*tokenizer.tokens, ""]
+
+
+@pytest.fixture(scope="session")
+def in_transformers(tokenizer, tmp_path_factory):
+    """The saved tokenizer as Hugging Face loads it from a model's folder."""
+    folder = tmp_path_factory.mktemp("saved")
+    tokenizer.save(folder, max_length=128)
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "vocab_size": tokenizer.vocab_size}))
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@settings(max_examples=60)
+@given(text=texts, other=texts)
+def test_transformers_gives_the_same_ids_and_segments(tokenizer, in_transformers, text, other):
+    ours, theirs = tokenizer.encode(text, other), in_transformers(text, other)
+    assert list(ours.ids) == theirs["input_ids"]
+    assert list(ours.token_type_ids) == theirs["token_type_ids"]
+    assert list(ours.attention_mask) == theirs["attention_mask"]
+
+
+def test_transformers_knows_the_special_tokens_and_the_length(tokenizer, in_transformers):
+    assert in_transformers.mask_token_id == tokenizer.mask_id
+    assert in_transformers.pad_token_id == tokenizer.pad_id
+    assert in_transformers.cls_token_id == tokenizer.cls_id
+    assert in_transformers.sep_token_id == tokenizer.sep_id
+    assert in_transformers.unk_token_id == tokenizer.unk_id
+    assert in_transformers.model_max_length == 128
+    assert in_transformers.model_input_names == ["input_ids", "token_type_ids", "attention_mask"]
+
+
+def test_transformers_loads_the_folder_without_a_model_too(tokenizer, tmp_path):
+    tokenizer.save(tmp_path)
+    theirs = AutoTokenizer.from_pretrained(tmp_path)("the unhappy [MASK].")
+    assert theirs["input_ids"] == list(tokenizer.encode("the unhappy [MASK].").ids)
+
+
+def test_fill_mask_pipeline_runs_on_the_saved_tokenizer(tokenizer, tmp_path):
+    from transformers import BertConfig, BertForMaskedLM, pipeline
+
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16}
+    BertForMaskedLM(BertConfig(vocab_size=tokenizer.vocab_size, **sizes)).save_pretrained(tmp_path)
+    tokenizer.save(tmp_path, max_length=128)
+    answers = pipeline("fill-mask", model=str(tmp_path))("the [MASK] sat.", top_k=3)
+    assert len(answers) == 3
+    assert all(tokenizer.token(answer["token"]) for answer in answers)
+
+
+@given(text=texts)
+def test_published_json_and_vocabulary_agree(shared_data, text):
+    vocab, saved = _published(shared_data)
+    assert vocab.ids([text]) == saved.ids([text])
+    assert vocab.encode(text).ids == saved.encode(text).ids
+
+
+_cache: dict[Path, tuple[Tokenizer, Tokenizer]] = {}
+
+
+def _published(shared_data: Path) -> tuple[Tokenizer, Tokenizer]:
+    if shared_data not in _cache:
+        folder = shared_data / "vocab"
+        state = json.loads((folder / "bert-base-uncased-tokenizer.json").read_text())
+        _cache[shared_data] = Tokenizer.from_vocab(folder / "bert-base-uncased-vocab.txt"), _load_json(state, folder)
+    return _cache[shared_data]
+
+
+def _load_json(state: dict, _folder: Path) -> Tokenizer:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "tokenizer.json").write_text(json.dumps(state))
+        return Tokenizer.load(folder)
+
+
+def test_vocabulary_of_another_model_loads(tmp_path):
+    write_vocab(tmp_path, ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "##s"])
+    tokenizer = Tokenizer.load(tmp_path)
+    assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.mask_id) == (0, 2, 5)
+    assert tokenizer.encode("The cats [MASK]").ids == (3, 6, 7, 8, 5, 4)
+
+
+def test_vocabulary_with_windows_line_ends_and_byte_order_mark_loads(tmp_path):
+    tokens = [*SPECIAL, "the", "a\u2028b"]
+    path = tmp_path / "vocab.txt"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(tokens).encode())
+    assert Tokenizer.from_vocab(path).tokens == tuple(tokens)
+
+
+def test_vocabulary_saved_alone_still_gives_the_same_ids(wordpiece, cased, corpus, tmp_path):
+    for number, tokenizer in enumerate((wordpiece, cased)):
+        tokenizer.save(tmp_path / str(number))
+        (tmp_path / str(number) / "tokenizer.json").unlink()
+        assert Tokenizer.load(tmp_path / str(number)).ids(corpus) == tokenizer.ids(corpus)
+
+
+def test_without_a_config_capitals_in_the_vocabulary_tell(tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "The", "the", "Cat"])
+    assert not Tokenizer.load(tmp_path).lowercase
+    write_vocab(tmp_path, [*SPECIAL, "the", "cat"])
+    assert Tokenizer.load(tmp_path).lowercase
+
+
+def test_config_beside_the_vocabulary_is_obeyed(tmp_path):
+    write_vocab(tmp_path, [*SPECIAL, "the", "café", "中文"])
+    config = {"do_lower_case": False, "tokenize_chinese_chars": False}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
+    assert Tokenizer.load(tmp_path).encode("The the café 中文").tokens == (
+        "[CLS]",
+        "[UNK]",
+        "the",
+        "café",
+        "中文",
+        "[SEP]",
+    )
+
+
+def test_special_tokens_are_found_under_the_names_that_the_files_give(tmp_path):
+    write_vocab(tmp_path, ["<pad>", "[UNK]", "<begin>", "</s>", "<hide>", "the"])
+    (tmp_path / "special_tokens_map.json").write_text(
+        json.dumps({"cls_token": "<begin>", "mask_token": {"content": "<hide>"}})
+    )
+    tokenizer = Tokenizer.load(tmp_path)
+    assert tokenizer.special == SpecialTokens("<pad>", "[UNK]", "<begin>", "</s>", "<hide>")
+    assert tokenizer.encode("the <hide>").tokens == ("<begin>", "the", "<hide>", "</s>")
+
+
+def test_baked_in_truncation_and_padding_are_taken_out(wordpiece, tmp_path):
+    state = json.loads(wordpiece.backend.to_str())
+    state["truncation"] = {"direction": "Right", "max_length": 4, "strategy": "LongestFirst", "stride": 0}
+    state["padding"] = {
+        "strategy": {"Fixed": 9},
+        "direction": "Right",
+        "pad_to_multiple_of": None,
+        "pad_id": 0,
+        "pad_type_id": 0,
+        "pad_token": "[PAD]",
+    }
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.encode("the cat sat under the tree") == wordpiece.encode("the cat sat under the tree")
+    assert loaded.ids(["the cat sat under the tree", "a"]) == wordpiece.ids(["the cat sat under the tree", "a"])
+
+
+def test_special_tokens_that_the_file_does_not_mark_are_still_special(wordpiece, tmp_path):
+    state = json.loads(wordpiece.backend.to_str())
+    state["added_tokens"] = []
+    state["post_processor"] = None
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    loaded = Tokenizer.load(tmp_path)
+    assert loaded.encode("the [MASK]", "a") == wordpiece.encode("the [MASK]", "a")
+    assert loaded.decode(loaded.encode("the").ids) == "the"
+    assert loaded.ids(["[MASK]"]) == wordpiece.ids(["[MASK]"])
+
+
+# Files that cannot be used
+
+
+def test_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"There is no folder .*nowhere"):
+        Tokenizer.load(tmp_path / "nowhere")
+
+
+def test_folder_without_a_tokenizer_names_both_files(tmp_path):
+    with pytest.raises(InputError, match=r"tokenizer\.json and vocab\.txt are both missing"):
+        Tokenizer.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("", "is not JSON"),
+        ("{ broken", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
+        ("[1, 2]", "holds no JSON object"),
+        ("{}", 'it has no "model"'),
+        ('{"model": {"type": "WordPiece"}}', 'it has no "model" with a vocabulary'),
+        ('{"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": 0}}', "of the kind Unigram"),
+        ('{"model": {"type": "WordPiece", "vocab": {"a": "b"}}}', "not a tokenizer that can be read"),
+    ],
+)
+def test_damaged_tokenizer_json_is_refused_in_one_sentence(tmp_path, content, says):
+    (tmp_path / "tokenizer.json").write_text(content)
+    with pytest.raises(InputError, match=says) as caught:
+        Tokenizer.load(tmp_path)
+    assert "\n" not in str(caught.value)
+
+
+def test_missing_special_tokens_are_named(wordpiece, tmp_path):
+    path = write_vocab(tmp_path, ["[PAD]", "[UNK]", "[CLS]", "the"])
+    with pytest.raises(InputError, match=r"lacks \[SEP\] and \[MASK\]"):
+        Tokenizer.from_vocab(path)
+    state = json.loads(wordpiece.backend.to_str())
+    state["added_tokens"] = [token for token in state["added_tokens"] if token["content"] != "[MASK]"]
+    state["model"]["vocab"]["[OTHER]"] = state["model"]["vocab"].pop("[MASK]")
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    with pytest.raises(InputError, match=r"lacks \[MASK\], which"):
+        Tokenizer.load(tmp_path)
+
+
+def test_duplicate_lines_are_named(tmp_path):
+    path = write_vocab(tmp_path, [*SPECIAL, "the", "cat", "the"])
+    with pytest.raises(InputError, match="'the' twice, in lines 6 and 8"):
+        Tokenizer.from_vocab(path)
+
+
+def test_two_tokens_with_one_id_are_refused(wordpiece, tmp_path):
+    state = json.loads(wordpiece.backend.to_str())
+    state["model"]["vocab"]["extra"] = 7
+    (tmp_path / "tokenizer.json").write_text(json.dumps(state))
+    with pytest.raises(InputError, match="two tokens the same id"):
+        Tokenizer.load(tmp_path)
+
+
+def test_empty_vocabulary_is_refused(tmp_path):
+    with pytest.raises(InputError, match="is empty: it must have one token a line"):
+        Tokenizer.from_vocab(write_vocab(tmp_path, []))
+
+
+def test_missing_vocabulary_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        Tokenizer.from_vocab(tmp_path / "vocab.txt")
+
+
+def test_vocabulary_that_is_not_utf8_is_refused(tmp_path):
+    (tmp_path / "vocab.txt").write_bytes("[PAD]\ncafé\n".encode("latin-1"))
+    with pytest.raises(InputError, match="is not UTF-8 text"):
+        Tokenizer.load(tmp_path)
+
+
+def test_vocabulary_of_bpe_without_its_merges_is_refused(bpe, tmp_path):
+    bpe.save(tmp_path)
+    (tmp_path / "tokenizer.json").unlink()
+    with pytest.raises(InputError, match=r"put the tokenizer\.json beside it"):
+        Tokenizer.load(tmp_path)

@@ -1,0 +1,250 @@
+"""A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
+
+import base64
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells
+from bertviz_lab.figures.masking import masking_payload
+from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.figures.training import live_payload, replay_payload
+from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
+
+HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}", "</script><b>x", "`\\")
+
+
+def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) -> SimpleNamespace:
+    """An Encoding-like object; `second` is the position at which sentence B begins."""
+    everything = [*tokens, *["[PAD]"] * padding]
+    words: list[int | None] = []
+    offsets: list[tuple[int, int]] = []
+    texts = ["", ""]
+    special = [token in ("[CLS]", "[SEP]", "[PAD]") for token in everything]
+    for position, token in enumerate(everything):
+        side = int(second is not None and second <= position < len(tokens))
+        if special[position]:
+            words.append(None)
+            offsets.append((0, 0))
+            continue
+        joins = token.startswith("##")
+        surface = token[2:] if joins else token
+        texts[side] += "" if joins else " "
+        offsets.append((len(texts[side]), len(texts[side]) + len(surface)))
+        texts[side] += surface
+        before = [word for word in words if word is not None]
+        words.append(before[-1] if joins else (before[-1] + 1 if before else 0))
+    return SimpleNamespace(
+        text_a=texts[0],
+        text_b=texts[1] if second is not None else None,
+        ids=tuple(100 + 7 * index % 8000 for index in range(len(everything))),
+        tokens=tuple(everything),
+        token_type_ids=tuple(
+            int(second is not None and second <= index < len(tokens)) for index in range(len(everything))
+        ),
+        attention_mask=tuple(int(index < len(tokens)) for index in range(len(everything))),
+        special_tokens_mask=tuple(int(flag) for flag in special),
+        offsets=tuple(offsets),
+        word_ids=tuple(words),
+        dropped_a=0,
+        dropped_b=0,
+    )
+
+
+def attention(layers: int, heads: int, size: int, seed: int = 0) -> NDArray[np.float32]:
+    """Attention with structure: each head looks mostly at a fixed distance, some at the first token."""
+    random = np.random.default_rng(seed)
+    result = np.empty((layers, heads, size, size), np.float32)
+    rows = np.arange(size)
+    for layer in range(layers):
+        for head in range(heads):
+            logits = random.normal(0, 1, (size, size))
+            shift = (head % 5) - 2
+            logits[rows, np.clip(rows + shift, 0, size - 1)] += 1 + 2.5 * random.random()
+            logits[:, 0] += 2 * random.random() * (layer / max(1, layers - 1))
+            weights = np.exp(logits)
+            result[layer, head] = weights / weights.sum(-1, keepdims=True)
+    return result
+
+
+SENTENCE = ["[CLS]", "the", "old", "cat", "sat", "un", "##believ", "##ably", "still", "[SEP]", "it", "was",
+            "asleep", "[SEP]"]  # fmt: skip
+
+
+def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
+    """The payload for `SENTENCE`, whose weights tests recompute from the same seed."""
+    segments = [0] * 10 + [1] * 4
+    return attention_payload(SENTENCE, segments, attention(layers, heads, len(SENTENCE), seed), "A toy model")
+
+
+def hostile_encoding() -> SimpleNamespace:
+    return encoding(["[CLS]", *HOSTILE, "[SEP]"])
+
+
+def masked() -> SimpleNamespace:
+    given = list(SENTENCE)
+    outcomes = ["special" if token in ("[CLS]", "[SEP]") else "not chosen" for token in SENTENCE]
+    for position, outcome, token in ((3, "mask", "[MASK]"), (6, "random", "tree"), (11, "kept", "was")):
+        outcomes[position], given[position] = outcome, token
+    return SimpleNamespace(encoding=encoding(SENTENCE, second=10), outcomes=outcomes, input_tokens=given)
+
+
+def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> SimpleNamespace:
+    tokens = tokens or ["[CLS]", "the", "[MASK]", "sat", "on", "the", "[MASK]", ".", "[SEP]"]
+    names = words or ("cat", "dog", "old", "man", "##s")
+    shares = (0.412, 0.231, 0.09, 0.041, 0.002)
+    masks = [
+        SimpleNamespace(
+            position=position,
+            candidates=[
+                SimpleNamespace(token=name, id=index + 50, probability=share)
+                for index, (name, share) in enumerate(zip(names, shares, strict=False))
+            ],
+        )
+        for position, token in enumerate(tokens)
+        if token == "[MASK]"
+    ]
+    return SimpleNamespace(encoding=encoding(tokens), masks=masks)
+
+
+def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0) -> list[dict[str, Any]]:
+    """The events of a run up to a step, without its end."""
+    random = np.random.default_rng(seed)
+    rows: list[dict[str, Any]] = [
+        {"event": "Preparing", "stage": "tokenizer", "done": 1, "total": 2, "message": "learning the vocabulary"},
+        {
+            "event": "RunStarted", "run": "r1", "total_steps": total, "parameters": 4_400_000, "vocab_size": 8192,
+            "baselines": {"mlm_loss": 9.0109, "nsp_loss": 0.6931, "unigram_entropy": 6.12, "unigram_accuracy": 0.052},
+            "objective": "mlm+nsp" if nsp else "mlm", "precision": "fp32", "device": "cpu", "threads": 2,
+        },
+    ]  # fmt: skip
+    for step in range(1, steps + 1):
+        ease = 1 - np.exp(-4 * step / total)
+        noise = random.normal(0, 1, 4)
+        loss = 9.0 - 6.2 * ease
+        rows.append({
+            "event": "StepDone", "step": step, "seconds": 0.12 * step, "tokens": 4096 * step,
+            "loss": loss + 0.7, "mlm_loss": loss + 0.25 * noise[0], "mlm_accuracy": 0.6 * ease + 0.02 * noise[1],
+            "nsp_loss": 0.7 - 0.45 * ease + 0.09 * noise[2] if nsp else None,
+            "nsp_accuracy": min(1.0, 0.5 + 0.42 * ease + 0.06 * noise[3]) if nsp else None,
+            "learning_rate": 1e-3, "grad_norm": 1.0, "tokens_per_second": 34_000.0,
+            "eta_seconds": 0.12 * (total - step),
+        })  # fmt: skip
+        if step % max(1, total // 10) == 0:
+            rows.append({
+                "event": "EvalDone", "step": step, "seconds": 0.12 * step, "mlm_loss": loss + 0.1,
+                "mlm_accuracy": 0.58 * ease, "nsp_loss": 0.72 - 0.43 * ease if nsp else None,
+                "nsp_accuracy": 0.5 + 0.4 * ease if nsp else None,
+            })  # fmt: skip
+    return rows
+
+
+def ending(step: int, reason: str = "finished") -> dict[str, Any]:
+    return {"event": "RunFinished", "step": step, "seconds": 0.12 * step, "reason": reason, "path": "runs/r1/model",
+            "message": ""}  # fmt: skip
+
+
+@dataclass
+class Desk:
+    """What a test may change while the page is open."""
+
+    values: dict[str, str] = field(default_factory=dict)
+    runs: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    states: dict[str, dict[str, Any]] = field(default_factory=dict)
+    attentions: dict[str, NDArray[np.float32]] = field(default_factory=dict)
+    polls: list[tuple[str, int]] = field(default_factory=list)
+    fired: list[tuple[str, Any]] = field(default_factory=list)
+    poll_fails: bool = False
+
+    def poll(self, run_id: str, since: int) -> dict[str, Any] | None:
+        if self.poll_fails:
+            raise RuntimeError("the server is away")
+        self.polls.append((run_id, since))
+        if run_id not in self.runs:
+            return None
+        rows = self.runs[run_id][since : since + 4000]
+        return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
+
+
+def build(desk: Desk) -> gr.Blocks:
+    """The page: all components under each other and a button for each that shows what `desk.values` holds."""
+    desk.values = {
+        "attention": sentence_attention(),
+        "loss": "",
+        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)),
+        "masking": masking_payload(masked()),
+        "fill": fill_mask_payload(filled(), vocab_size=8192),
+    }
+
+    def note(event: str) -> Any:
+        def listener(data: gr.EventData) -> None:
+            desk.fired.append((event, data._data))
+
+        return listener
+
+    def exact_values(key: str, layer: int, head: int) -> str:
+        return head_cells(desk.attentions[key], layer, head) if key in desk.attentions else ""
+
+    def layer_values(key: str, layer: int) -> str:
+        return layer_cells(desk.attentions[key], layer) if key in desk.attentions else ""
+
+    with gr.Blocks(title="components") as blocks:
+        parts = {
+            "attention": attention_grid(
+                desk.values["attention"], exact_values=exact_values, layer_values=layer_values, elem_id="attention"
+            ),
+            "loss": loss_chart(desk.values["loss"], poll=desk.poll, elem_id="loss"),
+            "tokens": token_strip(desk.values["tokens"], elem_id="tokens"),
+            "masking": masking_strip(desk.values["masking"], elem_id="masking"),
+            "fill": fill_mask_bars(desk.values["fill"], elem_id="fill"),
+        }
+        for name, part in parts.items():
+            feed = gr.Button(f"feed {name}", elem_id=f"feed-{name}")
+            feed.click(lambda name=name: desk.values[name], None, part, show_progress="hidden")
+        blocks.load(lambda: [desk.values[name] for name in parts], None, list(parts.values()))
+        for name, event in (
+            ("attention", "head_select"),
+            ("attention", "layer_request"),
+            ("loss", "run_changed"),
+            ("tokens", "token_select"),
+            ("fill", "candidate_select"),
+            ("fill", "toggle_mask"),
+        ):
+            getattr(parts[name], event)(note(event), None, None)
+    return blocks
+
+
+@contextmanager
+def serve(desk: Desk) -> Iterator[str]:
+    """The address of the running page."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    blocks = build(desk)
+    try:
+        _, url, _ = blocks.launch(
+            server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, quiet=True, run_history=False,
+            enable_monitoring=False,
+        )  # fmt: skip
+        yield url
+    finally:
+        blocks.close()
+
+
+def decode(text: str, kind: str) -> NDArray[Any]:
+    """The numbers in a base64 array of a payload."""
+    return np.frombuffer(base64.b64decode(text), np.dtype(kind).newbyteorder("<"))
+
+
+__all__ = [
+    "HOSTILE", "SENTENCE", "Desk", "attention", "attention_payload", "decode", "encoding", "ending", "events",
+    "filled", "hostile_encoding", "live_payload", "masked", "replay_payload", "sentence_attention", "serve",
+]  # fmt: skip
