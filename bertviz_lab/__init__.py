@@ -1,19 +1,23 @@
 """BertViz Lab: train a small BERT on your own text, watch it learn, and look inside it."""
 
-from bertviz_lab import interpret
-from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.errors import InputError
-from bertviz_lab.model import (
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForPreTraining,
-    BertForQuestionAnswering,
-    BertForSequenceClassification,
-    BertForTokenClassification,
-    BertModel,
-)
-from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bertviz_lab import interpret
+    from bertviz_lab.config import BertConfig, PretrainConfig
+    from bertviz_lab.errors import InputError
+    from bertviz_lab.model import (
+        BertForMaskedLM,
+        BertForNextSentencePrediction,
+        BertForPreTraining,
+        BertForQuestionAnswering,
+        BertForSequenceClassification,
+        BertForTokenClassification,
+        BertModel,
+    )
+    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 
 __all__ = [
     "BertConfig",
@@ -32,3 +36,25 @@ __all__ = [
     "load_checkpoint",
     "save_checkpoint",
 ]
+
+# Names are looked up when they are first used: torch takes seconds to import, and neither the page nor
+# `--help` should wait for it.
+_HOMES = {
+    "config": ("BertConfig", "PretrainConfig"),
+    "errors": ("InputError",),
+    "tokenization": ("Tokenizer",),
+    "training.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "interpret":
+        return import_module("bertviz_lab.interpret")
+    if name not in __all__:
+        raise AttributeError(f"module 'bertviz_lab' has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "model")
+    return getattr(import_module(f"bertviz_lab.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

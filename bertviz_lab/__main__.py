@@ -109,12 +109,38 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
     return Result(body, f"B follows A: {found.is_next:.1%}; B comes from elsewhere: {found.is_random:.1%}")
 
 
+def attention_command(options: argparse.Namespace) -> Result:
+    """Write the attention of all heads for a text as a page, a picture or numbers."""
+    from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
+    from bertviz_lab.interpret import trace_text
+    from bertviz_lab.training.checkpoint import load_checkpoint
+
+    path = Path(options.out)
+    if path.suffix not in (".html", ".png", ".json"):
+        raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
+    trace = trace_text(load_checkpoint(options.model), options.text_a, options.text_b)
+    title = f"{options.model}: {options.text_a}"
+    if path.suffix == ".html":
+        content = attention_html(trace.tokens, trace.attentions, title).encode()
+    elif path.suffix == ".png":
+        content = attention_png(trace.attentions, title)
+    else:
+        document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
+        content = json.dumps(document, ensure_ascii=False).encode()
+    _write(path, content)
+    layers, heads, tokens, _ = trace.attentions.shape
+    return Result(
+        {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens},
+        f"{layers} x {heads} heads over {tokens} tokens, written to {path}",
+    )
+
+
 def tokenize_command(options: argparse.Namespace) -> Result:
     """Show how a text becomes tokens, ids and segments."""
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoint import checkpoint_folder
 
-    encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text_a, options.text_b)
+    encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text, options.text_b)
     columns = zip(encoding.tokens, encoding.ids, encoding.token_type_ids, strict=True)
     lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
     body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
@@ -140,7 +166,20 @@ def export_command(options: argparse.Namespace) -> Result:
     if folder.exists() and any(folder.iterdir()):
         raise InputError(f"{folder} is not empty; name a new folder.")
     path = save_checkpoint(load_checkpoint(options.model), folder)
-    return Result({"path": str(path)}, f"Written to {path}")
+    _require_transformers_agrees(path)
+    return Result({"path": str(path)}, f"Written to {path}; transformers opens it")
+
+
+def _require_transformers_agrees(folder: Path) -> None:
+    """Open an exported folder with `transformers`, which must find every tensor it looks for."""
+    import transformers
+
+    architecture = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"][0]
+    transformers.logging.set_verbosity_error()
+    _, info = getattr(transformers, architecture).from_pretrained(folder, output_loading_info=True)
+    problems = [*info["missing_keys"], *info["unexpected_keys"]]
+    if problems:
+        raise InputError(f"transformers does not find its tensors in {folder}: {', '.join(map(str, problems[:3]))}.")
 
 
 def runs_command(options: argparse.Namespace) -> Result:
@@ -176,13 +215,19 @@ def _parser() -> argparse.ArgumentParser:
 
     pair = command("next-sentence", next_sentence_command)
     pair.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    pair.add_argument("text_a", help="Sentence A")
-    pair.add_argument("text_b", help="Sentence B")
+    pair.add_argument("--text-a", required=True, help="Sentence A")
+    pair.add_argument("--text-b", required=True, help="Sentence B")
 
     tokenize = command("tokenize", tokenize_command)
     tokenize.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    tokenize.add_argument("text_a", help="Sentence A")
-    tokenize.add_argument("text_b", nargs="?", help="Sentence B")
+    tokenize.add_argument("text", help="Sentence A")
+    tokenize.add_argument("--text-b", help="Sentence B")
+
+    attention = command("attention", attention_command)
+    attention.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+    attention.add_argument("--text-a", required=True, help="Sentence A")
+    attention.add_argument("--text-b", help="Sentence B")
+    attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
 
     evaluate = command("evaluate", evaluate_command)
     evaluate.add_argument("--model", required=True, help="Folder, shipped model or hub id")
@@ -216,6 +261,13 @@ def add_options(parser: argparse.ArgumentParser, config: type) -> None:
             if field.metadata["choices"]:
                 keywords["metavar"] = "{" + ",".join(field.metadata["choices"]) + "}"
         parser.add_argument(flag, **keywords)
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
 
 
 def _show(event: Any) -> None:

@@ -67,9 +67,14 @@ class BertConfig:
             )
         if self.hidden_act not in ACTIVATIONS:
             raise InputError(f"hidden_act {self.hidden_act!r} is not known; choose one of {', '.join(ACTIVATIONS)}.")
-        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise InputError(f"{name} must be at least 0 and below 1, not {getattr(self, name)!r}.")
+        for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
+            value = getattr(self, name)
+            if not (value is None and name == "classifier_dropout") and not (_is_number(value) and 0.0 <= value < 1.0):
+                raise InputError(f"{name} must be at least 0 and below 1, not {value!r}.")
+        for name in ("initializer_range", "layer_norm_eps"):
+            value = getattr(self, name)
+            if not (_is_number(value) and value > 0.0):
+                raise InputError(f"{name} must be a number above 0, not {value!r}.")
         if self.id2label and len(self.id2label) != self.num_labels:
             raise InputError(f"id2label names {len(self.id2label)} labels but num_labels is {self.num_labels}.")
 
@@ -120,11 +125,19 @@ class BertConfig:
             raise InputError("This BERT is a decoder; the lab reads encoders only.")
         known = {f.name for f in dataclasses.fields(cls)}
         values = {name: value for name, value in body.items() if name in known and value is not None}
-        labels = body.get("id2label") or {}
-        if labels:
-            values["id2label"] = tuple(labels[key] for key in sorted(labels, key=int))
-            values["num_labels"] = len(labels)
+        labels = values.pop("id2label", None) or {}
+        try:
+            names = tuple(str(labels[key]) for key in sorted(labels, key=int))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"id2label must map 0, 1, 2 ... to names, not {labels!r}.") from error
+        if names:
+            values["num_labels"] = len(names)
+            values["id2label"] = () if names == tuple(f"LABEL_{index}" for index in range(len(names))) else names
         return cls(**values)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def option(
@@ -207,10 +220,12 @@ class PretrainConfig:
                 near = difflib.get_close_matches(str(value), meta["choices"], n=1)
                 hint = f"; did you mean {near[0]}?" if near else "."
                 raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
-            if value is not None and meta["low"] is not None:
-                number = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-                if not number or not meta["low"] <= value <= meta["high"]:
+            may_be_empty = value is None and f.default is None
+            if meta["low"] is not None and not may_be_empty:
+                if not _is_number(value) or not meta["low"] <= value <= meta["high"]:
                     raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
+                if isinstance(meta["low"], int) and not isinstance(value, int):
+                    raise InputError(f"{flag} must be a whole number, not {value!r}.")
         parse_duration(self.time_budget)
 
     @property
@@ -246,7 +261,7 @@ _UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 
 def parse_duration(text: str) -> float:
     """Seconds in "90s", "10m", "1.5h", "2d" or a bare number of seconds. Raises `InputError` for anything else."""
-    stripped = text.strip().lower()
+    stripped = str(text).strip().lower()
     unit = stripped[-1:]
     number = stripped[:-1] if unit in _UNITS else stripped
     try:

@@ -4,14 +4,17 @@
 threw one, or asked anything of another machine; a test that provokes an error empties `page_log` itself.
 """
 
+import asyncio
 import os
-import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+
+from typing import TypeVar
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.get_browser import find
 
 FLAGS = (
     "--no-sandbox",
@@ -24,17 +27,19 @@ FLAGS = (
 LOCAL = ("http://127.0.0.1", "http://localhost", "ws://127.0.0.1", "ws://localhost", "data:", "blob:", "about:")
 
 
-def find_chromium() -> str | None:
-    """Path of a Chromium: $CHROMIUM, one on the PATH, or the one that Playwright has downloaded."""
-    if os.environ.get("CHROMIUM"):
-        return os.environ["CHROMIUM"]
-    for name in ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"):
-        found = shutil.which(name)
-        if found:
-            return found
-    with sync_playwright() as playwright:
-        bundled = playwright.chromium.executable_path
-    return bundled if Path(bundled).exists() else None
+Made = TypeVar("Made")
+
+
+def in_event_loop(make: Callable[[], Made]) -> Made:
+    """Call `make` while an event loop runs: outside one, Gradio's `Blocks` and `launch` open loops and leave them open.
+
+    To be called before `browser` starts, whose own loop runs in the same thread.
+    """
+
+    async def call() -> Made:
+        return make()
+
+    return asyncio.run(call())
 
 
 @dataclass
@@ -68,9 +73,9 @@ def watch(page: Page, log: PageLog) -> None:
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
     """The browser to test in; without one the test is skipped, or fails where CI is set and it must be there."""
-    path = find_chromium()
+    path = find()
     if path is None:
-        reason = "No Chromium found: install one or name it in $CHROMIUM."
+        reason = "No Chromium found: run `python -m tests.get_browser`, or name one in $CHROMIUM."
         if os.environ.get("CI", "").lower() in ("1", "true"):
             pytest.fail(reason)
         pytest.skip(reason)

@@ -11,8 +11,13 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 import pytest
 from hypothesis import settings
 
+# The browser and its pages.
+pytest_plugins = ["tests.browser"]
+
 # A shared machine can stall for longer than the 200 ms that hypothesis allows an example.
 settings.register_profile("lab", deadline=None, print_blob=True)
+# `pytest --hypothesis-profile thorough` looks for what a hundred examples do not show.
+settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=5000)
 settings.load_profile("lab")
 
 

@@ -46,8 +46,8 @@ def read_documents(
 
     Args:
         paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
-            them), or "sample:NAME" for a text that comes with the lab. Files with other endings are read as
-            plain text if they are text.
+            them), or "sample:NAME" for a text that comes with the lab (these are read first). Files with other
+            endings are read as plain text if they are text.
         documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which
             decides for each file as `readers.layout` explains. A row of a table or a record of JSON is always
             a document.

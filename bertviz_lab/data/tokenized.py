@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Self
 
@@ -14,7 +13,7 @@ from bertviz_lab.data.document import Document
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-_BATCH = 2_000  # documents handed to the tokenizer at once: enough to keep its threads busy, little to hold
+_BATCH = 20_000  # sentences handed to the tokenizer at once: enough to keep its threads busy, little to hold
 
 
 @dataclass(frozen=True)
@@ -54,6 +53,7 @@ class TokenizedCorpus:
         Raises `InputError` when no document holds a token.
         """
         folder.mkdir(parents=True, exist_ok=True)
+        (folder / "corpus.json").unlink(missing_ok=True)  # written last: with it, all the rest is whole
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         lengths: list[NDArray[np.int64]] = []
         counts: list[int] = []
@@ -67,12 +67,13 @@ class TokenizedCorpus:
                     first += len(document.sentences)
                     if document.continues and counts:
                         counts[-1] += kept
-                    elif kept:  # empty documents are dropped, as are sentences that leave no token
+                    else:
                         counts.append(kept)
                 lengths.append(sizes[sizes > 0])
                 np.fromiter((i for s in ids for i in s), dtype=dtype, count=int(sizes.sum())).tofile(file)
                 if on_progress:
                     on_progress(len(counts))
+        counts = [count for count in counts if count]  # empty documents are dropped, as are sentences without a token
         if not counts:
             raise InputError("The text holds no words to train on.")
         np.save(folder / "sentence_ends.npy", np.cumsum(np.concatenate(lengths)))
@@ -137,23 +138,29 @@ class CorpusView:
 
 
 def split_held_out(
-    corpus: TokenizedCorpus, share: float = 0.05, most_documents: int = 1_000
+    corpus: TokenizedCorpus, *, least: int = 1, share: float = 0.05, most_documents: int = 1_000
 ) -> tuple[CorpusView, CorpusView]:
     """Whole documents for training and for held-out scores, evenly spaced, so that it depends on nothing random.
 
-    A corpus of one document cannot be split: it is then both, and the scores are those of seen text.
+    Each part gets at least `least` documents. A corpus with too few for that is both parts, and the scores are
+    then those of text that is also trained on: the two views have the same documents.
     """
     everything = np.arange(corpus.documents)
-    if corpus.documents < 2:
+    if corpus.documents < 2 * least:
         return corpus.select(everything), corpus.select(everything)
-    wanted = min(most_documents, max(1, round(share * corpus.documents)))
-    held = np.unique(np.linspace(0, corpus.documents - 1, wanted + 2).astype(np.int64)[1:-1])
-    if len(held) == 0:
-        held = everything[-1:]
+    wanted = min(most_documents, max(least, round(share * corpus.documents)))
+    held = np.linspace(0, corpus.documents, wanted, endpoint=False).astype(np.int64) + corpus.documents // (2 * wanted)
     return corpus.select(np.setdiff1d(everything, held)), corpus.select(held)
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
-    iterator = iter(documents)
-    while batch := list(islice(iterator, _BATCH)):
+    batch: list[Document] = []
+    sentences = 0
+    for document in documents:
+        batch.append(document)
+        sentences += len(document.sentences)
+        if sentences >= _BATCH:
+            yield batch
+            batch, sentences = [], 0
+    if batch:
         yield batch

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bertviz_lab.figures.payload import base64_array, sqrt_codes, to_json
 
 #: Up to this many bytes, cells go out with 16 bits each: what the page shows is then right to 0.00002.
-PRECISE_BYTES = 2 * 2**20
+PRECISE_BYTES = 2**20
 #: Up to this many bytes, all heads go out at once with 8 bits a cell (12 x 12 heads: 170 tokens);
 #: above it the page holds the layers it was sent and asks for another when it is wanted.
 WHOLE_MODEL_BYTES = 4 * 2**20

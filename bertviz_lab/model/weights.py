@@ -111,7 +111,7 @@ def weight_files(folder: Path) -> list[Path]:
         return [folder / "model.safetensors"]
     if index.is_file():
         try:
-            names = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+            names = sorted({str(name) for name in json.loads(index.read_text("utf-8"))["weight_map"].values()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(f"{index.name} in {folder} is damaged: {error}.") from error
         absent = [name for name in names if Path(name).name != name or not (folder / name).is_file()]

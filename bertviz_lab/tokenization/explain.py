@@ -13,7 +13,7 @@ from itertools import pairwise
 from tokenizers import PreTokenizedString
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization.pipeline import replace_surrogates, trim_span
+from bertviz_lab.tokenization.pipeline import WHITE_SPACE, replace_surrogates, trim_span
 from bertviz_lab.tokenization.tokenizer import Tokenizer
 
 # Merging keeps the whole word at every step, so the steps of one word grow with the square of its length.
@@ -151,7 +151,7 @@ def _words(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, int, int, boo
     done = 0
     for match in _special_pattern(tokenizer).finditer(text):
         yield from _plain_words(tokenizer, text, done, match.start())
-        yield match.group().strip(), *trim_span(text, *match.span()), True
+        yield match.group().strip(WHITE_SPACE), *trim_span(text, *match.span()), True
         done = match.end()
     yield from _plain_words(tokenizer, text, done, len(text))
 
@@ -160,10 +160,11 @@ def _special_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
     """Any special token, the longest where several begin at one place, with the white space that goes with
     it."""
     alternatives = []
+    space = f"[{WHITE_SPACE}]*"
     added = tokenizer.backend.get_added_tokens_decoder().values()
     for token in sorted((token for token in added if not token.normalized), key=lambda token: -len(token.content)):
-        before = r"\s*" if token.lstrip else ""
-        after = r"\s*" if token.rstrip else ""
+        before = space if token.lstrip else ""
+        after = space if token.rstrip else ""
         alternatives.append(before + re.escape(token.content) + after)
     return re.compile("|".join(alternatives))
 

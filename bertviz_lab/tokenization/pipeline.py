@@ -14,6 +14,8 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# White space as Unicode and the library have it. Python's str.strip and \s also take U+001C to U+001F for space.
+WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     A byte-level token carries the space before its word; a person pointing at the token means the word.
     """
     inside = text[start:end]
-    if not inside.strip():
+    if not inside.strip(WHITE_SPACE):
         return start, end
-    return end - len(inside.lstrip()), start + len(inside.rstrip())
+    return end - len(inside.lstrip(WHITE_SPACE)), start + len(inside.rstrip(WHITE_SPACE))
 
 
 def wordpiece_stages(

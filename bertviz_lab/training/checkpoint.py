@@ -7,6 +7,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
@@ -81,7 +82,8 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
             f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens "
             f"but the model has {config.vocab_size} embeddings."
         )
-    model = _architecture(body, state)(config)
+    # What the file lacks starts at random, the same each time, and the random stream of others is left alone.
+    model = _architecture(body, state)(config, generator=torch.Generator().manual_seed(0))
     report = load_state(model, state)
     if any(name.startswith(("embeddings.", "encoder.")) for name in report.missing):
         raise InputError(f"The weights in {folder.name} lack {_some(report.missing)}.")
@@ -98,15 +100,20 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
-    """Write a Hugging Face folder, whole or not at all: it replaces `folder` only when every file is on disk."""
+    """Write a Hugging Face folder, whole or not at all: it replaces `folder` only when every file is on disk.
+
+    Raises `InputError` where `folder` holds something other than a model, which would be lost.
+    """
     folder = Path(folder)
+    if folder.exists() and not (folder.is_dir() and (_is_model(folder) or not any(folder.iterdir()))):
+        raise InputError(f"{folder} holds something other than a model; name a new folder.")
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
         body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
         (fresh / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
         write_tensors(state_for_huggingface(checkpoint.model), fresh / "model.safetensors")
-        checkpoint.tokenizer.save(fresh)
+        checkpoint.tokenizer.save(fresh, max_length=checkpoint.config.max_position_embeddings)
         if checkpoint.card:
             (fresh / "README.md").write_text(checkpoint.card, encoding="utf-8")
         replace_folder(fresh, folder)
@@ -116,6 +123,10 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     return folder
 
 
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
+
+
 def replace_folder(fresh: Path, folder: Path) -> None:
     """Put `fresh` in the place of `folder`; at every moment one of the two is whole under a findable name."""
     fresh.chmod(0o755)
@@ -123,7 +134,12 @@ def replace_folder(fresh: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)
-    fresh.rename(folder)
+    try:
+        fresh.rename(folder)
+    except OSError:
+        if old.exists():
+            old.rename(folder)
+        raise
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -138,11 +154,12 @@ def checkpoint_folder(source: str, download: bool = True) -> Path:
     """Where the files of a model are; `source` as for `load_checkpoint`."""
     if not source.strip():
         raise InputError("Name a model: a folder, a shipped model, or a Hugging Face hub id.")
-    folder = Path(source).expanduser()
+    folder = Path(source)
     try:
+        folder = folder.expanduser()
         if folder.is_dir():
             return folder
-    except OSError as error:  # a name too long for a path, or with a null byte
+    except (OSError, RuntimeError, ValueError) as error:  # too long for a path, no such home, a null byte
         raise InputError(f"There is no model {source[:80]!r}.") from error
     if source in shipped_models():
         return SHIPPED / source

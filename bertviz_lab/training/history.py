@@ -12,7 +12,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,7 @@ def read_state(folder: Path) -> RunState:
 
 
 def write_state(folder: Path, state: RunState) -> None:
+    """Say where a run stands, and when that was."""
     write_json(folder / "state.json", asdict(state) | {"updated": time.time()})
 
 
@@ -87,8 +88,13 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
 
     An `InputError` becomes the run's last event before it goes on up; any other error likewise, by its name.
     """
-    state = RunState(pid=os.getpid())
-    with (folder / "events.jsonl").open("a", encoding="utf-8", buffering=1) as log:
+    known = read_state(folder) if (folder / "state.json").is_file() else RunState()
+    state = replace(known, pid=os.getpid())
+    path = folder / "events.jsonl"
+    torn = path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n")
+    with path.open("a", encoding="utf-8", buffering=1) as log:
+        if torn:  # a crash left half a line: the next event must not be joined to it
+            log.write("\n")
         try:
             for event in events:
                 log.write(to_json(event) + "\n")
@@ -117,12 +123,16 @@ def advance(state: RunState, event: Event) -> RunState:
     elif isinstance(event, CheckpointSaved):
         changes = {"step": event.step, "model": event.path}
     elif isinstance(event, RunFinished):
-        changes = {"status": event.reason, "message": event.message, "eta_seconds": None}
-    return RunState(**(asdict(state) | changes))
+        model = event.path or state.model
+        changes = {"status": event.reason, "message": event.message, "eta_seconds": None, "model": model}
+    return replace(state, **changes)
 
 
 def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events after the first `start` bytes as plain rows, and where to read on; a half-written line waits."""
+    """The events after the first `start` bytes as plain rows, and where to read on.
+
+    A half-written line at the end waits; one that a crash left in the middle is passed over.
+    """
     path = folder / "events.jsonl"
     if not path.is_file():
         return [], 0
@@ -130,4 +140,12 @@ def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
         file.seek(start)
         text = file.read()
     whole = text[: text.rfind(b"\n") + 1]
-    return [json.loads(line) for line in whole.splitlines()], start + len(whole)
+    return [row for line in whole.splitlines() if (row := _row(line)) is not None], start + len(whole)
+
+
+def _row(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None

@@ -124,7 +124,7 @@ def train(
     def finished() -> bool:
         return plan.share_done(progress) >= 1.0
 
-    stopped = False
+    stopped, rate = False, plan.learning_rate
     while not finished() and not (stopped := should_stop()):
         report = _report_due(window, progress)
         rate = plan.learning_rate * rate_at(
@@ -170,6 +170,8 @@ def train(
             paused += pause
             window.started += pause
 
+    if window.steps:  # stopped between two reports
+        _require_numbers(window, progress, rate)
     path = task.save(model, progress)
     yield CheckpointSaved(progress.step, path)
     if progress.step:

@@ -65,6 +65,7 @@ def rate_at(progress: float, warmup: float) -> float:
 
 
 def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], rate: float) -> None:
+    """The same rate for every parameter."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = rate

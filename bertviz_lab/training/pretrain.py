@@ -69,11 +69,12 @@ def pretrain(
         next_sentence=objective == "mlm+nsp",
         seed=config.seed,
     )
+    if objective == "mlm+nsp" and len(held_view) < 2:  # too few to draw a random sentence from
+        held_view = train_view
+    if held_view is train_view:
+        notes.append("There are too few documents to hold some out: the scores are on text that is also trained on.")
     # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
     held_out = replace(training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1)
-    if objective == "mlm+nsp" and len(held_out.documents) < 2:  # too few to draw a random sentence from
-        held_out = replace(held_out, documents=train_view)
-        notes.append("There are too few documents to hold some out: the scores are on text that is also trained on.")
 
     model_config = config.model_config(tokenizer.vocab_size)
     hardware = choose_hardware(config.precision, model_config, config.threads)

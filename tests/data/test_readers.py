@@ -128,11 +128,15 @@ def test_a_rule_at_the_top_without_an_end_is_no_front_matter(tmp_path):
         ("a.csv", 'text,label\n"one\ntwo",1\n"three ""3""",0\n', ["one two", 'three "3"']),
         ("a.csv", "a,b,c\n1,2,the longest column\n1,2,of them all here\n", ["the longest column", "of them all here"]),
         ("a.csv", "id,text\n1,fine here\n2,has, a, comma\n", ["fine here", "has, a, comma"]),
+        ("a.csv", 'id, text\n1, "spaced, out"\n2, "more, here"\n', ["spaced, out", "more, here"]),
+        ("a.tsv", 'a\tone "is" here\nb\t"Said aloud."\nc\tHe said "no\nd\tx\ne\ty\nf\tz\n', None),
         ("a.csv", "review|stars\nVery good film|5\nVery bad film|1\n", ["Very good film", "Very bad film"]),
     ],
 )
 def test_the_dialect_and_the_text_column_are_guessed(tmp_path, name, content, texts):
     documents = read(written(tmp_path, name, content))
+    if texts is None:  # marks that quote speech, not cells
+        texts = [line.split("\t")[1] for line in content.splitlines()]
     assert [" ".join(document.sentences) for document in documents] == texts
 
 
@@ -157,8 +161,10 @@ def test_a_book_in_one_cell_is_read(tmp_path):
 
 
 def test_stray_quotation_marks_switch_quoting_off():
-    lines = ['spam,He said "hello\n', "ham,nothing here\n", 'ham,an "other\n', "ham,x\n"]
-    assert not guess_dialect(lines, ",;").quoting or len(list(guess_dialect(lines, ",;").rows(lines))) == 4
+    lines = ['spam,He said "hello\n', 'ham,"nothing here\n', 'ham,"an other\n', "ham,x\n"]
+    dialect = guess_dialect(lines, ",;")
+    assert not dialect.quoting
+    assert len(list(dialect.rows(lines))) == 4
 
 
 # JSON

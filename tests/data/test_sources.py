@@ -9,10 +9,25 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.data.corpora import read_documents
+from bertviz_lab.data.readers.naming import quoted
 from bertviz_lab.data.readers.notes import ReadingNotes
 from bertviz_lab.data.readers.sources import READABLE
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, text_of, written, zipped
+
+
+def test_a_file_name_cannot_bring_markup_or_line_breaks_into_a_message(tmp_path):
+    path = written(tmp_path, "<script>alert('x')<\u2028\nb>.txt", b"")
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert "<" not in str(error.value)
+    assert ">" not in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert "script" in str(error.value)
+
+
+def test_a_very_long_name_is_shortened():
+    assert len(quoted("x" * 5_000)) < 130
 
 
 def test_a_missing_file_is_named():

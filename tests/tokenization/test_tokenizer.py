@@ -123,7 +123,7 @@ def test_offsets_survive_stripped_accents_chinese_and_emoji(published):
     text = "Cafe\u0301 naïve 漢字 👩\u200d👧 x"
     encoding = published.encode(text)
     pieces = [text[start:end] for start, end in encoding.offsets[1:-1]]
-    assert pieces[:4] == ["Cafe", "naive".replace("i", "ï"), "漢", "字"]
+    assert pieces[:4] == ["Cafe", "naïve", "漢", "字"]
     assert pieces[-1] == "x"
 
 

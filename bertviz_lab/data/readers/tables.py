@@ -8,7 +8,7 @@ even table is kept.
 import csv
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TextIO
 
@@ -27,17 +27,26 @@ _NO_SEPARATOR = "\x1f"  # a control character that no text has: for a table of o
 
 @dataclass(frozen=True)
 class Dialect:
-    """How cells are told apart; `quoting` is False where a quotation mark is an ordinary character."""
+    """How cells are told apart.
+
+    Attributes:
+        separator: one character.
+        quoting: False where a quotation mark is an ordinary character.
+        cells: in most of the rows.
+        spaced: a blank may stand between a separator and a quotation mark.
+    """
 
     separator: str
     quoting: bool
-    cells: int
+    cells: int = 1
+    spaced: bool = False
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         return csv.reader(
             lines,
             delimiter=self.separator,
             quoting=csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE,
+            skipinitialspace=self.spaced,
         )
 
 
@@ -106,7 +115,7 @@ def guess_dialect(lines: list[str], separators: Iterable[str]) -> Dialect:
     best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
     for separator in separators:
         for quoting in (False, True) if separator in "\t|" else (True, False):
-            attempt = Dialect(separator, quoting, 1)
+            attempt = Dialect(separator, quoting, spaced=quoting and f'{separator} "' in "".join(lines))
             try:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
@@ -117,13 +126,23 @@ def guess_dialect(lines: list[str], separators: Iterable[str]) -> Dialect:
             even = common / len(rows)
             # Stray quotation marks glue lines together, into cells with line ends in them.
             glued = sum(cell.count("\n") for row in rows for cell in row) if quoting else 0
-            kept_marks = sum(c[:1] == c[-1:] == '"' and len(c) > 1 for r in rows for c in r) if not quoting else 0
-            score = even * (1 - 0.5 * min(1.0, glued / len(lines))) - 0.5 * min(1.0, kept_marks / len(rows))
+            score = even * (1 - 0.5 * min(1.0, glued / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
             if cells > 1 and score > best_score + 1e-9:
-                best, best_score = Dialect(separator, quoting, cells), score
+                best, best_score = replace(attempt, cells=cells), score
     if best_score < 0.5:  # no separator makes an even table: one column
         return Dialect(_NO_SEPARATOR, any(line.startswith('"') for line in lines), 1)
     return best
+
+
+def _missed_quoting(rows: list[list[str]]) -> float:
+    """How clearly rows that were read without quoting have it: cells all wrapped in marks, or marks doubled inside.
+
+    A cell here and there that is wrapped in marks is one that somebody said.
+    """
+    wrapped = [[c for c in row if len(c) > 1 and c[0] == c[-1] == '"'] for row in rows]
+    share = sum(map(bool, wrapped)) / len(rows)
+    doubled = any('""' in cell[1:-1] for cells in wrapped for cell in cells)
+    return 0.5 * (share if share >= 0.2 else 0.0) + 0.1 * doubled
 
 
 def _text_column(rows: list[list[str]], wanted: str | None, name: str) -> tuple[int, bool]:

@@ -1,7 +1,7 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
 const view = onPayload('Type a text and press Show attention to see what every head looks at.', show);
-const state = { layer: 0, head: 0, row: 1, column: 1, scale: 'sqrt', form: 'map' };
+const state = { layer: 0, head: 0, row: 1, column: null, scale: 'sqrt', form: 'map' };
 let data = null;
 
 // ---- furniture
@@ -22,7 +22,7 @@ const topRows = h('tbody');
 const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h('tr', {},
   ...['token', 'position', 'weight'].map((name) => h('th', { scope: 'col' }, name)))), topRows);
 
-const guide = h('p', { class: 'quiet foot' }, 'Each square is one head. Inside it a row is a token that looks around (from), a column '
+const guide = h('p', { class: 'quiet foot' }, 'Each square is one head; layers go down, heads go across. Inside a square a row is a token that looks around (from), a column '
   + 'a token it looks at (to). The weights of a row add up to 1: the shares in which that token gathers what the others hold.');
 
 const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
@@ -72,7 +72,7 @@ function show(payload) {
   state.head = Math.min(state.head, data.heads - 1);
   if (!data.stored.has(state.layer)) [state.layer] = [...data.stored.keys()].slice(-1);
   state.row = Math.min(state.row, data.size - 1);
-  state.column = Math.min(state.column, data.size - 1);
+  state.column = state.column === null ? strongest()[0][1] : Math.min(state.column, data.size - 1);
   overview.show(data, state.scale);
   overview.mark(state.layer, state.head);
   drawHead();
@@ -125,13 +125,16 @@ function tell(row, column) {
     ` (${column}): `, h('b', {}, `${exact ? '' : 'about '}${weight.toFixed(exact ? 4 : 2)}`), ` · ${percent(weight)} of its attention`);
 }
 
+/** [weight, column] of the chosen row, the largest weight first. */
+function strongest() {
+  return Array.from({ length: data.size }, (_, column) => [weightAt(data, state.layer, state.head, state.row, column), column])
+    .sort((one, other) => other[0] - one[0] || one[1] - other[1]);
+}
+
 function drawTop() {
   const { row } = state;
-  const order = Array.from({ length: data.size }, (_, column) => column)
-    .map((column) => [weightAt(data, state.layer, state.head, row, column), column])
-    .sort((one, other) => other[0] - one[0] || one[1] - other[1]).slice(0, 5);
   topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[row]), ` (${row}) looks most at`);
-  topRows.replaceChildren(...order.map(([weight, column]) => h('tr', {},
+  topRows.replaceChildren(...strongest().slice(0, 5).map(([weight, column]) => h('tr', {},
     h('td', { class: 'mono' }, data.tokens[column]), h('td', {}, String(column)),
     h('td', {}, h('span', { class: 'bar-cell' }, h('i', { style: `width: ${100 * weight}%` })), weight.toFixed(4)))));
 }

@@ -17,7 +17,7 @@ const keys = h('div', { class: 'keys' },
     h('i', { class: 'cell' }, OUTCOMES[outcome].sign), `${OUTCOMES[outcome].name}: ${OUTCOMES[outcome].means}`)));
 const countRows = h('tbody');
 const counts = h('table', { class: 'counts' },
-  h('caption', {}, 'What happened in this draw beside what one expects on average'),
+  h('caption', {}, 'This draw, beside the average of many'),
   h('thead', {}, h('tr', {}, ...['', 'tokens', 'expected', 'the plan'].map((name) => h('th', { scope: 'col' }, name)))),
   countRows);
 let payload = null;

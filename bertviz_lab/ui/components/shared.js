@@ -98,12 +98,19 @@ function viridis(share) {
   return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
 }
 
+const seenColours = new Map();
+
 /** The page's current colour behind a CSS variable, in a form that a canvas takes. */
 function colour(variable) {
+  // Asking makes the browser work out the page's styles: once for a burst of drawing is enough.
+  const key = `${variable} ${document.body.className} ${document.documentElement.className}`;
+  if (seenColours.has(key)) return seenColours.get(key);
+  if (seenColours.size === 0) setTimeout(() => seenColours.clear(), 1000);
   const probe = h('i', { style: `color: var(${variable}); display: none` });
   element.append(probe);
   const value = getComputedStyle(probe).color;
   probe.remove();
+  seenColours.set(key, value);
   return value;
 }
 

@@ -1,6 +1,5 @@
 """A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
 
-import base64
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from bertviz_lab.figures.predictions import fill_mask_payload
 from bertviz_lab.figures.tokens import token_payload
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
+from tests.browser import in_event_loop
 
 HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}", "</script><b>x", "`\\")
 
@@ -152,6 +152,16 @@ def ending(step: int, reason: str = "finished") -> dict[str, Any]:
             "message": ""}  # fmt: skip
 
 
+def first_values() -> dict[str, str]:
+    return {
+        "attention": sentence_attention(),
+        "loss": "",
+        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)),
+        "masking": masking_payload(masked()),
+        "fill": fill_mask_payload(filled(), vocab_size=8192),
+    }
+
+
 @dataclass
 class Desk:
     """What a test may change while the page is open."""
@@ -163,6 +173,14 @@ class Desk:
     polls: list[tuple[str, int]] = field(default_factory=list)
     fired: list[tuple[str, Any]] = field(default_factory=list)
     poll_fails: bool = False
+    chunk: int = 4000
+
+    def reset(self) -> None:
+        """Back to what the page shows at first; a page that is open keeps what it has."""
+        self.values = first_values()
+        for store in (self.runs, self.states, self.attentions, self.polls, self.fired):
+            store.clear()
+        self.poll_fails, self.chunk = False, 4000
 
     def poll(self, run_id: str, since: int) -> dict[str, Any] | None:
         if self.poll_fails:
@@ -170,19 +188,13 @@ class Desk:
         self.polls.append((run_id, since))
         if run_id not in self.runs:
             return None
-        rows = self.runs[run_id][since : since + 4000]
+        rows = self.runs[run_id][since : since + self.chunk]
         return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
 
 
 def build(desk: Desk) -> gr.Blocks:
     """The page: all components under each other and a button for each that shows what `desk.values` holds."""
-    desk.values = {
-        "attention": sentence_attention(),
-        "loss": "",
-        "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)),
-        "masking": masking_payload(masked()),
-        "fill": fill_mask_payload(filled(), vocab_size=8192),
-    }
+    desk.reset()
 
     def note(event: str) -> Any:
         def listener(data: gr.EventData) -> None:
@@ -228,23 +240,21 @@ def serve(desk: Desk) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    blocks = build(desk)
-    try:
-        _, url, _ = blocks.launch(
-            server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, quiet=True, run_history=False,
+
+    def launch() -> gr.Blocks:
+        blocks = build(desk)
+        blocks.launch(
+            server_name="127.0.0.1",
+            server_port=port,
+            prevent_thread_lock=True,
+            quiet=True,
+            run_history=False,
             enable_monitoring=False,
-        )  # fmt: skip
-        yield url
+        )
+        return blocks
+
+    blocks = in_event_loop(launch)
+    try:
+        yield f"http://127.0.0.1:{port}/"
     finally:
-        blocks.close()
-
-
-def decode(text: str, kind: str) -> NDArray[Any]:
-    """The numbers in a base64 array of a payload."""
-    return np.frombuffer(base64.b64decode(text), np.dtype(kind).newbyteorder("<"))
-
-
-__all__ = [
-    "HOSTILE", "SENTENCE", "Desk", "attention", "attention_payload", "decode", "encoding", "ending", "events",
-    "filled", "hostile_encoding", "live_payload", "masked", "replay_payload", "sentence_attention", "serve",
-]  # fmt: skip
+        blocks.close(verbose=False)

@@ -1,0 +1,72 @@
+"""The health report of a text as a few large numbers and some sentences."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bertviz_lab.figures.payload import to_json
+
+
+class HealthLike(Protocol):
+    """The part of a health report that is drawn."""
+
+    @property
+    def documents(self) -> int: ...
+    @property
+    def sentences(self) -> int: ...
+    @property
+    def words(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def tokens_estimated(self) -> bool: ...
+    @property
+    def vocab_size(self) -> int: ...
+    @property
+    def unk_rate(self) -> float: ...
+    @property
+    def pairs(self) -> int: ...
+    @property
+    def nsp_possible(self) -> bool: ...
+    @property
+    def unigram_entropy(self) -> float: ...
+    @property
+    def frequent(self) -> Sequence[tuple[str, float]]: ...
+    @property
+    def warnings(self) -> Sequence[str]: ...
+    @property
+    def reading(self) -> Sequence[str]: ...
+
+
+def health_payload(report: HealthLike, name: str) -> str:
+    """The payload of the health cards; `name` says which text it is about."""
+    about = "about " if report.tokens_estimated else ""
+    cards: list[tuple[str, str, str]] = [
+        ("Documents", f"{report.documents:,}", ""),
+        ("Sentences", f"{report.sentences:,}", ""),
+        ("Words", f"{report.words:,}", ""),
+        ("Tokens", f"{about}{report.tokens:,}", "what the model reads: words and pieces of words"),
+        ("Vocabulary", f"{report.vocab_size:,}", "different tokens it will know"),
+        ("Unknown tokens", f"{report.unk_rate:.2%}", "read as [UNK], in text kept aside"),
+        ("Sentence pairs", f"{report.pairs:,}", "a sentence and the next one"),
+        ("Loss of guessing", f"{report.unigram_entropy:.2f}", "nats, by how frequent each token is"),
+    ]
+    body: dict[str, Any] = {
+        "name": name,
+        "verdict": _verdict(report),
+        "cards": [list(card) for card in cards],
+        "warnings": list(report.warnings),
+        "frequent": [[token, share] for token, share in report.frequent],
+        "reading": list(report.reading),
+    }
+    return to_json(body)
+
+
+def _verdict(report: HealthLike) -> str:
+    learns = "hidden words and next sentences" if report.nsp_possible else "hidden words only"
+    if not report.warnings:
+        return f"is fit to train on. The model will learn from {learns}."
+    many = len(report.warnings) > 1
+    return (
+        f"can be trained on: the model will learn from {learns}. "
+        f"There {'are' if many else 'is'} {len(report.warnings)} thing{'s' if many else ''} to know."
+    )

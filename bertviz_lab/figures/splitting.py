@@ -1,0 +1,45 @@
+"""The steps by which words fall into tokens, cut to what a person can read."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bertviz_lab.figures.payload import to_json
+
+_MOST_WORDS = 60
+_MOST_STEPS = 40
+_MOST_TRIES = 12
+
+
+class WordLike(Protocol):
+    """A word with its pieces and the steps that led to them."""
+
+    @property
+    def word(self) -> str: ...
+    @property
+    def pieces(self) -> Sequence[str]: ...
+    @property
+    def steps(self) -> Sequence[Any]: ...
+
+
+def splitting_payload(words: Sequence[WordLike], algorithm: str, *, unknown: str = "[UNK]") -> str:
+    """The payload of the word-splitting view; of a long text the first words, of a long word the first steps."""
+    shown = [
+        {
+            "word": word.word,
+            "pieces": list(word.pieces),
+            "unknown": list(word.pieces) == [unknown],
+            "kind": algorithm,
+            "steps": [_step(step) for step in word.steps[:_MOST_STEPS]],
+            "omitted": max(0, len(word.steps) - _MOST_STEPS),
+        }
+        for word in words[:_MOST_WORDS]
+    ]
+    return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MOST_WORDS)})
+
+
+def _step(step: Any) -> dict[str, Any]:
+    if hasattr(step, "pair"):
+        return {"before": list(step.pieces_before), "pair": list(step.pair), "rank": int(step.rank)}
+    tried = list(step.tried)
+    kept = tried if len(tried) <= _MOST_TRIES else [*tried[: _MOST_TRIES - 4], *tried[-4:]]
+    return {"tried": kept, "skipped": len(tried) - len(kept), "found": step.found}

@@ -1,0 +1,28 @@
+"""Examples, one click away."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.assemble import component
+
+
+def chips(value: str = "", *, label: str = "Examples", **options: Any) -> gr.HTML:
+    """A row of examples; its value comes from `chips_payload`. Event: `pick` {texts} when one is clicked."""
+    return component("chips", value=value, label=label, chapters=("chips.js",), sheets=("chips.css",), **options)
+
+
+def chips_payload(items: Sequence[Sequence[str]], label: str = "Try") -> str:
+    """Each item is the texts that go into the fields, in their order: one, or sentence A and B."""
+    return to_json({"label": label, "items": [list(item) for item in items]})
+
+
+def chip_items(payload: str | None) -> list[tuple[str, ...]]:
+    """The items of a payload that comes back from the page."""
+    try:
+        return [tuple(str(text) for text in item) for item in json.loads(payload or "{}").get("items", [])]
+    except (ValueError, AttributeError, TypeError):
+        return []

@@ -1,0 +1,22 @@
+// Facts as they are read: "2 layers · hidden size 128 ...", each with its name kept beside it.
+
+const root = element.querySelector('.lab');
+root.setAttribute('role', 'group');
+root.setAttribute('aria-label', props.label ?? 'Facts');
+const list = h('dl');
+const note = h('p', { class: 'note', role: 'status' });
+root.append(list, note);
+
+function update() {
+  const body = readPayload() ?? {};
+  const items = body.items ?? [];
+  list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
+    h('dt', {}, name), h('dd', {}, value))));
+  list.hidden = items.length === 0;
+  note.textContent = body.note ?? body.message ?? (items.length ? '' : props.empty ?? '');
+  note.hidden = note.textContent === '';
+  note.dataset.tone = body.tone ?? 'plain';
+}
+
+watch('value', update);
+update();

@@ -1,0 +1,21 @@
+"""A few facts in a row, such as what the chosen model is."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.assemble import component
+
+
+def facts(value: str = "", *, label: str = "Facts", empty: str = "", **options: Any) -> gr.HTML:
+    """The row of facts; its value comes from `facts_payload`, or from `figures.payload.message_payload`."""
+    return component(
+        "facts", value=value, label=label, chapters=("facts.js",), sheets=("facts.css",), empty=empty, **options
+    )
+
+
+def facts_payload(items: Iterable[tuple[str, str]], *, note: str = "", tone: str = "plain") -> str:
+    """`items` are (what, value); an empty `what` lets the value stand alone. `tone`: plain, error."""
+    return to_json({"items": [list(item) for item in items], "note": note, "tone": tone})

@@ -1,0 +1,25 @@
+// The health report of a text: a few large numbers, warnings in full sentences, the rest folded.
+
+const view = onPayload('Choose a text above: what it holds is reported here before anything is trained.', show);
+const verdict = h('p', { class: 'verdict' });
+const cards = h('dl', { class: 'cards' });
+const warnings = h('ul', { class: 'warnings' });
+const frequent = h('ol', { class: 'frequent' });
+const reading = h('ul', { class: 'reading' });
+const more = h('details', {}, h('summary', {}, 'More about this text'),
+  h('p', { class: 'quiet' }, 'Its most frequent tokens, as shares of all tokens:'), frequent, reading);
+view.content.append(verdict, cards, warnings, more);
+
+function show(body) {
+  verdict.replaceChildren(h('b', {}, body.name), ` ${body.verdict}`);
+  cards.replaceChildren(...body.cards.map(([name, value, about]) => h('div', { class: 'card', title: about },
+    h('dt', {}, name), h('dd', {}, value), about ? h('dd', { class: 'about' }, about) : null)));
+  warnings.replaceChildren(...body.warnings.map((text) => h('li', {}, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
+    h('span', {}, text))));
+  warnings.hidden = body.warnings.length === 0;
+  frequent.replaceChildren(...body.frequent.map(([token, share]) => h('li', {}, h('span', { class: 'mono' }, token),
+    ` ${percent(share)}`)));
+  reading.replaceChildren(...body.reading.map((text) => h('li', { class: 'quiet' }, text)));
+}
+
+view.start();

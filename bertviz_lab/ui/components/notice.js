@@ -1,0 +1,23 @@
+// One sentence, set with textContent: it may quote what a person typed.
+
+const root = element.querySelector('.lab');
+const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
+const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
+const text = h('p', { class: 'text' });
+const detail = h('code', { class: 'detail' });
+root.append(sign, h('div', { class: 'words' }, text, detail));
+
+function update() {
+  const body = readPayload();
+  root.hidden = !body;
+  // Errors are read out at once, the rest when the reader pauses.
+  root.setAttribute('role', body?.tone === 'error' ? 'alert' : 'status');
+  root.dataset.tone = body?.tone ?? '';
+  sign.textContent = SIGNS[body?.tone] ?? '';
+  text.textContent = body?.text ?? '';
+  detail.textContent = body?.detail ?? '';
+  detail.hidden = !body?.detail;
+}
+
+watch('value', update);
+update();

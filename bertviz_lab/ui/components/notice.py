@@ -1,0 +1,20 @@
+"""One sentence in place: what went wrong, or what has just happened."""
+
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.assemble import component
+
+
+def notice(value: str = "", *, label: str = "Message", **options: Any) -> gr.HTML:
+    """A line that is not there while it has nothing to say; its value comes from `notice_payload`."""
+    return component(
+        "notice", value=value, label=label, chapters=("notice.js",), sheets=("notice.css",), **options
+    )
+
+
+def notice_payload(text: str = "", tone: str = "error", *, detail: str = "") -> str:
+    """`tone` is "error", "warning", "info" or "good"; `detail` stands under it in a fixed font, such as a path."""
+    return to_json({"text": text, "tone": tone, "detail": detail}) if text else ""

@@ -1,0 +1,87 @@
+// Where a run stands, in one line: it is followed here, whichever tab is open, and its news become events.
+
+const ACTIVE = ['starting', 'preparing', 'training'];
+const PAUSE = 2000;
+const root = element.querySelector('.lab');
+root.setAttribute('role', 'group');
+root.setAttribute('aria-label', props.label ?? 'Training run');
+const dot = h('span', { class: 'dot', 'aria-hidden': 'true' });
+const name = h('b', { class: 'name' });
+const words = h('span', { class: 'words' });
+const place = h('span', { class: 'place' });
+const spoken = h('span', { class: 'hush', role: 'status' });
+const curves = h('button', { type: 'button', class: 'go', onclick: () => trigger('show_run', { run_id: runId }) }, 'Show curves');
+const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line',
+  onclick: () => { root.hidden = true; } }, '×');
+const fill = h('span', { class: 'fill' });
+root.append(dot, name, words, place, curves, close, spoken, h('span', { class: 'track', 'aria-hidden': 'true' }, fill));
+root.hidden = true;
+
+let follower = 0;
+let runId = '';
+let known = { status: '', saved: '' };
+
+function update() {
+  follower += 1;
+  const body = readPayload();
+  root.hidden = true;
+  if (!body?.run_id) return;
+  runId = body.run_id;
+  known = { status: body.status, saved: body.saved };
+  follow(follower);
+}
+
+const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
+
+async function follow(mine) {
+  while (mine === follower && element.isConnected) {
+    let now;
+    try {
+      now = await server.glance(runId);
+    } catch {
+      await pause(3 * PAUSE); // the server is away for a moment; the chart says so
+      continue;
+    }
+    if (mine !== follower) return;
+    if (!now) return; // the run was deleted
+    root.hidden = false;
+    show(now);
+    if (now.saved && now.saved !== known.saved) {
+      trigger('model_saved', { run_id: runId, first: known.saved === '' });
+    }
+    if (now.status !== known.status) {
+      spoken.textContent = `${now.name}: ${now.status}`;
+      trigger('run_changed', { run_id: runId, status: now.status });
+    }
+    known = { status: now.status, saved: now.saved };
+    if (!ACTIVE.includes(now.status)) return;
+    await pause(PAUSE);
+  }
+}
+
+function show(now) {
+  root.dataset.status = ACTIVE.includes(now.status) ? 'active' : now.status;
+  name.textContent = now.name;
+  words.textContent = sentence(now);
+  place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model is in the picker' : '';
+  place.title = now.path;
+  const share = now.total_steps ? now.step / now.total_steps
+    : now.eta_seconds !== null ? now.seconds / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;
+  fill.style.width = `${100 * (now.status === 'finished' ? 1 : Math.min(1, share))}%`;
+}
+
+function sentence(now) {
+  const step = `step ${whole(now.step)}${now.total_steps ? ` of ${whole(now.total_steps)}` : ''}`;
+  if (now.status === 'training' && now.eta_seconds !== null && now.step) {
+    return `training · ${step} · about ${duration(now.eta_seconds)} left`;
+  }
+  if (now.status === 'training') return 'training · the first step is on its way';
+  if (now.status === 'preparing') return `preparing · ${now.message || 'reading the text'}`;
+  if (now.status === 'starting') return 'starting …';
+  if (now.status === 'finished') return `finished · ${plural(now.step, 'step')} in ${duration(now.seconds)}`;
+  if (now.status === 'stopped') return `stopped at ${step} · it can go on from there`;
+  return `failed · ${now.message}`;
+}
+
+watch('value', update);
+update();

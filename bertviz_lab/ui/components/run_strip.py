@@ -1,0 +1,50 @@
+"""The slim line at the top of the page that follows a training run wherever one looks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui.components.assemble import component
+
+
+def run_strip(
+    value: str = "",
+    *,
+    glance: Callable[[str], dict[str, Any] | None],
+    label: str = "Training run",
+    **options: Any,
+) -> gr.HTML:
+    """The strip; its value comes from `strip_payload`.
+
+    `glance(run_id)` answers {"name", "status", "message", "step", "total_steps", "seconds", "eta_seconds", "saved",
+    "path"} or None for an unknown run; `saved` changes with every checkpoint and is "" before the first. It is
+    asked every two seconds, outside Gradio's queue, while the run is under way.
+
+    Events: `run_changed` {run_id, status} when the status changes, `model_saved` {run_id, first} when there is
+    a new checkpoint, `show_run` {run_id} when the button is pressed.
+    """
+
+    # Gradio hands over all arguments of a call from the page as one list.
+    def glance_of(arguments: Any) -> dict[str, Any] | None:
+        return glance(str(arguments[0] if isinstance(arguments, list) else arguments))
+
+    glance_of.__name__ = "glance"
+    return component(
+        "run",
+        value=value,
+        label=label,
+        chapters=("run_strip.js",),
+        sheets=("run_strip.css",),
+        server_functions=[glance_of],
+        **options,
+    )
+
+
+def strip_payload(run_id: str, *, status: str = "starting", saved: str = "", mark: str = "") -> str:
+    """Follow a run; `status` and `saved` are what the page knows already, so that only news become events.
+
+    A resumed run is followed again when `mark` is new.
+    """
+    return to_json({"run_id": run_id, "status": status, "saved": saved, "mark": mark}) if run_id else ""

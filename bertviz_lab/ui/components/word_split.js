@@ -1,0 +1,48 @@
+// Greedy longest match (WordPiece) or merges (BPE), one word at a time, as it was worked out.
+
+const view = onPayload('Type a sentence above to see how its words are split.', show);
+const rule = h('p', { class: 'quiet rule' });
+const entireLine = h('p', { class: 'wholes' });
+const list = h('div', { class: 'list' });
+const rest = h('p', { class: 'quiet' });
+view.content.append(rule, list, entireLine, rest);
+
+const RULES = {
+  wordpiece: 'WordPiece takes the longest piece of the word, from its beginning, that is in the vocabulary; then the longest '
+    + 'that goes on from there, marked with ##; and so on. Where not even one letter is known, the word becomes [UNK].',
+  bpe: 'Byte-pair encoding starts from single bytes and joins the two neighbours that were learnt first, again and again, '
+    + 'until no pair is left that was learnt. Ġ stands for the space before a word.',
+};
+
+function show(body) {
+  rule.textContent = RULES[body.algorithm] ?? '';
+  const split = body.words.filter((word) => word.steps.length && (word.pieces.length > 1 || word.unknown));
+  const entire = body.words.filter((word) => !split.includes(word)).map((word) => word.word);
+  list.replaceChildren(...split.map(drawWord));
+  entireLine.replaceChildren(...(entire.length ? [h('span', { class: 'quiet' }, 'In the vocabulary as a whole: '),
+    h('span', { class: 'mono' }, [...new Set(entire)].join('  '))] : []));
+  rest.textContent = body.more ? `${plural(body.more, 'more word')} not shown.` : '';
+}
+
+function drawWord(word) {
+  const pieces = h('span', { class: 'pieces' }, ...word.pieces.map((piece) => h('span', { class: 'piece mono' }, piece)));
+  return h('details', {}, h('summary', {}, h('b', {}, word.word), ' → ', pieces),
+    h('ol', {}, ...word.steps.map(word.kind === 'bpe' ? drawMerge : drawSearch)),
+    word.omitted ? h('p', { class: 'quiet' }, `${plural(word.omitted, 'more step')} not shown.`) : null);
+}
+
+function drawSearch(step) {
+  const misses = step.tried.slice(0, step.found === null ? undefined : -1);
+  const tries = misses.map((piece) => h('span', { class: 'miss mono' }, piece));
+  const skipped = step.skipped ? [h('span', { class: 'quiet' }, `… ${whole(step.skipped)} more …`)] : [];
+  const hit = step.found === null ? h('span', {}, ' nothing fits: the word is ', h('span', { class: 'hit mono' }, '[UNK]'))
+    : h('span', { class: 'hit mono' }, step.found);
+  return h('li', {}, ...tries.flatMap((node) => [node, ' ']), ...skipped, hit);
+}
+
+function drawMerge(step) {
+  return h('li', {}, h('span', { class: 'mono quiet' }, step.before.join(' ')), ' join ',
+    h('span', { class: 'hit mono' }, step.pair.join(' + ')), h('span', { class: 'quiet' }, ` (learnt as number ${whole(step.rank + 1)})`));
+}
+
+view.start();

@@ -1,0 +1,141 @@
+"""Sentences to try on a model, chosen so that it has met their words."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from typing import Any
+
+from bertviz_lab.data.corpora import Document, read_documents
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
+
+_WORD = re.compile(r"[^\W\d_]{3,}")
+_LOOKED_AT = 60  # documents of a person's text
+_FEW_WORDS, _MANY_WORDS = 5, 16
+
+
+@dataclass(frozen=True)
+class Examples:
+    """What the tabs begin with for a model: one text with blanks each, and pairs of sentences."""
+
+    masked: tuple[str, ...]
+    pairs: tuple[tuple[str, str], ...]
+
+    def singles(self) -> tuple[str, ...]:
+        """Texts without blanks: both sentences of each pair."""
+        return tuple(f"{first} {second}" for first, second in self.pairs)
+
+
+#: For models that have read all sorts of things.
+GENERAL = Examples(
+    masked=(
+        "The [MASK] of France is Paris.",
+        "He was born in [MASK] in 1950.",
+        "She played the [MASK] in a band.",
+        "The [MASK] flows into the [MASK].",
+        "The film was [MASK] in 1999.",
+    ),
+    pairs=(
+        ("The cat sat on the mat.", "It was tired after a long day."),
+        ("The river rises in the mountains.", "It flows into the sea near the city."),
+        ("She wrote her first book in 1990.", "The book won a prize."),
+    ),
+)
+
+#: For models that know Tiny Town and nothing else.
+TOWN = Examples(
+    masked=(
+        "Amara wants the red drum. Now the red drum belongs to [MASK].",
+        "Leo has a blue bike. The [MASK] bike of Leo is fast.",
+        "Mia is ill today, and [MASK] is sad.",
+        "Together Noah and Mia [MASK] the yellow truck.",
+        "In the evening Finn [MASK] Lucy for the [MASK].",
+    ),
+    pairs=(
+        ("Leo has a blue bike, and Mia has a red bike.", "The blue bike of Leo is fast."),
+        ("Amara is sad, because she wants the drum.", "Noah wants to share with Amara."),
+        ("The yellow truck of Leo is broken.", "In spring the two roses are small."),
+    ),
+)
+
+#: For models that have read the documentation of Python.
+PYTHON = Examples(
+    masked=(
+        "Return a [MASK] of the list.",
+        "If the file does not exist, [MASK] an error.",
+        "The [MASK] argument is optional.",
+        "Return True if the [MASK] is empty.",
+    ),
+    pairs=(
+        ("Open the file for reading.", "Return a file object."),
+        ("The default value is None.", "If the argument is given, it must be a string."),
+        ("Raise an error if the key is not found.", "Otherwise return the value."),
+    ),
+)
+
+
+def examples_for(tokenizer: Tokenizer) -> Examples:
+    """The set whose words are best known to a vocabulary: in the fewest pieces, `[UNK]` counting as many."""
+
+    def strangeness(examples: Examples) -> float:
+        texts = [*examples.singles(), *(text.replace("[MASK]", " ") for text in examples.masked)]
+        ids = [token for row in tokenizer.ids(texts) for token in row]
+        words = sum(len(text.split()) for text in texts)
+        return (len(ids) + 10 * ids.count(tokenizer.unk_id)) / words
+
+    # Where they do equally well, general sentences tell more about a model.
+    return min((GENERAL, PYTHON, TOWN), key=lambda examples: round(strangeness(examples), 1))
+
+
+def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = "auto") -> Examples | None:
+    """Sentences out of the text that a model was trained on; None where that is gone or has none that suit."""
+    try:
+        found = list(islice(read_documents(corpus, documents=documents), _LOOKED_AT))
+    except InputError:
+        return None
+    pairs = tuple(_every_third(_pairs(found))[:3])
+    masked = tuple(_every_third(_masked(found, tokenizer))[:5])
+    if not masked:
+        return None
+    return Examples(masked, pairs or tuple((text.replace("[MASK]", "").strip(), "") for text in masked[:3]))
+
+
+def _masked(documents: Sequence[Document], tokenizer: Tokenizer) -> Iterator[str]:
+    """One sentence a document, a word in its middle hidden: a word that the vocabulary has as a whole."""
+    for number, document in enumerate(documents):
+        for sentence in document.sentences[number % 3 :]:
+            if not _FEW_WORDS <= len(sentence.split()) <= _MANY_WORDS or "[" in sentence:
+                continue
+            words = [w for w in _WORD.finditer(sentence) if len(tokenizer.ids([f" {w.group()}"])[0]) == 1]
+            if len(words) >= 3:
+                # Not always the same place; never the first word, which has too little before it.
+                word = words[1 + number % (len(words) - 1)]
+                yield sentence[: word.start()] + "[MASK]" + sentence[word.end() :]
+                break
+
+
+def _pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
+    """One pair of neighbouring sentences a document, both short enough to be seen at once."""
+    for document in documents:
+        for first, second in pairwise(document.sentences):
+            if all(3 <= len(text.split()) <= _MANY_WORDS - 4 for text in (first, second)):
+                yield first, second
+                break
+
+
+def _every_third(items: Iterator[Any]) -> list[Any]:
+    """Every third item where there are enough, so that examples come from different places."""
+    found = list(items)
+    return found[:: max(1, min(3, len(found) // 5))]
+
+
+def keep_or_replace(
+    current: tuple[str, ...], shown: Sequence[tuple[str, ...]], fresh: Sequence[tuple[str, ...]]
+) -> tuple[str, ...]:
+    """What the fields hold after another model was chosen: a person's own text stays, an example gives way.
+
+    `shown` are the examples of the model before, `fresh` those of the new one.
+    """
+    untouched = not any(text.strip() for text in current) or current in shown
+    return fresh[0] if untouched and fresh and current not in fresh else current

@@ -1,0 +1,216 @@
+"""The models that a visitor can pick, and one place that opens each of them once."""
+
+import dataclasses
+import re
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.names import short_name
+from bertviz_lab.training.history import ACTIVE, RunState
+from bertviz_lab.ui.settings import MEGABYTE, Settings
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.training.checkpoint import Checkpoint
+
+_KEPT_OPEN = 4
+_HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
+_NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
+
+
+@dataclass(frozen=True)
+class _Opened:
+    signature: tuple[int, int]
+    checkpoint: "Checkpoint"
+
+
+class Models:
+    """Lists, finds and opens models; safe to use from many threads.
+
+    A model is named by a string: the name of one that ships, the id of a run, a folder, or a hub id.
+    """
+
+    def __init__(self, settings: Settings, runs: Runs) -> None:
+        self.settings = settings
+        self.runs = runs
+        self._opened: OrderedDict[Path, _Opened] = OrderedDict()
+        self._lock = threading.Lock()
+        self._loading: dict[Path, threading.Lock] = {}
+
+    def shipped(self) -> tuple[str, ...]:
+        """Models that come with the lab."""
+        folder = self.settings.checkpoints
+        if not folder.is_dir():
+            return ()
+        return tuple(sorted(p.name for p in folder.iterdir() if (p / "config.json").is_file()))
+
+    def visible_runs(self, own: Sequence[str]) -> tuple[str, ...]:
+        """Runs that a visitor may see, the newest first; `own` are those that their browser started."""
+        return tuple(run_id for run_id in self.runs.ids() if run_id in own or not self.settings.shared)
+
+    def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+        """(label, name) of all that the picker offers: what the visitor trained, then what ships."""
+        trained = [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in self.visible_runs(own)]
+        return trained + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
+
+    def default(self, own: Sequence[str] = ()) -> str:
+        """The model to begin with: one that ships, else the newest that the visitor trained, else ""."""
+        trained = (run_id for run_id in self.visible_runs(own) if newest_model(self.runs.folder(run_id)))
+        return next(iter(self.shipped()), "") or next(trained, "")
+
+    def is_run(self, model: str) -> bool:
+        """Whether a name is that of a run in this page's folder."""
+        try:
+            self.runs.folder(model)
+        except (InputError, OSError, ValueError):
+            return False
+        return True
+
+    def locate(self, model: str) -> tuple[Path, str]:
+        """Folder and short name of a model; "" is the default. Raises `InputError` for one that is not there."""
+        model = model.strip() or self.default()
+        if not model:
+            raise InputError(_NO_MODEL)
+        if model in self.shipped():
+            return self.settings.checkpoints / model, model
+        if self.is_run(model):
+            folder = newest_model(self.runs.folder(model))
+            if folder is None:
+                state = self.runs.state(model)
+                ending = "the first one is saved soon after training begins." if state.status in ACTIVE else (
+                    "it ended before the first one was saved."
+                )
+                raise InputError(f"{short_name(model)} has no model yet: {ending}")
+            return folder, short_name(model)
+        return self._locate_elsewhere(model)
+
+    def version(self, model: str) -> str:
+        """Changes when the files behind a name do. Raises as `locate`."""
+        folder, _ = self.locate(model)
+        return f"{folder} {_signature(folder)}"
+
+    def open(self, model: str = "") -> "Checkpoint":
+        """A model ready for use, opened once and again only when its files have changed.
+
+        Raises `InputError` with what is missing or wrong.
+        """
+        folder, name = self.locate(model)
+        signature = _signature(folder)
+        with self._lock:
+            loading = self._loading.setdefault(folder, threading.Lock())
+        with loading:  # of two visitors who ask at the same time, one loads and the other waits
+            with self._lock:
+                found = self._opened.get(folder)
+                if found and found.signature == signature:
+                    self._opened.move_to_end(folder)
+                    return found.checkpoint
+            self._refuse_large(folder, name)
+            checkpoint = dataclasses.replace(_load(folder), name=name)
+            with self._lock:
+                self._opened[folder] = _Opened(signature, checkpoint)
+                self._opened.move_to_end(folder)
+                while len(self._opened) > _KEPT_OPEN:
+                    self._loading.pop(self._opened.popitem(last=False)[0], None)
+        return checkpoint
+
+    def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
+        from bertviz_lab.training.checkpoint import checkpoint_folder
+
+        try:
+            folder = Path(model).expanduser()
+            is_folder = folder.is_dir()
+        except (OSError, ValueError, RuntimeError) as error:
+            raise InputError(f"There is no model {model[:80]!r}.") from error
+        if is_folder and not self.settings.shared:
+            # The folder of a run, or the one above a model, is near enough to be understood.
+            inside = None if (folder / "config.json").is_file() and _weights(folder) else newest_model(folder)
+            return inside or folder, folder.name
+        if is_folder or not _HUB_ID.fullmatch(model) or ".." in model:
+            known = ", ".join(self.shipped()) or "none yet"
+            raise InputError(
+                f"There is no model {model[:80]!r}: choose one from the list, or type the id of a BERT on the "
+                f"Hugging Face hub{'' if self.settings.shared else ' or a folder'} (with the lab come: {known})."
+            )
+        self._refuse_large_download(model)
+        return checkpoint_folder(model), model
+
+    def _refuse_large(self, folder: Path, name: str) -> None:
+        size = sum(path.stat().st_size for path in _weights(folder))
+        if size > self.settings.max_model:
+            raise InputError(_too_large(name, size, self.settings.max_model))
+
+    def _refuse_large_download(self, model: str) -> None:
+        """Ask the hub for the size first; a hub that does not answer lets `checkpoint_folder` say so."""
+        from huggingface_hub import HfApi, constants, scan_cache_dir
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+        from huggingface_hub.utils import CacheNotFound
+
+        if constants.HF_HUB_OFFLINE:
+            return
+        try:
+            if any(repo.repo_id == model for repo in scan_cache_dir().repos):
+                return
+        except CacheNotFound:
+            pass
+        try:
+            files = HfApi().model_info(model, files_metadata=True, timeout=10).siblings or []
+        except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError):
+            return
+        size = sum(file.size or 0 for file in files if file.rfilename.endswith(".safetensors"))
+        if size > self.settings.max_model:
+            raise InputError(_too_large(model, size, self.settings.max_model))
+
+
+def run_label(run_id: str, state: RunState) -> str:
+    """Such as "kind-otter (training, step 420)"."""
+    step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
+    return f"{short_name(run_id)} ({state.status}{step})"
+
+
+def newest_model(run_folder: Path) -> Path | None:
+    """The newest model that a run has saved, None before the first one."""
+    found = [folder for folder in (run_folder / "model", run_folder / "checkpoints" / "last") if _weights(folder)]
+    return max(found, key=lambda folder: _signature(folder)[0], default=None)
+
+
+def saved_at(run_folder: Path) -> int:
+    """When the newest model of a run was saved, in nanoseconds of Unix time; 0 before the first one."""
+    folder = newest_model(run_folder)
+    return _signature(folder)[0] if folder else 0
+
+
+def _weights(folder: Path) -> list[Path]:
+    return list(folder.glob("*.safetensors")) if folder.is_dir() else []
+
+
+def _signature(folder: Path) -> tuple[int, int]:
+    """Changes whenever a run has saved a new model in the folder."""
+    stats = [path.stat() for path in (*_weights(folder), folder / "config.json") if path.is_file()]
+    return max((s.st_mtime_ns for s in stats), default=0), sum(s.st_size for s in stats)
+
+
+def _load(folder: Path) -> "Checkpoint":
+    """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
+    from bertviz_lab.training.checkpoint import load_checkpoint
+
+    try:
+        return load_checkpoint(folder)
+    except (InputError, OSError):
+        time.sleep(0.3)
+        try:
+            return load_checkpoint(folder)
+        except OSError as error:
+            raise InputError(f"The model could not be read: {error.strerror or error}.") from error
+
+
+def _too_large(name: str, size: int, most: int) -> str:
+    return (
+        f"{name[:80]} is too large for this page: its weights are {size / MEGABYTE:,.0f} MB, "
+        f"and {most / MEGABYTE:,.0f} MB are allowed."
+    )

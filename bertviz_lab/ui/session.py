@@ -1,0 +1,160 @@
+"""What the page keeps between two clicks: open models, runs, and computations that pictures ask more about."""
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.data.health import HealthReport, examine_files
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.names import short_name
+from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.ui.examples import Examples, examples_for, examples_from
+from bertviz_lab.ui.models import Models, run_label, saved_at
+from bertviz_lab.ui.settings import Settings
+
+#: The longest text that is looked at; a model reads some hundred words of it.
+MOST_CHARACTERS = 50_000
+_KEPT_BYTES = 400_000_000  # of attention weights
+_KEPT_REPORTS = 16
+
+
+class Session:
+    """Everything that the tabs share. One for all visitors: nothing in it belongs to one of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.runs = Runs(settings.runs_dir, most_active=settings.max_runs)
+        self.models = Models(settings, self.runs)
+        self._lock = threading.Lock()
+        self._attentions: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._reports: OrderedDict[tuple[Any, ...], HealthReport] = OrderedDict()
+        self._examples: OrderedDict[str, Examples] = OrderedDict()
+
+    def warm_up(self) -> None:
+        """Import torch and open the default model, so that the first visitor need not wait for it."""
+        try:
+            self.models.open()
+        except InputError:
+            pass  # no model yet: the page says so
+
+    # ---- attention that was computed, for exact values and further layers
+
+    def keep_attention(self, model: str, texts: Sequence[str], attentions: NDArray[np.float32]) -> str:
+        """Remember weights (layers, heads, tokens, tokens) for a while; returns the key to ask for them."""
+        body = json.dumps([self.models.version(model), attentions.shape, *texts])
+        key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
+        with self._lock:
+            self._attentions[key] = attentions
+            self._attentions.move_to_end(key)
+            while len(self._attentions) > 1 and sum(a.nbytes for a in self._attentions.values()) > _KEPT_BYTES:
+                self._attentions.popitem(last=False)
+        return key
+
+    def attention(self, key: str) -> NDArray[np.float32] | None:
+        """Weights that are still remembered."""
+        with self._lock:
+            return self._attentions.get(key)
+
+    # ---- texts
+
+    def examine(self, paths: Sequence[str | Path], **options: Any) -> HealthReport:
+        """A health report, made once for a text and its options. Raises `InputError` for a text that is none."""
+        key = (tuple(str(path) for path in paths), *sorted(options.items()))
+        with self._lock:
+            if key in self._reports:
+                return self._reports[key]
+        report = examine_files(list(paths), **options)
+        with self._lock:
+            self._reports[key] = report
+            while len(self._reports) > _KEPT_REPORTS:
+                self._reports.popitem(last=False)
+        return report
+
+    def examples(self, model: str) -> Examples:
+        """Sentences to try on a model: from the very text it was trained on where the page has that."""
+        name = model.strip() or self.models.default()
+        with self._lock:
+            if name in self._examples:
+                return self._examples[name]
+        tokenizer = self.models.open(model).tokenizer
+        found = None
+        if self.models.is_run(name):
+            from bertviz_lab.training.history import read_config
+
+            config = read_config(self.runs.folder(name))
+            found = examples_from(config.corpus, tokenizer, config.documents)
+        found = found or examples_for(tokenizer)
+        with self._lock:
+            self._examples[name] = found
+            while len(self._examples) > 64:
+                self._examples.popitem(last=False)
+        return found
+
+    # ---- runs
+
+    def follow(self, run_id: str, start: int) -> dict[str, Any] | None:
+        """A run's events after the first `start` bytes of its log, for the loss chart; None for an unknown run."""
+        try:
+            rows, end = self.runs.events(run_id, max(0, start))
+            state = self.runs.state(run_id)
+        except (InputError, ValueError):
+            return None
+        return {"rows": rows, "next": end, "state": {"status": state.status, "message": state.message}}
+
+    def glance(self, run_id: str) -> dict[str, Any] | None:
+        """Where a run stands, for the strip at the top of the page; None for an unknown run."""
+        try:
+            folder = self.runs.folder(run_id)
+            state = self.runs.state(run_id)
+        except InputError:
+            return None
+        saved = saved_at(folder)
+        return {
+            "name": short_name(run_id),
+            "status": state.status,
+            "message": state.message,
+            "step": state.step,
+            "total_steps": state.total_steps,
+            "seconds": state.seconds,
+            "eta_seconds": state.eta_seconds if state.status in ACTIVE else None,
+            "saved": str(saved) if saved else "",
+            "path": self.model_path(run_id) if saved else "",
+        }
+
+    def model_path(self, run_id: str) -> str:
+        """Where a person finds a run's model; nothing about this machine is told to strangers."""
+        if self.settings.shared:
+            return ""
+        folder, _ = self.models.locate(run_id)
+        return str(folder.resolve())
+
+    def run_choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+        """(label, id) of the runs that a visitor may see."""
+        return [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in self.models.visible_runs(own)]
+
+    def current_run(self, own: Sequence[str]) -> str:
+        """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""
+        visible = self.models.visible_runs(own)
+        mine = [run_id for run_id in visible if run_id in own]
+        active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
+        return next(iter(mine or active), "")
+
+
+def checked(text: Any) -> str:
+    """A text from the browser. Raises `InputError` where it is none or beyond all measure."""
+    if not isinstance(text, str):
+        raise InputError("Type a sentence first.")
+    if len(text) > MOST_CHARACTERS:
+        raise InputError(
+            f"The text has {len(text):,} characters; shorten it to {MOST_CHARACTERS:,}, of which a model reads the "
+            "first few hundred words."
+        )
+    return text

@@ -1,0 +1,9 @@
+"""The tabs, one file each, in the order in which they stand on the page."""
+
+from bertviz_lab.ui.tabs.attention import create_attention
+from bertviz_lab.ui.tabs.fill_mask import create_fill_mask
+from bertviz_lab.ui.tabs.input import create_input
+from bertviz_lab.ui.tabs.masking import create_masking
+from bertviz_lab.ui.tabs.pretrain import create_pretrain
+
+__all__ = ["create_attention", "create_fill_mask", "create_input", "create_masking", "create_pretrain"]

@@ -1,0 +1,85 @@
+"""Input: what the model is really given in place of a sentence."""
+
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.splitting import splitting_payload
+from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.ui.components import token_strip
+from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.word_split import word_split
+from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.wiring import QUIET, TYPING, Tab, clicked, picked, picture, sentence_of
+
+_EXPLAINED = 4000  # characters; more words than a person would read
+
+
+def create_input(session: Session, picker: gr.Dropdown) -> Tab:
+    """Draw the tab and join its parts."""
+    gr.HTML(
+        "<p class='lead'>A model reads numbers, not words. Type, and watch the sentence become tokens, ids and "
+        "segments. Sentence B may stay empty.</p>"
+    )
+    with gr.Row(elem_classes="ask"):
+        text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, elem_id="input-a")
+        text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, elem_id="input-b")
+    examples = chips(elem_id="input-examples")
+    strip = token_strip(elem_id="input-strip")
+    with gr.Accordion("How are the words split?", open=False):
+        splits = word_split(elem_id="input-splits")
+
+    draw = partial(show, session)
+    for trigger in (text_a.input, text_b.input):
+        trigger(draw, [picker, text_a, text_b], [strip, splits], **TYPING)
+    examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET)
+    return Tab(
+        "input",
+        partial(follow_model, session),
+        [examples, text_a, text_b],
+        [examples, text_a, text_b, strip, splits],
+    )
+
+
+def show(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, str]:
+    """The strip of tokens and the explanation of its words."""
+    return picture(tokens)(session, model, text_a, text_b), picture(splitting)(session, model, text_a, text_b)
+
+
+def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """The payload of the strip."""
+    from bertviz_lab.interpret.inputs import encode_for
+
+    return token_payload(encode_for(session.models.open(model), checked(text_a), checked(text_b) or None).encoding)
+
+
+def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """The payload of the explanation, for both sentences together."""
+    from bertviz_lab.tokenization import explain
+
+    tokenizer = session.models.open(model).tokenizer
+    text = " ".join(text for text in (checked(text_a), checked(text_b)) if text.strip())
+    words = explain(tokenizer, text[:_EXPLAINED])
+    return splitting_payload(words, tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id))
+
+
+def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+    """Put an example into the fields and show it."""
+    text_a, text_b = picked(data, 2)
+    return text_a, text_b, *show(session, model, text_a, text_b)
+
+
+def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+    """Examples and tokens of another model; the person's own sentences stay."""
+    try:
+        items = list(session.examples(model).pairs)
+    except Exception as error:
+        message = message_payload(sentence_of(error))
+        return gr.skip(), gr.skip(), gr.skip(), message, message
+    current = (text_a or "", text_b or "")
+    wanted = keep_or_replace(current, chip_items(shown), items)
+    fields = (gr.skip(), gr.skip()) if wanted == current else wanted
+    return chips_payload(items), *fields, *show(session, model, *wanted)

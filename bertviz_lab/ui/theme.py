@@ -1,0 +1,63 @@
+"""How the page looks: quiet colours that can be read, and fonts that every machine has."""
+
+from importlib import resources
+
+import gradio as gr
+
+_SANS = ("system-ui", "-apple-system", "Segoe UI", "Roboto", "Noto Sans", "Helvetica Neue", "Arial", "sans-serif")
+_MONO = ("ui-monospace", "SFMono-Regular", "Menlo", "Consolas", "Liberation Mono", "monospace")
+
+
+def theme() -> gr.themes.Base:
+    """Light and dark; text has a contrast of at least 4.5 to 1 in both."""
+    return gr.themes.Default(
+        primary_hue=gr.themes.colors.indigo,
+        secondary_hue=gr.themes.colors.indigo,
+        neutral_hue=gr.themes.colors.slate,
+        font=_SANS,
+        font_mono=_MONO,
+        radius_size=gr.themes.sizes.radius_md,
+    ).set(
+        body_background_fill="white",
+        body_background_fill_dark="*neutral_950",
+        body_text_color="*neutral_800",
+        body_text_color_dark="*neutral_100",
+        body_text_color_subdued="*neutral_600",
+        body_text_color_subdued_dark="*neutral_300",
+        block_title_text_color="*neutral_700",
+        block_title_text_color_dark="*neutral_200",
+        block_label_text_color="*neutral_700",
+        block_label_text_color_dark="*neutral_200",
+        block_info_text_color="*neutral_600",
+        block_info_text_color_dark="*neutral_300",
+        block_shadow="none",
+        block_border_width="1px",
+        input_placeholder_color="*neutral_500",
+        input_placeholder_color_dark="*neutral_400",
+        link_text_color="*primary_700",
+        link_text_color_dark="*primary_300",
+        button_primary_background_fill="*primary_700",
+        button_primary_background_fill_dark="*primary_600",
+        button_primary_background_fill_hover="*primary_800",
+        button_primary_background_fill_hover_dark="*primary_500",
+        button_secondary_background_fill="*neutral_100",
+        button_secondary_background_fill_dark="*neutral_800",
+        button_secondary_background_fill_hover="*neutral_200",
+        button_secondary_background_fill_hover_dark="*neutral_700",
+        button_secondary_text_color="*neutral_800",
+        button_secondary_text_color_dark="*neutral_100",
+        slider_color="*primary_700",
+        slider_color_dark="*primary_400",
+        checkbox_background_color_selected="*primary_700",
+        checkbox_background_color_selected_dark="*primary_500",
+        checkbox_border_color_selected="*primary_700",
+        checkbox_label_background_fill_selected="*primary_50",
+        checkbox_label_background_fill_selected_dark="*neutral_700",
+        checkbox_label_text_color_selected="*neutral_900",
+        checkbox_label_text_color_selected_dark="*neutral_50",
+    )
+
+
+def css() -> str:
+    """The page's own rules, beside those of the components."""
+    return resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")

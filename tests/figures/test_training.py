@@ -1,0 +1,29 @@
+"""Payloads of the loss chart."""
+
+import json
+
+from bertviz_lab.figures.training import live_payload, replay_payload
+from tests.ui.components.harness import ending, events
+
+
+def test_following_again_needs_another_mark():
+    assert live_payload("abc") == live_payload("abc")
+    assert live_payload("abc", mark="2") != live_payload("abc")
+    assert json.loads(live_payload("abc", "A run")) == {"run_id": "abc", "title": "A run", "mark": ""}
+
+
+def test_replay_keeps_what_the_chart_draws():
+    rows = [*events(20), {"event": "CheckpointSaved", "step": 20, "path": "x"}, ending(20)]
+    kept = json.loads(replay_payload(rows))["rows"]
+    assert kept == [row for row in rows if row["event"] != "CheckpointSaved"]
+
+
+def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
+    rows = [*events(5000, total=5000), ending(5000)]
+    kept = json.loads(replay_payload(rows, most_steps=300))["rows"]
+    steps = [row["step"] for row in kept if row["event"] == "StepDone"]
+    assert len(steps) == 300
+    assert (steps[0], steps[-1]) == (1, 5000)
+    assert max(second - first for first, second in zip(steps, steps[1:], strict=False)) <= 18
+    assert sum(row["event"] == "EvalDone" for row in kept) == 10
+    assert [row["event"] for row in kept][-1] == "RunFinished"

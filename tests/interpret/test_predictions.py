@@ -1,0 +1,88 @@
+import pytest
+import torch
+
+from bertviz_lab import (
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForSequenceClassification,
+    BertModel,
+    InputError,
+)
+from bertviz_lab.interpret import classify, fill_mask, next_sentence
+from tests.little import little_checkpoint
+
+
+def test_candidates_come_in_order_with_probabilities_over_the_whole_vocabulary() -> None:
+    checkpoint = little_checkpoint()
+    (mask,) = fill_mask(checkpoint, "the red [MASK] sat", top_k=checkpoint.config.vocab_size).masks
+    probabilities = [candidate.probability for candidate in mask.candidates]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) == pytest.approx(1, abs=1e-5)
+    assert mask.position == 3
+
+
+def test_the_prediction_is_that_of_the_whole_forward_pass() -> None:
+    checkpoint = little_checkpoint()
+    found = fill_mask(checkpoint, "the [MASK] cat [MASK]", top_k=1)
+    with torch.no_grad():
+        logits = checkpoint.model(torch.tensor([found.encoding.ids])).prediction_logits[0]
+    assert [m.candidates[0].id for m in found.masks] == [int(logits[m.position].argmax()) for m in found.masks]
+
+
+def test_every_mask_gets_its_own_prediction() -> None:
+    assert [m.position for m in fill_mask(little_checkpoint(), "[MASK] red [MASK] sat [MASK]").masks] == [1, 3, 5]
+
+
+@pytest.mark.parametrize("text", ["the red cat", "the red [mask] sat", "the red <mask> sat", "the red ___ sat"])
+def test_a_text_without_a_mask_is_refused_with_advice(text: str) -> None:
+    with pytest.raises(InputError, match=r"\[MASK\]"):
+        fill_mask(little_checkpoint(), text)
+
+
+def test_a_mask_in_the_part_that_is_cut_off_is_named_as_such() -> None:
+    with pytest.raises(InputError, match="cut off"):
+        fill_mask(little_checkpoint(), "the red cat " * 5000 + "[MASK]")
+
+
+@pytest.mark.parametrize("top_k", [0, -1, 10**6])
+def test_an_impossible_number_of_candidates_is_refused(top_k: int) -> None:
+    with pytest.raises(InputError, match="top_k"):
+        fill_mask(little_checkpoint(), "a [MASK]", top_k=top_k)
+
+
+def test_a_model_for_masked_words_alone_fills_masks() -> None:
+    assert len(fill_mask(little_checkpoint(kind=BertForMaskedLM), "a [MASK]").masks) == 1
+
+
+def test_next_sentence_gives_two_probabilities() -> None:
+    found = next_sentence(little_checkpoint(), "the red cat sat", "a small dog ran")
+    assert found.is_next + found.is_random == pytest.approx(1)
+
+
+def test_next_sentence_index_zero_means_is_next() -> None:
+    checkpoint = little_checkpoint(kind=BertForNextSentencePrediction)
+    with torch.no_grad():
+        checkpoint.model.nsp.weight.zero_()
+        checkpoint.model.nsp.bias.copy_(torch.tensor([5.0, -5.0]))
+    assert next_sentence(checkpoint, "the cat", "the dog").is_next > 0.99
+
+
+def test_labels_come_most_probable_first_under_their_names() -> None:
+    checkpoint = little_checkpoint(kind=BertForSequenceClassification, num_labels=3, id2label=("bad", "fair", "good"))
+    with torch.no_grad():
+        checkpoint.model.classifier.weight.zero_()
+        checkpoint.model.classifier.bias.copy_(torch.tensor([0.0, 3.0, 1.0]))
+    assert [score.label for score in classify(checkpoint, "the cat").labels] == ["fair", "good", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("analysis", "head"),
+    [
+        (lambda c: fill_mask(c, "a [MASK]"), "masked-word"),
+        (lambda c: next_sentence(c, "a", "b"), "next-sentence"),
+        (lambda c: classify(c, "a"), "classification"),
+    ],
+)
+def test_a_missing_head_is_named(analysis, head: str) -> None:
+    with pytest.raises(InputError, match=f"no {head} head"):
+        analysis(little_checkpoint(kind=BertModel))

@@ -1,0 +1,134 @@
+"""The backbone: its inputs, its outputs, and computing only what is asked for."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from bertviz_lab.model import BertModel
+from tests.model.support import (
+    LENGTH,
+    MASKED_LM,
+    MODEL,
+    PRETRAINING,
+    SEQUENCE,
+    VOCAB,
+    build,
+    gradients,
+    inputs,
+    largest_difference,
+    small_config,
+)
+
+POSITIONS = torch.tensor([[1, 4, 9], [7, 2, 0], [3, 0, 0]])  # unused places point at [CLS]
+LABELS = torch.tensor([[6, 0, 52], [11, 40, -100], [17, -100, -100]])
+
+
+def whole_labels() -> torch.Tensor:
+    labels = torch.full((3, LENGTH), -100)
+    for row in range(3):
+        for position, label in zip(POSITIONS[row], LABELS[row], strict=True):
+            if label != -100:
+                labels[row, position] = label
+    return labels
+
+
+@pytest.mark.parametrize("explicit", [True, False], ids=["explicit", "fused"])
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("padded", [False, True, None])
+@pytest.mark.parametrize("kind", [PRETRAINING, MASKED_LM], ids=str)
+def test_computing_some_positions_only_gives_the_same_loss_and_gradients(kind, padded, causal, explicit):
+    model = build(kind)
+    arguments = inputs(padded=bool(padded)) | {"causal": causal, "explicit": explicit}
+    if padded is None:
+        del arguments["attention_mask"]
+    if kind is PRETRAINING:
+        arguments["next_sentence_label"] = torch.tensor([1, 0, 1])
+    a = model(**arguments, labels=whole_labels())
+    b = model(**arguments, labels=LABELS, positions=POSITIONS)
+    assert largest_difference(a.loss, b.loss) < 1e-6
+    expected, actual = gradients(model, a.loss), gradients(model, b.loss)
+    assert max(largest_difference(actual[name], expected[name]) for name in expected) < 1e-6
+
+
+def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
+    model = build(MODEL)
+    whole = model(**inputs())
+    some = model(**inputs(), positions=POSITIONS)
+    picked = torch.stack([whole.last_hidden_state[row, POSITIONS[row]] for row in range(3)])
+    assert some.last_hidden_state.shape == (3, 3, 24)
+    assert largest_difference(some.last_hidden_state, picked) < 1e-6
+    assert largest_difference(some.pooler_output, whole.pooler_output) < 1e-6
+
+
+def test_a_classifier_needs_no_position_but_cls():
+    model = build(SEQUENCE)
+    nothing = torch.zeros(3, 0, dtype=torch.long)
+    assert largest_difference(model(**inputs(), positions=nothing).logits, model(**inputs()).logits) < 1e-6
+
+
+def test_embeddings_of_the_ids_give_what_the_ids_give():
+    model = build(MODEL)
+    given = inputs()
+    expected = model(**given).last_hidden_state
+    ids = given.pop("input_ids")
+    assert torch.equal(model(**given, inputs_embeds=model.embeddings.word(ids)).last_hidden_state, expected)
+
+
+@pytest.mark.parametrize("given", [{}, {"input_ids": torch.zeros(1, 2).long(), "inputs_embeds": torch.zeros(1, 2, 24)}])
+def test_ids_or_embeddings_are_given_and_not_both(given):
+    with pytest.raises(ValueError, match="either input_ids or inputs_embeds"):
+        build(MODEL)(**given)
+
+
+def test_a_text_longer_than_the_positions_is_refused():
+    model = build(MODEL)
+    assert model(torch.zeros(1, 19, dtype=torch.long)).last_hidden_state.shape == (1, 19, 24)
+    with pytest.raises(ValueError, match="20 tokens; this model has learnt 19 positions"):
+        model(torch.zeros(1, 20, dtype=torch.long))
+
+
+def test_segments_and_positions_make_a_difference():
+    model = build(MODEL)
+    ids = torch.full((1, 6), 9)
+    plain = model(ids).last_hidden_state
+    assert largest_difference(plain[:, 0], plain[:, 3]) > 1e-3
+    assert largest_difference(plain, model(ids, token_type_ids=torch.ones_like(ids)).last_hidden_state) > 1e-3
+
+
+def test_only_what_is_asked_for_comes_back():
+    model = build(MODEL)
+    out = model(**inputs())
+    assert out.hidden_states is out.attentions is out.trace is None
+    out = model(**inputs(), output_hidden_states=True)
+    assert out.attentions is out.trace is None
+    assert out.hidden_states[-1] is out.last_hidden_state
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        out.trace = ()
+
+
+def test_a_model_without_pooler_has_no_pooled_output():
+    model = BertModel(small_config(), add_pooling_layer=False).eval()
+    assert model(**inputs()).pooler_output is None
+    assert not any("pooler" in name for name, _ in model.named_parameters())
+
+
+def test_dropout_acts_in_training_only():
+    model = build(MODEL, small_config(hidden_dropout_prob=0.3, attention_probs_dropout_prob=0.0))
+    assert torch.equal(*(model(**inputs()).last_hidden_state for _ in range(2)))
+    model.train()
+    a, b = (model(**inputs()).last_hidden_state for _ in range(2))
+    assert largest_difference(a, b) > 1e-2
+
+
+def test_half_precision_computes_and_comes_close():
+    model = build(MASKED_LM)
+    full = model(**inputs(), labels=whole_labels())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = model(**inputs(), labels=whole_labels())
+    assert half.loss.dtype == torch.float32
+    assert largest_difference(full.loss, half.loss) < 0.05
+
+
+def test_the_vocabulary_is_as_large_as_the_table():
+    assert build(MASKED_LM)(**inputs()).logits.shape == (3, LENGTH, VOCAB)

@@ -1,0 +1,145 @@
+"""The tasks on the backbone: which labels move what."""
+
+import pytest
+import torch
+
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from tests.model.support import (
+    LENGTH,
+    MASKED_LM,
+    NEXT_SENTENCE,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    TOKENS,
+    VOCAB,
+    build,
+    gradients,
+    inputs,
+    labels_for,
+    largest_difference,
+    small_config,
+    token_labels,
+)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_either_class_alone_teaches_next_sentence_prediction(label):
+    for kind, name in ((PRETRAINING, "next_sentence_label"), (NEXT_SENTENCE, "labels")):
+        model = build(kind)
+        loss = model(**inputs(), **{name: torch.full((3,), label)}).loss
+        found = gradients(model, loss)
+        assert float(found["nsp.weight"].abs().max()) > 1e-3
+        assert float(found["bert.pooler.weight"].abs().max()) > 1e-4
+        assert float(found["bert.embeddings.word.weight"].abs().max()) > 1e-5
+
+
+def test_class_zero_is_the_next_sentence():
+    model = build(NEXT_SENTENCE)
+    with torch.no_grad():
+        model.nsp.bias += torch.tensor([5.0, -5.0])
+    assert float(model(**inputs(), labels=torch.zeros(3, dtype=torch.long)).loss.detach()) < 0.1
+
+
+def test_labels_that_are_left_out_leave_the_loss_bit_identical():
+    model = build(MASKED_LM)
+    labels = token_labels(VOCAB)
+    before = model(**inputs(), labels=labels).loss
+    ids = inputs()["input_ids"]
+    # What the model predicts elsewhere is another matter: only the labels decide what is compared.
+    elsewhere = torch.where(labels == -100, torch.full_like(ids, -100), labels)
+    assert torch.equal(model(**inputs(), labels=elsewhere).loss, before)
+    shown = torch.where(labels == -100, ids, labels)
+    assert not torch.equal(model(**inputs(), labels=shown).loss, before)
+
+
+def test_logits_at_positions_without_a_label_have_no_gradient():
+    model = build(PRETRAINING)
+    labels = token_labels(VOCAB)
+    out = model(**inputs(), labels=labels)
+    (gradient,) = torch.autograd.grad(out.loss, out.prediction_logits)
+    assert float(gradient[labels == -100].abs().max()) == 0.0
+    assert bool((gradient[labels != -100].abs().sum(-1) > 0).all())
+    assert int((labels == 0).sum()) >= 1, "the first token of the vocabulary is a label like any other"
+
+
+def test_the_decoder_is_the_table_of_word_embeddings():
+    model = build(MASKED_LM)
+    hidden = model(**inputs()).last_hidden_state
+    before = model.mlm(hidden, model.bert.embeddings.word.weight)
+    assert [p.shape for p in model.parameters()].count(torch.Size([VOCAB, 24])) == 1
+    with torch.no_grad():
+        model.bert.embeddings.word.weight[7] += 1.0
+    changed = (model.mlm(hidden, model.bert.embeddings.word.weight) != before).flatten(0, 1)
+    assert bool(changed[:, 7].all())
+    assert int(changed.sum()) == len(changed)
+
+
+def test_the_output_bias_shifts_every_prediction():
+    model = build(MASKED_LM)
+    before = model(**inputs()).logits
+    with torch.no_grad():
+        model.mlm.bias += 2.0
+    torch.testing.assert_close(model(**inputs()).logits, before + 2.0, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [SEQUENCE, TOKENS], ids=str)
+def test_a_classifier_has_its_own_dropout(kind):
+    never = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    model = build(kind, small_config(**never, classifier_dropout=0.5)).train()
+    assert largest_difference(model(**inputs()).logits, model(**inputs()).logits) > 1e-2
+    model = build(kind, small_config(**never)).train()
+    assert torch.equal(model(**inputs()).logits, model(**inputs()).logits)
+    model = build(kind, small_config(hidden_dropout_prob=0.5, classifier_dropout=0.0)).eval()
+    assert torch.equal(model(**inputs()).logits, model(**inputs()).logits)
+
+
+def test_the_classifier_falls_back_to_the_hidden_dropout():
+    config = small_config(hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.0)
+    x = torch.ones(10_000)
+    dropped = build(SEQUENCE, config).train().drop(x)
+    assert float((dropped == 0).float().mean()) == pytest.approx(0.4, abs=0.03)
+
+
+def test_every_head_hands_the_backbone_s_options_on():
+    gates = torch.ones(3, 4)
+    gates[0, 0] = 0
+    for kind in (PRETRAINING, MASKED_LM, NEXT_SENTENCE, SEQUENCE, TOKENS, QUESTION):
+        model = build(kind)
+        plain = getattr(model(**inputs()), kind.outputs[0])
+        for option in ({"causal": True}, {"head_gates": gates}, {"position_ids": torch.full((1, LENGTH), 3)}):
+            assert largest_difference(plain, getattr(model(**inputs(), **option), kind.outputs[0])) > 1e-4
+        out = model(**inputs(), output_trace=True, output_hidden_states=True)
+        assert len(out.trace) == 3
+        assert len(out.hidden_states) == 4
+
+
+def test_an_unknown_argument_is_refused():
+    with pytest.raises(TypeError, match="labls"):
+        build(MASKED_LM)(**inputs(), labls=token_labels(VOCAB))
+
+
+@pytest.mark.parametrize("head", [BertForMaskedLM, BertForPreTraining])
+def test_thirty_two_examples_can_be_learnt_by_heart(head):
+    config = small_config(hidden_size=32, intermediate_size=64, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
+    model = head(config, generator=torch.Generator().manual_seed(0))
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(5, VOCAB, (32, 12), generator=generator)
+    labels = torch.full_like(ids, -100)
+    labels[:, 3], labels[:, 8] = ids[:, 3], ids[:, 8]
+    masked = ids.clone()
+    masked[:, 3] = masked[:, 8] = 4
+    extra = {"next_sentence_label": torch.arange(32) % 2} if head is BertForPreTraining else {}
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
+    for _ in range(200):
+        out = model(masked, labels=labels, **extra)
+        optimizer.zero_grad()
+        out.loss.backward()
+        optimizer.step()
+    assert float(out.loss.detach()) < 0.1
+
+
+def test_the_losses_of_both_tasks_are_added():
+    model = build(PRETRAINING)
+    out = model(**inputs(), **labels_for(PRETRAINING))
+    assert torch.equal(out.loss, out.mlm_loss + out.nsp_loss)

@@ -1,0 +1,82 @@
+"""Start values, and the three kinds of parameters."""
+
+import math
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from bertviz_lab.config import BertConfig
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.model.layers import Embedding, LayerNorm, Linear, activation
+from tests.model.support import small_config
+
+CONFIG = BertConfig.preset("tiny", vocab_size=2_000)
+
+
+@pytest.fixture(scope="module")
+def fresh() -> BertForPreTraining:
+    return BertForPreTraining(CONFIG, generator=torch.Generator().manual_seed(0)).eval()
+
+
+def test_weights_start_normal_and_cut_at_two_sigma(fresh):
+    tables = [m.weight for m in fresh.modules() if isinstance(m, (Linear, Embedding))]
+    assert len(tables) == 3 + 2 * 6 + 1 + 1 + 1  # embeddings, layers, pooler, masked words, next sentence
+    # A normal cut at two sigma has 0.8796 of the deviation.
+    for table in tables:
+        assert float(table.detach().abs().max()) <= 0.04
+    values = torch.cat([table.detach().flatten() for table in tables])
+    assert float(values.abs().max()) > 0.0399
+    assert float(values.std()) == pytest.approx(0.02 * 0.8796, rel=0.01)
+    assert abs(float(values.mean())) < 1e-4
+
+
+def test_biases_start_at_zero_and_scales_at_one(fresh):
+    norms = [m for m in fresh.modules() if isinstance(m, LayerNorm)]
+    assert len(norms) == 1 + 2 * 2 + 1
+    assert all(bool((norm.weight == 1).all()) for norm in norms)
+    biases = [p for name, p in fresh.named_parameters() if name.endswith("bias")]
+    assert all(bool((bias == 0).all()) for bias in biases)
+
+
+def test_the_deviation_is_the_configured_one():
+    config = CONFIG.replace(initializer_range=0.1)
+    model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0))
+    assert float(model.bert.embeddings.word.weight.detach().std()) == pytest.approx(0.1 * 0.8796, rel=0.01)
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    def weights(seed: int) -> torch.Tensor:
+        model = BertForPreTraining(small_config(), generator=torch.Generator().manual_seed(seed))
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+    assert torch.equal(weights(1), weights(1))
+    assert not torch.equal(weights(1), weights(2))
+
+
+def test_an_untrained_model_guesses_evenly(fresh):
+    generator = torch.Generator().manual_seed(1)
+    ids = torch.randint(5, 2_000, (16, 32), generator=generator)
+    out = fresh(ids, labels=ids, next_sentence_label=torch.arange(16) % 2)
+    assert float(out.mlm_loss.detach()) == pytest.approx(math.log(2_000), rel=0.01)
+    assert float(out.nsp_loss.detach()) == pytest.approx(math.log(2), rel=0.02)
+
+
+def test_gelu_is_the_exact_form_and_gelu_new_the_tanh_form():
+    x = torch.linspace(-4, 4, 81, dtype=torch.float64)
+    exact = x * (1 + torch.erf(x / math.sqrt(2))) / 2
+    tanh = x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
+    torch.testing.assert_close(activation("gelu", x), exact, rtol=0, atol=1e-12)
+    torch.testing.assert_close(activation("gelu_new", x), tanh, rtol=0, atol=1e-12)
+    assert float((exact - tanh).abs().max()) > 1e-4
+    assert torch.equal(activation("relu", x), F.relu(x))
+
+
+def test_layer_norm_uses_the_paper_s_epsilon():
+    norm = LayerNorm(4, CONFIG.layer_norm_eps)
+    torch.nn.init.ones_(norm.weight)
+    torch.nn.init.zeros_(norm.bias)
+    x = torch.tensor([1e-3, 2e-3, 3e-3, 4e-3], dtype=torch.float64)
+    expected = (x - x.mean()) / x.std(correction=0)
+    torch.testing.assert_close(norm.double()(x), expected, rtol=1e-5, atol=0)
+    assert CONFIG.layer_norm_eps == 1e-12

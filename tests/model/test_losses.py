@@ -1,0 +1,78 @@
+"""What is compared with what, and averaged over what."""
+
+import math
+
+import pytest
+import torch
+
+from bertviz_lab.model.losses import IGNORE, cross_entropy, label_loss, span_loss
+
+
+def logits(*shape: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed), requires_grad=True)
+
+
+def test_cross_entropy_is_the_mean_over_the_labels_that_are_there():
+    x = logits(2, 3, 5)
+    labels = torch.tensor([[4, IGNORE, 0], [IGNORE, IGNORE, 2]])
+    p = x.detach().softmax(-1)
+    expected = -(math.log(p[0, 0, 4]) + math.log(p[0, 2, 0]) + math.log(p[1, 2, 2])) / 3
+    assert float(cross_entropy(x, labels).detach()) == pytest.approx(expected, rel=1e-6)
+
+
+def test_only_minus_hundred_is_left_out_and_zero_is_a_label():
+    x = logits(1, 2, 5)
+    (gradient,) = torch.autograd.grad(cross_entropy(x, torch.tensor([[0, IGNORE]])), x)
+    assert float(gradient[0, 0].abs().sum()) > 0
+    assert float(gradient[0, 1].abs().sum()) == 0
+
+
+def test_without_any_label_the_loss_and_its_gradient_are_zero():
+    x = logits(2, 3, 5)
+    loss = cross_entropy(x, torch.full((2, 3), IGNORE))
+    (gradient,) = torch.autograd.grad(loss, x)
+    assert float(loss.detach()) == 0.0
+    assert float(gradient.abs().sum()) == 0.0
+
+
+def test_uneven_parts_with_the_whole_count_give_the_gradient_of_the_whole():
+    x = logits(6, 4, 5)
+    labels = torch.randint(5, (6, 4), generator=torch.Generator().manual_seed(1))
+    labels[0] = IGNORE  # the first part has one label, the second three, the third eight
+    labels[1, 1:] = IGNORE
+    labels[2, 3:] = IGNORE
+    labels[3] = IGNORE
+    (whole,) = torch.autograd.grad(cross_entropy(x, labels), x)
+    count = int((labels != IGNORE).sum())
+
+    parts = sum(cross_entropy(x[i : i + 2], labels[i : i + 2], count) for i in (0, 2, 4))
+    (summed,) = torch.autograd.grad(parts, x)
+    torch.testing.assert_close(summed, whole, rtol=0, atol=1e-7)
+
+    means = sum(cross_entropy(x[i : i + 2], labels[i : i + 2]) for i in (0, 2, 4)) / 3
+    (mean_of_means,) = torch.autograd.grad(means, x)
+    assert float((mean_of_means - whole).abs().max()) > 1e-2, "the trap: a mean of means is something else"
+
+
+def test_half_precision_logits_are_compared_in_full_precision():
+    x = logits(3, 5).detach()
+    labels = torch.tensor([1, 2, 3])
+    assert cross_entropy(x.bfloat16(), labels).dtype == torch.float32
+    assert float(cross_entropy(x.bfloat16(), labels)) == pytest.approx(float(cross_entropy(x, labels)), rel=2e-2)
+
+
+def test_several_classes_are_told_apart_and_one_is_a_number():
+    x = logits(3, 4)
+    labels = torch.tensor([0, 3, 1])
+    assert torch.equal(label_loss(x, labels), cross_entropy(x, labels))
+    numbers = torch.tensor([1.0, 2.0, 3.0])
+    assert float(label_loss(torch.zeros(3, 1), numbers)) == pytest.approx(14 / 3)
+
+
+def test_answers_outside_the_text_are_left_out():
+    start, end = logits(3, 7), logits(3, 7, seed=1)
+    inside = (span_loss(start[:1], end[:1], torch.tensor([2]), torch.tensor([4]))).detach()
+    for outside in (7, 12, IGNORE):
+        far = torch.tensor([outside, outside])
+        all_three = span_loss(start, end, torch.cat([torch.tensor([2]), far]), torch.cat([torch.tensor([4]), far]))
+        assert float(all_three.detach()) == pytest.approx(float(inside), rel=1e-6)

@@ -1,0 +1,189 @@
+"""Names and tensors between the lab and Hugging Face's files."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.model.weights import (
+    load_state,
+    normalize_names,
+    read_tensors,
+    state_for_huggingface,
+    weight_files,
+    write_tensors,
+)
+from tests.model.support import KINDS, MASKED_LM, PRETRAINING, Kind, as_huggingface, build, inputs, small_config
+
+
+def same_weights(a: torch.nn.Module, b: torch.nn.Module) -> bool:
+    pairs = zip(a.named_parameters(), b.named_parameters(), strict=True)
+    return all(name == other and torch.equal(p, q) for (name, p), (other, q) in pairs)
+
+
+every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def without(state: dict[str, torch.Tensor], *names: str) -> dict[str, torch.Tensor]:
+    return {name: tensor for name, tensor in state.items() if name not in names}
+
+
+@every_head
+def test_the_names_are_those_that_transformers_saves(kind, tmp_path):
+    model = build(kind)
+    as_huggingface(kind, model).save_pretrained(tmp_path)
+    theirs = read_tensors(weight_files(tmp_path))
+    ours = state_for_huggingface(model)
+    assert ours.keys() == theirs.keys()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+@every_head
+@pytest.mark.parametrize("prefixed", [True, False])
+def test_weights_load_with_the_prefix_and_without(kind, prefixed):
+    model, other = build(kind), build(kind, seed=1)
+    state = state_for_huggingface(model)
+    plain = {name.removeprefix("bert."): tensor for name, tensor in state.items()}
+    if prefixed:
+        plain = {name if name.startswith(("cls", "qa", "class")) else f"bert.{name}": t for name, t in plain.items()}
+    assert not same_weights(model, other)
+    report = load_state(other, plain)
+    assert report.missing == report.unexpected == ()
+    assert same_weights(model, other)
+
+
+def test_old_names_of_layer_norm_and_saved_buffers_are_understood():
+    model, other = build(PRETRAINING), build(PRETRAINING, seed=1)
+    old = {}
+    for name, tensor in state_for_huggingface(model).items():
+        name = name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta")
+        old[name] = tensor
+    assert sum("gamma" in name for name in old) == 8
+    old["bert.embeddings.position_ids"] = torch.arange(19)[None]
+    old["cls.predictions.decoder.weight"] = old["bert.embeddings.word_embeddings.weight"].clone()
+    old["cls.predictions.decoder.bias"] = old["cls.predictions.bias"].clone()
+    report = load_state(other, old)
+    assert report.missing == report.unexpected == ()
+    assert same_weights(model, other)
+
+
+def test_the_decoder_s_bias_may_have_been_saved_under_its_other_name():
+    model, other = build(MASKED_LM), build(MASKED_LM, seed=1)
+    state = state_for_huggingface(model)
+    state["cls.predictions.decoder.bias"] = state.pop("cls.predictions.bias")
+    assert load_state(other, state).missing == ()
+    assert same_weights(model, other)
+
+
+def test_what_is_missing_and_what_is_left_over_is_named():
+    model = build(MASKED_LM)
+    state = without(state_for_huggingface(model), "cls.predictions.bias", "cls.predictions.transform.dense.weight")
+    state["bert.pooler.dense.weight"] = torch.zeros(24, 24)
+    other = build(MASKED_LM, seed=1)
+    before = other.mlm.bias.clone()
+    report = load_state(other, state)
+    assert set(report.missing) == {"cls.predictions.bias", "cls.predictions.transform.dense.weight"}
+    assert report.unexpected == ("pooler.dense.weight",)
+    assert torch.equal(other.mlm.bias, before)
+
+
+def test_the_decoder_stays_tied_after_loading():
+    model = build(MASKED_LM)
+    table = model.bert.embeddings.word.weight
+    address = table.data_ptr()
+    load_state(model, state_for_huggingface(build(MASKED_LM, seed=1)))
+    assert model.bert.embeddings.word.weight is table
+    assert table.data_ptr() == address
+    with torch.no_grad():
+        table[5] = 0.0
+    assert torch.equal(model(**inputs()).logits[..., 5], model.mlm.bias[5].expand(3, 11))
+
+
+def test_a_shape_that_does_not_fit_is_named():
+    model = build(MASKED_LM, small_config(vocab_size=54))
+    with pytest.raises(InputError, match=r"word_embeddings.weight has shape \(53, 24\) .* asks for \(54, 24\)"):
+        load_state(model, state_for_huggingface(build(MASKED_LM)))
+
+
+def test_a_decoder_with_weights_of_its_own_is_refused():
+    state = state_for_huggingface(build(MASKED_LM))
+    state["cls.predictions.decoder.weight"] = torch.zeros(53, 24)
+    with pytest.raises(InputError, match="not tied"):
+        normalize_names(state)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_half_precision_files_arrive_in_full_precision(dtype, tmp_path):
+    model = build(MASKED_LM)
+    halved = {name: tensor.to(dtype) for name, tensor in state_for_huggingface(model).items()}
+    write_tensors(halved, tmp_path / "model.safetensors")
+    state = read_tensors(weight_files(tmp_path))
+    assert {tensor.dtype for tensor in state.values()} == {torch.float32}
+    assert all(torch.equal(state[name], halved[name].float()) for name in state)
+    other = build(MASKED_LM, seed=1)
+    assert load_state(other, state).missing == ()
+    torch.testing.assert_close(other.mlm.bias, model.mlm.bias, rtol=1e-2, atol=0)
+
+
+@every_head
+def test_shards_are_put_together(kind: Kind, tmp_path):
+    model, other = build(kind), build(kind, seed=1)
+    as_huggingface(kind, model).save_pretrained(tmp_path, max_shard_size="10KB")
+    files = weight_files(tmp_path)
+    assert len(files) > 3
+    assert load_state(other, read_tensors(files)).missing == ()
+    assert same_weights(model, other)
+
+
+def test_a_missing_shard_is_named(tmp_path):
+    as_huggingface(MASKED_LM, build(MASKED_LM)).save_pretrained(tmp_path, max_shard_size="10KB")
+    gone = weight_files(tmp_path)[1]
+    gone.unlink()
+    with pytest.raises(InputError, match=f"lacks {gone.name}"):
+        weight_files(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["../secret.safetensors", "/etc/passwd", 3])
+def test_an_index_cannot_point_out_of_its_folder(name, tmp_path):
+    (tmp_path / "secret.safetensors").write_bytes(b"")
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"a": name}}))
+    with pytest.raises(InputError, match="lacks"):
+        weight_files(folder)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"weight_map": 3}'])
+def test_a_damaged_index_is_said_to_be_damaged(text, tmp_path):
+    (tmp_path / "model.safetensors.index.json").write_text(text)
+    with pytest.raises(InputError, match=r"model\.safetensors\.index\.json in .* is damaged"):
+        weight_files(tmp_path)
+
+
+def test_a_pickle_is_not_opened(tmp_path):
+    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
+    with pytest.raises(InputError, match="pickle"):
+        weight_files(tmp_path)
+
+
+def test_a_folder_without_weights_is_said_to_lack_them(tmp_path):
+    with pytest.raises(InputError, match=r"lacks model\.safetensors"):
+        weight_files(tmp_path)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\xff" * 8, b"\x02\x00\x00\x00\x00\x00\x00\x00{}tail", b"hello world!"])
+def test_a_damaged_file_is_named(damage, tmp_path):
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(damage)
+    with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
+        read_tensors([path])
+
+
+def test_a_file_cut_short_is_named(tmp_path):
+    path = tmp_path / "model.safetensors"
+    save_file({"a": torch.zeros(100)}, path)
+    path.write_bytes(path.read_bytes()[:-40])
+    with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
+        read_tensors([path])

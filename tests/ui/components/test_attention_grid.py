@@ -1,0 +1,283 @@
+"""The attention view under real mouse and keyboard."""
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.figures.attention import attention_payload
+from bertviz_lab.figures.payload import message_payload
+from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
+
+pytestmark = pytest.mark.e2e
+READOUT = re.compile(r"from (.+) \((\d+)\) to (.+) \((\d+)\): (about )?([\d.]+)")
+SIZE = len(SENTENCE)
+
+
+def cell(page: Page) -> tuple[int, int, float, str]:
+    """Row, column, weight and wording of the read-out."""
+    text = page.locator("#attention .readout").inner_text()
+    found = READOUT.match(text)
+    assert found, text
+    assert found[1] == SENTENCE[int(found[2])] or "tok" in found[1]
+    return int(found[2]), int(found[4]), float(found[6]), text
+
+
+def head_name(page: Page) -> str:
+    return page.locator("#attention .one .heading").first.inner_text()
+
+
+def choose(page: Page, layer: int, head: int) -> None:
+    page.locator(f'#attention .grid canvas[data-layer="{layer}"][data-head="{head}"]').click()
+
+
+def pixel(page: Page, layer: int, head: int, row: int, column: int) -> tuple[int, int, int]:
+    script = "([selector, x, y]) => [...document.querySelector(selector).getContext('2d').getImageData(x, y, 1, 1).data]"
+    selector = f'#attention .grid canvas[data-layer="{layer}"][data-head="{head}"]'
+    red, green, blue, _ = page.evaluate(script, [selector, column, row])
+    return red, green, blue
+
+
+def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Callable[..., Page]):
+    page = visit()
+    choose(page, 1, 2)
+    truth = attention(4, 4, SIZE)[1, 2]
+    box = page.locator("#attention .map .top").bounding_box()
+    assert box
+    seen = set()
+    for across in (0.35, 0.55, 0.75, 0.985):
+        for down in (0.3, 0.5, 0.985):
+            page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            row, column, weight, text = cell(page)
+            assert "about" not in text
+            assert weight == pytest.approx(float(truth[row, column]), abs=6e-5)
+            seen.add((row, column))
+    assert len(seen) == 12
+    assert (SIZE - 1, SIZE - 1) in seen
+
+
+def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Callable[..., Page]):
+    page = visit()
+    truth = attention(4, 4, SIZE)[0, 0]
+    box = page.locator("#attention .map .top").bounding_box()
+    assert box
+    page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"])
+    row, *_ = cell(page)
+    page.mouse.move(5, 5)
+    assert cell(page)[0] == row
+    rows = page.locator("#attention .strongest tbody tr")
+    expect(rows).to_have_count(5)
+    best = np.argsort(-truth[row])[:5]
+    for place, column in enumerate(best):
+        token, position, weight = rows.nth(place).locator("td").all_inner_texts()
+        assert (token, int(position)) == (SENTENCE[column], column)
+        assert float(weight) == pytest.approx(float(truth[row, column]), abs=6e-5)
+    expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[row])
+
+
+def test_arrow_keys_walk_through_the_cells(visit: Callable[..., Page]):
+    page = visit()
+    truth = attention(4, 4, SIZE)[0, 0]
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    row, column, weight, _ = cell(page)
+    assert (row, column) == (2, 1)
+    assert weight == pytest.approx(float(truth[2, 1]), abs=6e-5)
+    for key in ("End", "PageDown", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    assert cell(page)[:2] == (SIZE - 1, SIZE - 1)
+
+
+def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Callable[..., Page], desk: Desk):
+    page = visit()
+    assert head_name(page) == "Layer 1 of 4, head 1 of 4"
+    choose(page, 2, 1)
+    assert head_name(page) == "Layer 3 of 4, head 2 of 4"
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert head_name(page) == "Layer 4 of 4, head 3 of 4"
+    page.keyboard.press("ArrowDown")
+    assert head_name(page) == "Layer 4 of 4, head 3 of 4"
+    page.keyboard.press("Home")
+    assert head_name(page) == "Layer 1 of 4, head 1 of 4"
+    page.keyboard.press("Enter")
+    chosen = page.locator('#attention .grid canvas[aria-selected="true"]')
+    expect(chosen).to_have_count(1)
+    expect(chosen).to_be_focused()
+    page.wait_for_timeout(400)
+    assert ("head_select", {"layer": 2, "head": 1}) in desk.fired
+
+
+def test_grid_paints_rows_as_the_tokens_that_look(visit: Callable[..., Page]):
+    page = visit()
+    truth = attention(4, 4, SIZE)
+    for layer, head in ((1, 3), (3, 0)):
+        row, column = np.unravel_index(truth[layer, head].argmax(), (SIZE, SIZE))
+        dark_row, dark_column = np.unravel_index(truth[layer, head].argmin(), (SIZE, SIZE))
+        bright = pixel(page, layer, head, int(row), int(column))
+        assert sum(bright) > sum(pixel(page, layer, head, int(dark_row), int(dark_column)))
+        if row != column:
+            assert sum(bright) > sum(pixel(page, layer, head, int(column), int(row)))
+
+
+def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
+    page = visit()
+    legend = page.locator("#attention .legend")
+    expect(legend).to_contain_text("square-root scale from 0 to 1")
+    truth = attention(4, 4, SIZE)[0, 0]
+    row, column = (int(index) for index in np.unravel_index(truth.argmax(), truth.shape))
+    page.get_by_role("radio", name="per head").click()
+    expect(legend).to_contain_text("largest weight of each head")
+    page.wait_for_timeout(200)
+    assert pixel(page, 0, 0, row, column) == (253, 231, 37)
+    page.get_by_role("radio", name="0 to 1").click()
+    expect(legend).to_contain_text("even scale from 0 to 1")
+    page.wait_for_timeout(200)
+    assert pixel(page, 0, 0, row, column) != (253, 231, 37)
+
+
+def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
+    page = visit()
+    page.get_by_role("radio", name="One token").click()
+    page.locator("#attention .from .item", has_text="cat").click()
+    truth = attention(4, 4, SIZE)[0, 0, 3]
+    drawn = page.locator("#attention .frame path").evaluate_all(
+        "paths => paths.map(path => Number(path.getAttribute('stroke-opacity')))"
+    )
+    assert drawn == pytest.approx(np.sqrt(truth).tolist(), abs=1e-3)
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#attention .strongest caption")).to_have_text("sat (4) looks most at")
+    expect(page.locator('#attention .from [aria-selected="true"]')).to_have_text("sat")
+
+
+def test_another_text_keeps_the_readers_place(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    choose(page, 2, 3)
+    page.locator("#attention .map .top").focus()
+    page.keyboard.press("ArrowDown")
+    row, column, *_ = cell(page)
+    feed("attention", sentence_attention(seed=9))
+    truth = attention(4, 4, SIZE, 9)[2, 3]
+    expect(page.locator("#attention .readout")).to_contain_text(f"{truth[row, column]:.4f}"[:5])
+    assert cell(page)[:2] == (row, column)
+    assert head_name(page) == "Layer 3 of 4, head 4 of 4"
+
+
+def test_smaller_model_takes_the_nearest_place(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    choose(page, 3, 3)
+    feed("attention", sentence_attention(layers=2, heads=2))
+    expect(page.locator("#attention .one .heading").first).to_have_text("Layer 2 of 2, head 2 of 2")
+    expect(page.locator("#attention .grid canvas")).to_have_count(4)
+
+
+def test_hostile_tokens_are_text(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    tokens = hostile_encoding().tokens
+    size = len(tokens)
+    feed("attention", attention_payload(tokens, [0] * size, attention(2, 2, size), HOSTILE[0]))
+    expect(page.locator("#attention .heading").first).to_have_text(HOSTILE[0])
+    page.get_by_role("radio", name="One token").click()
+    assert page.locator("#attention .from .item").all_inner_texts() == list(tokens)
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#attention img").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG"])
+@pytest.mark.parametrize("form", ["All tokens", "One token"])
+def test_head_is_saved_as_a_picture(visit: Callable[..., Page], tmp_path: Path, kind: str, form: str):
+    page = visit()
+    page.get_by_role("radio", name=form).click()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save this head as {kind}").click()
+    path = tmp_path / "picture"
+    waiting.value.save_as(path)
+    assert waiting.value.suggested_filename == f"attention-layer1-head1.{kind.lower()}"
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG" if kind == "PNG" else b"<svg")
+    assert kind == "PNG" or b"##believ" in content
+    assert len(content) > 3000
+
+
+def test_all_heads_are_saved_as_a_picture(visit: Callable[..., Page]):
+    page = visit()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the picture of all heads as PNG").click()
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_saved_numbers_are_the_weights(visit: Callable[..., Page], tmp_path: Path):
+    page = visit()
+    choose(page, 3, 1)
+    truth = attention(4, 4, SIZE)[3, 1]
+    for kind in ("JSON", "CSV"):
+        with page.expect_download() as waiting:
+            page.get_by_role("button", name=f"Save this head as {kind}").click()
+        waiting.value.save_as(tmp_path / kind)
+    body = json.loads((tmp_path / "JSON").read_text())
+    assert (body["layer"], body["head"], body["tokens"]) == (4, 2, SENTENCE)
+    assert np.abs(np.array(body["weights"]) - truth).max() < 3e-5
+    rows = list(csv.DictReader((tmp_path / "CSV").read_text().splitlines()))
+    assert len(rows) == SIZE * SIZE
+    found = {(int(row["from_position"]), int(row["to_position"])): float(row["weight"]) for row in rows}
+    assert found[3, 5] == pytest.approx(float(truth[3, 5]), abs=3e-5)
+
+
+def test_formulas_are_disarmed_in_csv(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    feed("attention", attention_payload(["=1+1", "tok"], [0, 0], attention(1, 1, 2), "formulas"))
+    expect(page.locator("#attention .heading").first).to_have_text("formulas")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save this head as CSV").click()
+    assert "0,'=1+1,0,'=1+1," in Path(waiting.value.path()).read_text()
+
+
+def test_long_text_fetches_layers_and_exact_weights(visit: Callable[..., Page], desk: Desk, feed: Callable[[str, str], None]):
+    page = visit()
+    size = 300
+    truth = attention(6, 8, size)
+    desk.attentions["k1"] = truth
+    feed("attention", attention_payload([f"tok{index}" for index in range(size)], [0] * size, truth, "long", key="k1"))
+    expect(page.locator("#attention .one .heading").first).to_have_text("Layer 6 of 6, head 1 of 8")
+    expect(page.locator("#attention .grid canvas")).to_have_count(8)
+    page.get_by_role("button", name="Show layer 2").click()
+    expect(page.locator("#attention .one .heading").first).to_have_text("Layer 2 of 6, head 1 of 8")
+    expect(page.locator("#attention .grid canvas")).to_have_count(16)
+    expect(page.locator("#attention .readout")).not_to_contain_text("about")
+    row, column, weight, _ = cell(page)
+    assert weight == pytest.approx(float(truth[1, 0, row, column]), abs=5.1e-5)
+
+
+def test_message_takes_the_place_of_the_picture(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    feed("attention", message_payload("This text is too long for the model."))
+    expect(page.locator("#attention .empty")).to_have_text("This text is too long for the model.")
+    expect(page.locator("#attention .grid")).to_be_hidden()
+    feed("attention", sentence_attention())
+    expect(page.locator("#attention .empty")).to_be_hidden()
+
+
+def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Callable[..., Page]):
+    page = visit()
+    script = """async () => {
+      const heads = [...document.querySelectorAll('#attention .grid canvas')];
+      const nodes = () => document.querySelectorAll('*').length;
+      const [before, times] = [nodes(), []];
+      for (let turn = 0; turn < 200; turn += 1) {
+        const start = performance.now();
+        heads[(turn * 7) % heads.length].click();
+        times.push(performance.now() - start);
+        if (turn % 20 === 0) await new Promise(requestAnimationFrame);
+      }
+      times.sort((one, other) => one - other);
+      return { grown: nodes() - before, median: times[100] };
+    }"""
+    result = page.evaluate(script)
+    assert result["grown"] == 0
+    assert result["median"] <= 16  # milliseconds: one frame
