@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parents[1] / "bertviz_lab"
 
 #: The floor of each part; a part may import from lower floors and from itself.
 FLOORS = {
-    "errors": 0,
+    "errors": -1,
     "config": 0,
     "metrics": 0,
     "model": 1,
@@ -97,6 +97,5 @@ def test_files_are_chapters_not_books() -> None:
 
 
 def test_the_whole_model_stays_readable_in_one_sitting() -> None:
-    lines = [line for p in (PACKAGE / "model").glob("*.py") if p.stem != "weights" for line in p.open(encoding="utf-8")]
-    code = [line for line in lines if line.strip()]
-    assert len(code) <= 620
+    texts = [p.read_text(encoding="utf-8") for p in (PACKAGE / "model").glob("*.py") if p.stem != "weights"]
+    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 550

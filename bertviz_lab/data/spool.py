@@ -6,7 +6,6 @@ from pathlib import Path
 
 from bertviz_lab.data.document import Document
 
-
 _PART = 5_000  # sentences of a document that are handed out at once, so that a whole book is never held
 
 
@@ -18,7 +17,8 @@ def write_spool(documents: Iterable[Document], path: Path) -> int:
             if count and not document.continues:
                 file.write("\n")
             count += not document.continues
-            file.writelines(" ".join(sentence.split()) + "\n" for sentence in document.sentences)
+            lines = (" ".join(sentence.split()) for sentence in document.sentences)
+            file.writelines(line + "\n" for line in lines if line)  # an empty one would end the document
     return count
 
 

@@ -32,7 +32,9 @@ def masking_payload(
     """The payload of the masking strip.
 
     The probabilities are those that the text was masked with; `counts` sets what happened beside what they
-    make one expect on average, in tokens. Raises `ValueError` for an outcome that is not one of `OUTCOMES`.
+    make one expect on average, in tokens. How many are chosen is no matter of luck: the share of all positions,
+    rounded, and at least one (google-research/bert, create_pretraining_data.py); whole words may leave a few out.
+    Raises `ValueError` for an outcome that is not one of `OUTCOMES`.
     """
     unknown = set(masked.outcomes) - set(OUTCOMES)
     if unknown:
@@ -49,14 +51,16 @@ def masking_payload(
 
     outcomes = list(masked.outcomes)
     candidates = len(outcomes) - outcomes.count("special")
+    length = sum(masked.encoding.attention_mask)
     chosen = sum(outcome in CHOSEN for outcome in outcomes)
+    planned = min(candidates, max(1, round(mask_probability * length)))
     shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
-    counts = [{"outcome": "chosen", "observed": chosen, "expected": candidates * mask_probability}]
+    counts = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
     counts += [
         {
             "outcome": outcome,
             "observed": outcomes.count(outcome),
-            "expected": candidates * mask_probability * shares[outcome],
+            "expected": planned * shares[outcome],
         }
         for outcome in CHOSEN
     ]
@@ -65,6 +69,7 @@ def masking_payload(
             "title": title,
             "columns": columns,
             "candidates": candidates,
+            "length": length,
             "mask_probability": mask_probability,
             "shares": shares,
             "counts": counts,

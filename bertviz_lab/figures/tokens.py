@@ -27,6 +27,10 @@ class EncodingLike(Protocol):
     def offsets(self) -> Sequence[tuple[int, int]]: ...
     @property
     def word_ids(self) -> Sequence[int | None]: ...
+    @property
+    def dropped_a(self) -> Sequence[str]: ...
+    @property
+    def dropped_b(self) -> Sequence[str]: ...
 
 
 def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
@@ -60,5 +64,5 @@ def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
 
 def token_payload(encoding: EncodingLike, title: str = "") -> str:
     """The payload of the token strip. The position of a column is its place in the list."""
-    dropped = int(getattr(encoding, "dropped_a", 0)), int(getattr(encoding, "dropped_b", 0))
+    dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
     return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped})

@@ -56,7 +56,7 @@ def run_batch(
 
 @torch.inference_mode()
 def evaluate_pretraining(model: nn.Module, batches: Sequence[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
-    """Means over all labels: `mlm_loss` (nats), `mlm_accuracy`, and `nsp_loss`, `nsp_accuracy` where there are pairs."""
+    """Means over all labels: `mlm_loss` (nats), `mlm_accuracy`; `nsp_loss`, `nsp_accuracy` where there are pairs."""
     mlm, nsp = _Scores(), _Scores()
     with evaluating(model):
         for batch in batches:

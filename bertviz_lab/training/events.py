@@ -99,17 +99,21 @@ def to_json(event: Event) -> str:
 
 def from_json(line: str) -> Event:
     """The event of one line. Raises `ValueError` for a line that is none."""
-    row: dict[str, Any] = json.loads(line)
-    kind = _TYPES.get(row.pop("event", ""))
-    if kind is None:
-        raise ValueError(f"not an event: {line[:80]!r}")
+    try:
+        row: dict[str, Any] = json.loads(line)
+        kind = _TYPES[row.pop("event")]
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"not an event: {line[:80]!r}") from error
     names = {f.name for f in dataclasses.fields(kind)}
     values = {key: value for key, value in row.items() if key in names}
     if "metrics" in names:
         values["metrics"] = {key: value for key, value in row.items() if key not in names}
     if "notes" in values:
         values["notes"] = tuple(values["notes"])
-    return kind(**values)
+    try:
+        return kind(**values)
+    except TypeError as error:
+        raise ValueError(f"not a whole event: {line[:80]!r}") from error
 
 
 def _finite(value: Any) -> Any:

@@ -79,7 +79,9 @@ def read_config(folder: Path) -> PretrainConfig:
     """The settings of a run. Raises `InputError` where there are none."""
     try:
         return PretrainConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except InputError:
+        raise  # a setting that is out of range is named by itself
+    except (OSError, ValueError, TypeError, AttributeError) as error:
         raise InputError(f"There is no run to go on with in {folder}.") from error
 
 

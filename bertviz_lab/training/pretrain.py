@@ -58,7 +58,7 @@ def pretrain(
     corpus = TokenizedCorpus.open(folder / "corpus")
 
     objective, notes = _objective(config, corpus)
-    train_view, held_view = split_held_out(corpus)
+    train_view, held_view = split_held_out(corpus, least=2 if objective == "mlm+nsp" else 1)
     training = PretrainingData(
         documents=train_view,
         tokenizer=tokenizer,
@@ -69,9 +69,7 @@ def pretrain(
         next_sentence=objective == "mlm+nsp",
         seed=config.seed,
     )
-    if objective == "mlm+nsp" and len(held_view) < 2:  # too few to draw a random sentence from
-        held_view = train_view
-    if held_view is train_view:
+    if np.array_equal(held_view.documents, train_view.documents):
         notes.append("There are too few documents to hold some out: the scores are on text that is also trained on.")
     # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
     held_out = replace(training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1)

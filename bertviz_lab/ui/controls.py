@@ -16,17 +16,15 @@ _FEW = 6  # choices that fit side by side
 _TIMES = ("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h")
 
 
-def fields_of(config: type, group: str, without: Sequence[str] = ()) -> list[Field[Any]]:
+def names_of(config: type, group: str, without: Sequence[str] = ()) -> list[str]:
     """The fields of a group, in the order of their declaration."""
-    return [f for f in dataclasses.fields(config) if f.metadata["group"] == group and f.name not in without]
+    return [f.name for f in dataclasses.fields(config) if f.metadata["group"] == group and f.name not in without]
 
 
-def draw(config: type, group: str, defaults: Mapping[str, Any], without: Sequence[str] = ()) -> dict[str, Any]:
-    """One input for each field of a group: {field name: component}, rendered where this is called."""
-    hints = typing.get_type_hints(config)
-    return {
-        f.name: control(f, hints[f.name], defaults.get(f.name, f.default)) for f in fields_of(config, group, without)
-    }
+def draw(config: type, names: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """One input for each field: {field name: component}, rendered where this is called."""
+    hints, fields = typing.get_type_hints(config), {f.name: f for f in dataclasses.fields(config)}
+    return {name: control(fields[name], hints[name], defaults.get(name, fields[name].default)) for name in names}
 
 
 def control(field: Field[Any], hint: Any, value: Any) -> Any:
@@ -34,7 +32,7 @@ def control(field: Field[Any], hint: Any, value: Any) -> Any:
     meta = field.metadata
     common = {"label": label_of(field), "info": _sentence(meta["help"]), "elem_id": f"option-{field.name}"}
     if field.name == "preset":
-        sizes = [(f"{name}: {layers} layers of {width}", name) for name, (layers, width, _) in PRESETS.items()]
+        sizes = [(f"{name} · {layers} layers × {width}", name) for name, (layers, width, _) in PRESETS.items()]
         return gr.Radio(sizes, value=value, **common)
     if field.name == "time_budget":
         return gr.Dropdown(list(_TIMES), value=value, allow_custom_value=True, **common)

@@ -58,6 +58,7 @@ def theme() -> gr.themes.Base:
     )
 
 
-def css() -> str:
-    """The page's own rules, beside those of the components."""
-    return resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+def head() -> str:
+    """The page's own rules for the document's head: Gradio's `css` would rewrite selectors and drop media queries."""
+    rules = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
+    return f"<style>{rules}</style>"

@@ -36,8 +36,8 @@ def test_surface_is_the_persons_own_text():
 
 def test_cut_tokens_are_reported():
     cut = encoding(SENTENCE)
-    cut.dropped_a, cut.dropped_b = 3, 1
-    assert json.loads(token_payload(cut))["dropped"] == [3, 1]
+    cut.dropped_a, cut.dropped_b = ("a", "b", "##c"), ("d",)
+    assert json.loads(token_payload(cut))["dropped"] == [["a", "b", "##c"], ["d"]]
 
 
 def test_masking_counts_stand_beside_what_is_expected():
@@ -45,9 +45,17 @@ def test_masking_counts_stand_beside_what_is_expected():
     assert body["candidates"] == 11
     counts = {count["outcome"]: (count["observed"], count["expected"]) for count in body["counts"]}
     assert {name: seen for name, (seen, _) in counts.items()} == {"chosen": 3, "mask": 1, "random": 1, "kept": 1}
-    assert counts["chosen"][1] == pytest.approx(2.2)
-    assert counts["random"][1] == pytest.approx(2.2 * 0.3)
-    assert counts["kept"][1] == pytest.approx(2.2 * 0.2)
+    # A fifth of 14 positions, rounded: BERT counts [CLS] and [SEP] in, although it never chooses them.
+    assert counts["chosen"][1] == 3
+    assert counts["random"][1] == pytest.approx(3 * 0.3)
+    assert counts["kept"][1] == pytest.approx(3 * 0.2)
+
+
+def test_at_least_one_and_at_most_every_token_is_expected():
+    def expected(probability: float) -> float:
+        return json.loads(masking_payload(masked(), mask_probability=probability))["counts"][0]["expected"]
+
+    assert (expected(0.01), expected(1.0)) == (1, 11)
 
 
 def test_only_chosen_positions_have_a_label():

@@ -18,6 +18,7 @@ const detail = h('p', { class: 'quiet' });
 const fill = h('div', { class: 'fill' });
 const progress = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the run',
   'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
+const notes = h('ul', { class: 'quiet notes' });
 const spoken = h('p', { class: 'hush', role: 'status' });
 const readout = h('p', { class: 'readout' });
 const panels = h('div', { class: 'panels' });
@@ -51,11 +52,11 @@ const knobs = h('div', { class: 'bar knobs' },
       rows: lossRows(log).slice(1).map((row) => Object.fromEntries(row.map((value, index) => [['kind', ...FIELDS][index], value]))) }),
   }));
 const keys = h('p', { class: 'quiet legend' },
-  h('span', {}, h('i', { class: 'line' }), 'training text, smoothed'), h('span', {}, h('i', { class: 'line faint' }), 'each step'),
+  h('span', {}, h('i', { class: 'line' }), 'training text, smoothed'), h('span', {}, h('i', { class: 'line faint' }), 'not smoothed'),
   h('span', {}, h('i', { class: 'dot' }), 'held-out text, which it never trains on'),
   h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
 const curves = h('div', {}, knobs, panels, readout, keys);
-view.content.append(title, h('div', { class: 'state' }, stage, progress, detail), spoken, curves);
+view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, notes), spoken, curves);
 new ResizeObserver(want).observe(panels);
 onThemeChange(want);
 
@@ -65,6 +66,7 @@ function show(payload) {
   follower += 1; // whatever loop is still waiting for an answer finds that it is no longer in charge
   log = makeLog();
   [state, status, cursor] = [null, null, null];
+  notes.replaceChildren();
   title.textContent = payload.title ?? '';
   title.hidden = !payload.title;
   if (payload.rows) {
@@ -80,30 +82,28 @@ const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, m
 
 /** Ask for new rows until the run has ended, another run is shown, or this component has left the page. */
 async function follow(runId, mine) {
-  let [line, failures, first] = [0, 0, true];
+  let [line, failures, told] = [0, 0, null];
   while (mine === follower && element.isConnected) {
-    let answer;
-    try {
-      answer = await server.poll(runId, line);
-      failures = 0;
-    } catch {
+    // Gradio answers undefined when the call failed; null is our own word for a run that nobody knows.
+    const answer = await server.poll(runId, line);
+    if (answer === undefined) {
       failures += 1;
       if (mine === follower) detail.textContent = 'The connection to the server is lost; trying again …';
       await pause(Math.min(10000, 1000 * 2 ** failures));
       continue;
     }
     if (mine !== follower) return;
+    failures = 0;
     const rows = answer?.rows ?? [];
     rows.forEach(log.fold);
     line = answer?.next ?? line;
     state = answer ? answer.state ?? state : { status: 'missing', message: 'This run is no longer here.' };
-    const before = status;
     refresh();
-    if (status !== before) {
-      trigger('run_changed', { run_id: runId, status, first, step: log.last?.step ?? 0,
-        path: log.finished?.path ?? null, message: log.finished?.message ?? state?.message ?? '' });
+    if (status !== told) {
+      trigger('run_changed', { run_id: runId, status, first: told === null, step: log.last?.step ?? 0,
+        message: log.finished?.message ?? state?.message ?? '' });
     }
-    first = false;
+    told = status;
     // Rows that were written after the last word are still fetched before the loop ends.
     if (ENDED.includes(status) && rows.length === 0) return;
     await pause(rows.length >= 500 ? 0 : 1000);
@@ -115,55 +115,19 @@ async function follow(runId, mine) {
 function refresh() {
   status = statusOf(log, state);
   const share = progressOf(log, status);
-  stage.textContent = stageWords();
-  detail.textContent = detailWords();
+  stage.textContent = stageWords(log, status);
+  detail.textContent = detailWords(log, state, status);
   const ended = ENDED.includes(status);
   progress.hidden = ended || share === null;
   if (share !== null) {
     progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));
     fill.style.width = `${100 * share}%`;
   }
+  const sentences = log.started?.notes ?? [];
+  if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences.map((note) => h('li', {}, note)));
   curves.hidden = log.count === 0 && log.evals.length === 0;
   want();
   speak();
-}
-
-function stageWords() {
-  const { started, last, finished, preparing } = log;
-  const steps = plural(last?.step ?? 0, 'step');
-  const took = finished ? ` in ${duration(finished.seconds)}` : '';
-  if (status === 'finished') return `Finished: ${steps}${took}`;
-  if (status === 'stopped') return `Stopped after ${steps}${took}`;
-  if (status === 'failed') return 'The run failed';
-  if (status === 'missing') return 'This run is no longer here';
-  if (status === 'training' && last) {
-    return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}`;
-  }
-  if (status === 'training') return 'Training: the first step is on its way';
-  if (status !== 'preparing') return 'Starting …';
-  const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
-  return `Preparing: ${preparing.message || preparing.stage}${done}`;
-}
-
-function detailWords() {
-  const { last, finished } = log;
-  if (ENDED.includes(status)) {
-    const message = finished?.message || (status === 'failed' ? state?.message : '');
-    return [resultWords(), message].filter(Boolean).join(' ');
-  }
-  if (!last || status !== 'training') return '';
-  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
-    Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
-}
-
-function resultWords() {
-  const best = log.evals.at(-1);
-  if (!best) return '';
-  const base = log.started?.baselines ?? {};
-  const parts = [`On held-out text it guesses ${percent(best.mlm_accuracy)} of the hidden words`];
-  if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
-  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the next sentences (a coin: 50 %)`);
-  return `${parts.join('')}.`;
 }
 
 /** The same for a screen reader, at most every 15 seconds unless the state changes. */

@@ -7,7 +7,7 @@ import gradio as gr
 
 from bertviz_lab.ui.components.assemble import component
 
-CHAPTERS = ("loss_data.js", "loss_draw.js", "loss_chart.js")
+CHAPTERS = ("loss_data.js", "loss_words.js", "loss_draw.js", "loss_chart.js")
 
 
 def loss_chart(
@@ -19,12 +19,14 @@ def loss_chart(
 ) -> gr.HTML:
     """The loss chart; its value comes from `figures.training.live_payload` or `replay_payload`.
 
-    `poll(run_id, since_line)` answers {"rows": events from that line on, "next": line to ask for next,
-    "state": {"status", "message"}}, or None for a run that is unknown. It is called once a second outside
-    Gradio's queue, and again at once while it answers with 500 rows or more, so it should cap what it returns
-    at some thousand rows. Polling ends with the run; a resumed run is followed by a payload with another `mark`.
+    `poll(run_id, start)` answers {"rows": events from that place of the log on, "next": where to read on,
+    "state": {"status", "message"}}, or None for a run that is unknown. The first call has 0 for `start`; what the
+    number counts is the caller's affair. It is called once a second outside Gradio's queue, and again at once
+    when it answered with 500 rows or more, so that a long log may come in parts. The state has the last word on
+    the status; without one the rows tell it. Polling ends with the run; a run that was resumed is followed again
+    when the payload has another `mark`.
 
-    Event: `run_changed` {run_id, status, first, step, path, message} when the status (starting, preparing,
+    Event: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing,
     training, finished, stopped, failed, missing) changes; `first` is true for the state found on arrival.
     """
     functions: list[Callable[..., Any]] = []
@@ -33,8 +35,8 @@ def loss_chart(
 
         # Gradio hands over all arguments of a call from the page as one list.
         def poll_of(arguments: list[Any]) -> dict[str, Any] | None:
-            run_id, since_line = arguments
-            return ask(str(run_id), int(since_line))
+            run_id, start = arguments
+            return ask(str(run_id), int(start))
 
         poll_of.__name__ = "poll"
         functions.append(poll_of)

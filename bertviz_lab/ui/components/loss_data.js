@@ -18,23 +18,28 @@ function makeLog() {
     }
   }
 
+  function dropAfter(step) {
+    while (log.count && log.columns.step[log.count - 1] > step) log.count -= 1;
+    while (log.evals.length && log.evals.at(-1).step > step) log.evals.pop();
+  }
+
   const handlers = {
     Preparing(row) { log.preparing = row; },
     RunStarted(row) {
+      // A run that was stopped goes on in the same file, from its last checkpoint: what came after is trained anew.
       log.started = row;
-      log.finished = null; // a run that was stopped goes on in the same file
+      log.finished = null;
+      dropAfter(row.step ?? Infinity);
     },
     StepDone(row) {
-      // A resumed run starts again at its last checkpoint: what came after that is trained anew.
-      while (log.count && log.columns.step[log.count - 1] >= row.step) log.count -= 1;
+      dropAfter(row.step - 1);
       if (log.count === log.columns.step.length) grow();
       for (const field of FIELDS) log.columns[field][log.count] = row[field] ?? NaN;
       log.count += 1;
       log.last = row;
-      log.finished = null;
     },
     EvalDone(row) {
-      while (log.evals.length && log.evals.at(-1).step >= row.step) log.evals.pop();
+      if (log.evals.at(-1)?.step === row.step) log.evals.pop();
       log.evals.push(row);
     },
     RunFinished(row) { log.finished = row; },
@@ -46,11 +51,12 @@ function makeLog() {
   return log;
 }
 
-/** starting, preparing, training, finished, stopped or failed. */
+/** starting, preparing, training, finished, stopped, failed or missing. */
 function statusOf(log, state) {
+  // The run's own state comes first: it also knows of a worker that died without a last word, and of a run that
+  // was stopped and is starting again.
+  if (state?.status) return state.status;
   if (log.finished) return log.finished.reason;
-  // The worker may die without a last word; then only the run's state tells.
-  if (state && ENDED.includes(state.status)) return state.status;
   if (log.started) return 'training';
   return log.preparing ? 'preparing' : 'starting';
 }
@@ -58,11 +64,13 @@ function statusOf(log, state) {
 /** Share of the way, 0 to 1, or null where nobody knows. */
 function progressOf(log, status) {
   if (status === 'preparing') {
-    const { done, total } = log.preparing;
+    const { done, total } = log.preparing ?? {};
     return total ? Math.min(1, done / total) : null;
   }
-  if (!log.last) return null;
-  if (log.started?.total_steps) return Math.min(1, log.last.step / log.started.total_steps);
+  if (!log.last || status !== 'training') return null;
+  const { total_steps: steps, time_budget: budget } = log.started ?? {};
+  if (steps) return Math.min(1, log.last.step / steps);
+  if (budget) return Math.min(1, log.last.seconds / budget);
   const { seconds, eta_seconds: eta } = log.last;
   return Number.isFinite(eta) ? seconds / Math.max(1e-9, seconds + eta) : null;
 }

@@ -18,7 +18,7 @@ const keys = h('div', { class: 'keys' },
 const countRows = h('tbody');
 const counts = h('table', { class: 'counts' },
   h('caption', {}, 'This draw, beside the average of many'),
-  h('thead', {}, h('tr', {}, ...['', 'tokens', 'expected', 'the plan'].map((name) => h('th', { scope: 'col' }, name)))),
+  h('thead', {}, h('tr', {}, ...['outcome', 'tokens', 'expected', 'the plan'].map((name) => h('th', { scope: 'col' }, name)))),
   countRows);
 let payload = null;
 
@@ -59,9 +59,9 @@ function show(body) {
   strip.show(body.columns);
   const plan = { mask: body.shares.mask, random: body.shares.random, kept: body.shares.kept };
   const row = (name, count, rule, kind = '') => h('tr', { class: kind }, h('th', { scope: 'row' }, ...name),
-    h('td', {}, whole(count.observed)), h('td', {}, count.expected.toFixed(1)), h('td', {}, rule));
+    h('td', {}, whole(count.observed)), h('td', {}, String(Number(count.expected.toFixed(1)))), h('td', {}, rule));
   countRows.replaceChildren(
-    row(['chosen'], chosen, `${percent(body.mask_probability, 0)} of all tokens`),
+    row(['chosen'], chosen, `${percent(body.mask_probability, 0)} of ${plural(body.length, 'position')}, rounded`),
     ...shares.map((count) => row([h('i', { class: `cell ${OUTCOMES[count.outcome].kind}`, 'aria-hidden': 'true' },
       OUTCOMES[count.outcome].sign), OUTCOMES[count.outcome].name], count,
     `${percent(plan[count.outcome], 0)} of the chosen`)));

@@ -127,7 +127,8 @@ function makeStrip(host, rows, describe, onSelect) {
     const cell = event.target.closest?.('td[data-position]');
     return cell ? Number(cell.dataset.position) : null;
   };
-  lines.addEventListener('pointerover', (event) => {
+  // Not pointerover: that also comes when the keyboard scrolls the strip under a pointer at rest.
+  lines.addEventListener('pointermove', (event) => {
     const position = positionOf(event);
     if (position !== null) tell(position);
   });

@@ -69,11 +69,11 @@ function show(body) {
   const added = real.filter((column) => column.special).length;
   summary.textContent = `${plural(words, 'word')} became ${plural(real.length - added, 'token')}, `
     + `and ${whole(added)} were added around them`;
-  const cut = (body.dropped?.[0] ?? 0) + (body.dropped?.[1] ?? 0);
+  const cut = body.dropped.flat().length;
   const padding = body.columns.length - real.length;
   note.textContent = [
-    cut ? `The text was too long: ${plural(cut, 'token')} at the end did not fit and were left out.` : '',
-    padding ? `${plural(padding, 'position')} at the end hold only padding.` : '',
+    cut ? `The text was too long: ${plural(cut, 'token')} did not fit and ${cut === 1 ? 'was' : 'were'} left out.` : '',
+    padding ? `The last ${plural(padding, 'position')} ${padding === 1 ? 'holds' : 'hold'} only padding.` : '',
   ].filter(Boolean).join(' ');
   note.hidden = note.textContent === '';
   strip.show(body.columns);

@@ -54,8 +54,8 @@ def encoding(tokens: list[str], *, second: int | None = None, padding: int = 0) 
         special_tokens_mask=tuple(int(flag) for flag in special),
         offsets=tuple(offsets),
         word_ids=tuple(words),
-        dropped_a=0,
-        dropped_b=0,
+        dropped_a=(),
+        dropped_b=(),
     )
 
 

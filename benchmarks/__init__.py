@@ -1,0 +1,1 @@
+"""One script a claim; results are kept in `results/` with machine, date and commit."""

@@ -1,0 +1,13 @@
+"""`python -m benchmarks` lists the measurements; `python -m benchmarks.NAME` runs one."""
+
+from pathlib import Path
+
+
+def main() -> None:
+    for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
+        if path.stem != "machine":
+            print(f"python -m benchmarks.{path.stem:16} {path.read_text(encoding='utf-8').splitlines()[0].strip(chr(34))}")
+
+
+if __name__ == "__main__":
+    main()

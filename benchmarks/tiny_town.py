@@ -1,0 +1,35 @@
+"""What the page's default run learns of Tiny Town in one minute and in two, on held-out stories."""
+
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks.machine import report
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.training.events import EvalDone, RunStarted, StepDone
+from bertviz_lab.training.pretrain import pretrain
+
+BUDGETS = ("1m", "2m")
+
+
+def measure(budget: str) -> dict[str, float]:
+    """One run from the text to the last score; seconds count from the start of reading."""
+    began = time.perf_counter()
+    found: dict[str, float] = {}
+    config = PretrainConfig.for_sample("sample:tiny-town", time_budget=budget)
+    with tempfile.TemporaryDirectory() as folder:
+        for event in pretrain(config, Path(folder) / "run"):
+            now = time.perf_counter() - began
+            if isinstance(event, RunStarted):
+                found["seconds_to_start"] = round(now, 2)
+            elif isinstance(event, StepDone):
+                found.setdefault("seconds_to_first_step", round(now, 2))
+                found["steps"], found["tokens"] = event.step, event.tokens
+            elif isinstance(event, EvalDone):
+                found |= {name: round(value, 4) for name, value in event.metrics.items()}
+        found["seconds_in_all"] = round(time.perf_counter() - began, 1)
+    return found
+
+
+if __name__ == "__main__":
+    report("tiny_town", {budget: measure(budget) for budget in BUDGETS})

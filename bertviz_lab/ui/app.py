@@ -1,0 +1,117 @@
+"""The page: header, tabs and endpoints put together."""
+
+import secrets
+import threading
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui import theme
+from bertviz_lab.ui.api import add_endpoints
+from bertviz_lab.ui.header import create_header
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.story import Memory, Story
+from bertviz_lab.ui.tabs import (
+    create_attention,
+    create_fill_mask,
+    create_input,
+    create_masking,
+    create_pretrain,
+    create_run_panel,
+)
+
+_CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
+
+
+def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
+    """The whole page, ready to be launched with `launch_options`."""
+    session = session or Session(settings)
+    secret = _secret(settings.runs_dir)
+    with gr.Blocks(
+        title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)
+    ) as page:
+        memory = Memory(
+            own=gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret),
+            model=gr.BrowserState("", storage_key="bertviz-lab-model", secret=secret),
+        )
+        header = create_header(session)
+        with gr.Tabs(selected="fill", elem_id="tabs", overflow_behavior="wrap") as tabs:
+            with gr.Tab("Fill-mask", id="fill"):
+                fill = create_fill_mask(session, header.picker)
+            with gr.Tab("Attention", id="attention"):
+                attention = create_attention(session, header.picker)
+            with gr.Tab("Input", id="input"):
+                tokens = create_input(session, header.picker)
+            with gr.Tab("Masking", id="masking"):
+                masking = create_masking(session, header.picker)
+            with gr.Tab("Pretrain", id="pretrain"):
+                form = create_pretrain(session)
+                panel = create_run_panel(session)
+        story = Story(session, memory, header, tabs, (fill, attention, tokens, masking), form, panel)
+        story.join(page)
+        add_endpoints(session)
+    # Each handler takes milliseconds; those that read a whole text have a limit of their own.
+    page.queue(default_concurrency_limit=8, max_size=500)
+    return page
+
+
+def launch_options(settings: Settings) -> dict[str, Any]:
+    """How every page of the lab is launched: nothing is reported, kept in visitors' browsers, or fetched from outside."""
+    return {
+        "theme": theme.theme(),
+        "head": theme.head(),
+        "footer_links": ["api", "settings"],
+        "run_history": False,
+        "enable_monitoring": False,
+        "ssr_mode": False,
+        "pwa": False,
+        "share": False,
+        "quiet": True,
+        "max_file_size": settings.max_upload,
+        "state_session_capacity": 1000,
+    }
+
+
+def serve(
+    settings: Settings,
+    host: str,
+    port: int | None = None,
+    *,
+    auth: tuple[str, str] | None = None,
+    open_browser: bool = False,
+) -> tuple[gr.Blocks, str]:
+    """Build and launch the page without waiting for its end; returns it with its address.
+
+    Raises `InputError` when the port is taken or the folder for runs cannot be written.
+    """
+    session = Session(settings)
+    page = build(settings, session)
+    try:
+        _, address, _ = page.launch(
+            server_name=host,
+            server_port=port,
+            auth=auth,
+            inbrowser=open_browser,
+            prevent_thread_lock=True,
+            **launch_options(settings),
+        )
+    except OSError as error:
+        raise InputError(f"The page could not be opened at {host}: {error}.") from error
+    threading.Thread(target=session.warm_up, daemon=True).start()
+    return page, address
+
+
+def _secret(folder: Path) -> str:
+    """The key of what browsers remember, kept beside the runs so that it survives a restart of the server."""
+    path = folder / ".browser-secret"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.is_file():
+            path.touch(mode=0o600)
+            path.write_text(secrets.token_hex(16), encoding="utf-8")
+        return path.read_text(encoding="utf-8").strip()
+    except OSError as error:
+        raise InputError(f"The folder for runs, {folder}, cannot be written: {error.strerror}.") from error

@@ -1,0 +1,41 @@
+// The state of a run in sentences.
+
+/** What the run is doing. */
+function stageWords(log, status) {
+  const { started, last, finished, preparing } = log;
+  const steps = plural(last?.step ?? 0, 'step');
+  const took = finished && ENDED.includes(status) ? ` in ${duration(finished.seconds)}` : '';
+  if (status === 'finished') return `Finished: ${steps}${took}`;
+  if (status === 'stopped') return `Stopped after ${steps}${took}`;
+  if (status === 'failed') return 'The run failed';
+  if (status === 'missing') return 'This run is no longer here';
+  if (status === 'training' && last) {
+    return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}`;
+  }
+  if (status === 'training') return 'Training: the first step is on its way';
+  if (status !== 'preparing' || !preparing) return 'Starting …';
+  const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
+  return `Preparing: ${preparing.message || preparing.stage}${done}`;
+}
+
+/** How fast it goes and how long it takes, or what came of it. */
+function detailWords(log, state, status) {
+  const { last, finished } = log;
+  if (ENDED.includes(status)) {
+    const message = finished?.message || (status === 'failed' ? state?.message : '');
+    return [resultWords(log), message].filter(Boolean).join(' ');
+  }
+  if (!last || status !== 'training') return '';
+  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
+    Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
+}
+
+function resultWords(log) {
+  const best = log.evals.at(-1);
+  if (!best) return '';
+  const base = log.started?.baselines ?? {};
+  const parts = [`On held-out text it guesses ${percent(best.mlm_accuracy)} of the hidden words`];
+  if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
+  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the next sentences (a coin: 50 %)`);
+  return `${parts.join('')}.`;
+}

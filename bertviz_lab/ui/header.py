@@ -1,0 +1,105 @@
+"""The top of the page: its name, the one model picker, what the chosen model is, and the run under way."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import gradio as gr
+
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.training.history import ACTIVE, read_config
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.run_strip import run_strip
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.wiring import sentence_of
+
+_LOGO = """
+<svg viewBox="0 0 36 36" width="36" height="36" aria-hidden="true"><rect width="36" height="36" rx="8" fill="#3730a3"/>
+<g fill="#fff"><rect x="8" y="8" width="5" height="5" rx="1"/><rect x="15.5" y="15.500" width="5" height="5" rx="1"/>
+<rect x="23" y="23" width="5" height="5" rx="1"/></g><g fill="#a5b4fc"><rect x="15.5" y="8" width="5" height="5" rx="1"/>
+<rect x="23" y="15.5" width="5" height="5" rx="1"/><rect x="8" y="23" width="5" height="5" rx="1"/></g>
+<g fill="#6366f1"><rect x="23" y="8" width="5" height="5" rx="1"/><rect x="8" y="15.5" width="5" height="5" rx="1"/>
+<rect x="15.5" y="23" width="5" height="5" rx="1"/></g></svg>
+"""
+_TITLE = f"""
+<header class="title">{_LOGO}<div><h1>BertViz Lab</h1>
+<p>Train a small BERT on your own text, watch it learn, and look inside it.</p></div></header>
+"""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The parts that the rest of the page refers to."""
+
+    picker: gr.Dropdown
+    about: gr.HTML
+    train: gr.Button
+    strip: gr.HTML
+
+
+def create_header(session: Session) -> Header:
+    """Draw the top of the page."""
+    with gr.Row(elem_id="title-row"):
+        gr.HTML(_TITLE, elem_id="title")
+        train = gr.Button("Train your own", scale=0, min_width=170, elem_id="train-your-own")
+    with gr.Row(elem_id="model-row"):
+        picker = gr.Dropdown(
+            session.models.choices(()),
+            value=session.models.default() or None,
+            allow_custom_value=True,
+            label="Model",
+            info="Choose one, or type " + ("a hub id." if session.settings.shared else "a folder or a hub id."),
+            scale=2,
+            min_width=280,
+            elem_id="model-picker",
+        )
+        with gr.Column(scale=3, min_width=280):
+            about = facts(label="About this model", elem_id="model-facts")
+    strip = run_strip(glance=partial(session.glance), elem_id="run-strip")
+    return Header(picker, about, train, strip)
+
+
+def describe(session: Session, model: str | None) -> str:
+    """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
+    from bertviz_lab.training.checkpoint import parameter_count
+
+    try:
+        checkpoint = session.models.open(model or "")
+        config, tokenizer = checkpoint.config, checkpoint.tokenizer
+        kind = "WordPiece" if tokenizer.algorithm == "wordpiece" else "BPE"
+        items = [
+            ("Layers", f"{config.num_hidden_layers}"),
+            ("Hidden size", f"{config.hidden_size}"),
+            ("Heads", f"{config.num_attention_heads} a layer"),
+            ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
+            ("Parameters", _millions(parameter_count(checkpoint.model))),
+            ("Architecture", checkpoint.architecture),
+        ]
+        trained_on = _trained_on(session, model or session.models.default(), checkpoint.card)
+        if trained_on:
+            items.append(("Trained on", trained_on))
+        missing = checkpoint.report.missing
+        note = f"Its files lack {', '.join(missing[:3])}: these start at random." if missing else ""
+        return facts_payload(items, note=note or _progress(session, model or ""))
+    except Exception as error:  # whatever happens, the page must live on
+        return facts_payload([], note=sentence_of(error), tone="error") if model else message_payload(sentence_of(error))
+
+
+def _trained_on(session: Session, model: str, card: str) -> str:
+    if session.models.is_run(model):
+        names = [name.replace("\\", "/").split("/")[-1] for name in read_config(session.runs.folder(model)).corpus]
+        return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
+    return line.removeprefix("- Text:").split("(")[0].strip()
+
+
+def _progress(session: Session, model: str) -> str:
+    if not session.models.is_run(model):
+        return ""
+    state = session.runs.state(model)
+    if state.status not in ACTIVE:
+        return ""
+    return "Still training: this is its newest checkpoint, and everything below is renewed with the next one."
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"

@@ -1,0 +1,163 @@
+"""The path of a visitor across the page: train, follow, reload, stop, go on, open the model.
+
+What one part of the page starts here changes the others: the picker, the strip, the chart, every tab.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.ui import texts
+from bertviz_lab.ui.components.notice import notice_payload
+from bertviz_lab.ui.header import Header, describe
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.tabs.pretrain import PretrainForm, config_from
+from bertviz_lab.ui.tabs.running import RunPanel, resume_run, run_list, show_run, stop_run, zip_model, panel_state
+from bertviz_lab.ui.wiring import QUIET, Tab, clicked, sentence_of
+
+_MOST_REMEMBERED = 50  # runs of one browser
+_CLICK_THE_FILE = "() => document.querySelector('#run-file')?.click()"
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a visitor's browser remembers between visits."""
+
+    own: gr.BrowserState  # ids of the runs that it started, the newest first
+    model: gr.BrowserState  # the model that was chosen last
+
+
+@dataclass(frozen=True)
+class Story:
+    """All parts of the page, to be joined once they are drawn."""
+
+    session: Session
+    memory: Memory
+    header: Header
+    tabs: gr.Tabs
+    looking: Sequence[Tab]
+    form: PretrainForm
+    panel: RunPanel
+
+    def join(self, page: gr.Blocks) -> None:
+        """Join everything that crosses the border of a tab."""
+        own, model = self.memory.own, self.memory.model
+        picker, strip = self.header.picker, self.header.strip
+        panel = self.panel
+        shown = [panel.chart, strip, *panel.state_parts]
+
+        opened = page.load(self.arrive, [own, model], [own, picker, panel.run, *shown], **QUIET)
+        self._refresh(opened)
+        opened.then(self.form.show_text, self.form.inputs, self.form.text_outputs, **QUIET)
+        self._refresh(picker.input(self.remember, picker, model, **QUIET))
+        self.header.train.click(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
+
+        self.form.train.click(
+            self.train, [own, *self.form.inputs], [own, self.form.message, panel.run, *shown], **QUIET
+        ).then(None, js="() => document.querySelector('#loss-chart')?.scrollIntoView({block: 'center'})")
+        panel.run.input(self.show, panel.run, shown, **QUIET)
+        panel.stop.click(self.stop, panel.run, [panel.stop, panel.message], **QUIET)
+        panel.resume.click(self.resume, panel.run, shown, **QUIET)
+        panel.download.click(self.download, panel.run, [panel.file, panel.message], **QUIET).then(
+            None, js=_CLICK_THE_FILE
+        )
+        for button, tab in ((panel.open_fill, "fill"), (panel.open_attention, "attention")):
+            self._refresh(
+                button.click(
+                    lambda run_id, tab=tab: (run_id, run_id, gr.Tabs(selected=tab)),
+                    panel.run,
+                    [picker, model, self.tabs],
+                    **QUIET,
+                )
+            )
+
+        strip.show_run(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
+        strip.run_changed(
+            clicked(self.run_changed), [own, panel.run, picker], [picker, panel.run, *panel.state_parts], **QUIET
+        )
+        self._refresh(
+            strip.model_saved(
+                clicked(self.model_saved),
+                [own, panel.run, picker],
+                [picker, model, panel.run, *panel.state_parts],
+                **QUIET,
+            )
+        )
+
+    def _refresh(self, start: Any) -> None:
+        """After `start`, say what the chosen model is and show it in every tab."""
+        picker = self.header.picker
+        start.then(lambda model: describe(self.session, model), picker, self.header.about, **QUIET)
+        for tab in self.looking:
+            start.then(
+                lambda model, *inputs, tab=tab: tab.follow_model(model or "", *inputs),
+                [picker, *tab.inputs],
+                tab.outputs,
+                **QUIET,
+            )
+
+    # ---- what happens
+
+    def arrive(self, own: Any, model: Any) -> tuple[Any, ...]:
+        """A visitor opens the page, perhaps not for the first time: runs and model are found again."""
+        own = self._existing(own)
+        run_id = self.session.current_run(own)
+        choices = self.session.models.choices(own)
+        remembered = isinstance(model, str) and model in [name for _, name in choices]
+        picker = gr.update(choices=choices, value=(model if remembered else self.session.models.default(own)) or None)
+        return own, picker, run_list(self.session, own, run_id), *show_run(self.session, run_id)
+
+    def remember(self, model: Any) -> str:
+        """Keep the choice for the next visit."""
+        return model if isinstance(model, str) else ""
+
+    def train(self, own: Any, source: str, files: Any, *values: Any) -> tuple[Any, ...]:
+        """Start a run; a form that cannot be used is answered beside the button."""
+        own = self._existing(own)
+        try:
+            text = texts.chosen(source, files)
+            config = config_from(self.session, text, self.form.names, values)
+            run_id = self.session.runs.start(config, text.files)
+        except Exception as error:
+            return (own, notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
+        own = [run_id, *own][:_MOST_REMEMBERED]
+        return own, "", run_list(self.session, own, run_id), *show_run(self.session, run_id)
+
+    def show(self, run_id: str | None) -> tuple[Any, ...]:
+        """Another run was chosen to be looked at."""
+        return show_run(self.session, run_id)
+
+    def stop(self, run_id: str | None) -> tuple[Any, str]:
+        """The stop button."""
+        return stop_run(self.session, run_id)
+
+    def resume(self, run_id: str | None) -> tuple[Any, ...]:
+        """The button to go on."""
+        return resume_run(self.session, run_id)
+
+    def download(self, run_id: str | None) -> tuple[Any, Any]:
+        """The button to download."""
+        return zip_model(self.session, run_id)
+
+    def run_changed(self, data: dict[str, Any], own: Any, shown: str | None, model: Any) -> tuple[Any, ...]:
+        """A run has reached another state: lists and buttons follow."""
+        own = self._existing(own)
+        run_id = str(data.get("run_id", ""))
+        picker = gr.update(choices=self.session.models.choices(own), value=model)
+        return picker, run_list(self.session, own, shown or run_id), *panel_state(self.session, shown or run_id)
+
+    def model_saved(self, data: dict[str, Any], own: Any, shown: str | None, model: Any) -> tuple[Any, ...]:
+        """A run has saved a model; the first one of a run is chosen in the picker at once."""
+        own = self._existing(own)
+        run_id = str(data.get("run_id", ""))
+        chosen = run_id if data.get("first") and run_id in self.session.models.visible_runs(own) else model
+        picker = gr.update(choices=self.session.models.choices(own), value=chosen)
+        runs = run_list(self.session, own, shown or run_id)
+        return picker, chosen or "", runs, *panel_state(self.session, shown or run_id)
+
+    def _existing(self, own: Any) -> list[str]:
+        """The remembered runs that are still there; what a browser sends may be anything."""
+        ids = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
+        return [run_id for run_id in ids[:_MOST_REMEMBERED] if self.session.models.is_run(run_id)]

@@ -1,0 +1,69 @@
+"""The text that a person trains on: a sample that comes with the lab, or files of their own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+try:
+    from bertviz_lab.data.samples import SAMPLES
+except ImportError:  # TEMPORARY
+    SAMPLES = {}
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.controls import collect
+from bertviz_lab.config import PretrainConfig
+
+OWN = "own"
+#: Options that decide how a text is read and split, which is what the health report depends on.
+READING = ("documents", "vocab_size", "lowercase", "algorithm", "seq_len")
+
+
+@dataclass(frozen=True)
+class Text:
+    """A chosen text: a sample by its name, or uploaded files."""
+
+    title: str
+    corpus: tuple[str, ...]
+    files: tuple[Path, ...]
+
+    @property
+    def paths(self) -> tuple[str | Path, ...]:
+        return (*self.corpus, *self.files)
+
+
+def choices() -> list[tuple[str, str]]:
+    """(label, value) of the texts on offer."""
+    return [(sample.title, name) for name, sample in SAMPLES.items()] + [("My own text", OWN)]
+
+
+def chosen(source: str, files: Sequence[str] | str | None) -> Text:
+    """The text that the form names. Raises `InputError` while there is none."""
+    if source in SAMPLES:
+        return Text(SAMPLES[source].title, (f"sample:{source}",), ())
+    paths = tuple(Path(path) for path in ([files] if isinstance(files, str) else files or ()))
+    if not paths:
+        raise InputError("Drop a text file into the box, or choose one of the samples.")
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        raise InputError(f"{missing[0]} is no longer on this server; please upload it again.")
+    more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+    return Text(f"{paths[0].name}{more}", (), paths)
+
+
+def about(source: str) -> str:
+    """What a sample is, in a sentence."""
+    if source in SAMPLES:
+        return SAMPLES[source].description
+    return "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
+
+
+def reading_options(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+    """The part of the form that the health report depends on, checked. Raises `InputError`."""
+    options = collect(PretrainConfig, names, values)
+    config = PretrainConfig(corpus=("checked",), **{name: options[name] for name in READING if name in options})
+    return {name: getattr(config, name) for name in READING}
+
+
+def time_for(source: str, tokens: int) -> str:
+    """How long to train by default, so that a first run shows something soon."""
+    return "2m" if source == "tiny-town" or tokens < 500_000 else "5m"

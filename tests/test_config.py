@@ -1,0 +1,197 @@
+"""Settings: what they are, what they refuse, and how they go to a file and back."""
+
+import dataclasses
+import json
+
+import pytest
+import transformers
+
+from bertviz_lab.config import PRESETS, BertConfig, PretrainConfig, parse_duration
+from bertviz_lab.errors import InputError
+
+
+def test_the_defaults_are_bert_base_as_transformers_has_it():
+    theirs = transformers.BertConfig()
+    for field in dataclasses.fields(BertConfig):
+        if field.name != "id2label":
+            assert getattr(BertConfig(), field.name) == getattr(theirs, field.name), field.name
+    assert BertConfig.preset("base") == BertConfig()
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_heads_of_sixty_four_and_a_wide_inner_layer(name):
+    config = BertConfig.preset(name)
+    assert (config.num_hidden_layers, config.hidden_size, config.num_attention_heads) == PRESETS[name]
+    assert config.head_size == 64
+    assert config.intermediate_size == 4 * config.hidden_size
+
+
+def test_any_field_of_a_preset_may_be_replaced():
+    config = BertConfig.preset("tiny", vocab_size=99, intermediate_size=7)
+    assert (config.vocab_size, config.intermediate_size, config.hidden_size) == (99, 7, 128)
+
+
+def test_an_unknown_preset_is_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="no preset 'huge'; choose one of tiny, mini, small, medium, base, large"):
+        BertConfig.preset("huge")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, not 0"),
+        ({"num_hidden_layers": 2.0}, "num_hidden_layers must be a whole number"),
+        ({"num_attention_heads": -1}, "num_attention_heads must be"),
+        ({"hidden_size": 100, "num_attention_heads": 3}, "cannot be shared equally by 3 heads"),
+        ({"hidden_act": "tanh"}, "hidden_act 'tanh' is not known; choose one of gelu, gelu_new, relu"),
+        ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob must be at least 0 and below 1"),
+        ({"attention_probs_dropout_prob": float("nan")}, "attention_probs_dropout_prob must be"),
+        ({"classifier_dropout": 2}, "classifier_dropout must be"),
+        ({"initializer_range": 0}, "initializer_range must be a number above 0"),
+        ({"layer_norm_eps": "1e-12"}, "layer_norm_eps must be a number above 0"),
+        ({"id2label": ("yes",)}, "id2label names 1 labels but num_labels is 2"),
+    ],
+)
+def test_numbers_that_make_no_model_are_refused_by_name(changes, message):
+    with pytest.raises(InputError, match=message):
+        BertConfig(**changes)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        BertConfig(),
+        BertConfig.preset("mini", vocab_size=12, hidden_act="gelu_new", classifier_dropout=0.3),
+        BertConfig(num_labels=1),
+        BertConfig(num_labels=3, id2label=("red", "green", "blue")),
+        BertConfig(num_labels=12, id2label=tuple(f"tag {index}" for index in range(12))),
+    ],
+)
+def test_a_config_goes_to_a_file_and_back_and_transformers_reads_it(config, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(config.to_dict()))
+    assert BertConfig.from_dict(json.loads(path.read_text())) == config
+    theirs = transformers.BertConfig.from_pretrained(tmp_path)
+    assert theirs.num_labels == config.num_labels
+    assert theirs.id2label == dict(enumerate(config.labels))
+    assert theirs.label2id == {label: index for index, label in enumerate(config.labels)}
+
+
+def test_a_config_of_transformers_is_read():
+    theirs = transformers.BertConfig(hidden_size=64, num_attention_heads=4, id2label={0: "a", 1: "b", 2: "c"})
+    config = BertConfig.from_dict(json.loads(theirs.to_json_string(use_diff=False)))
+    assert (config.hidden_size, config.num_attention_heads, config.labels) == (64, 4, ("a", "b", "c"))
+
+
+def test_labels_without_names_are_numbered():
+    assert BertConfig(num_labels=3).labels == ("LABEL_0", "LABEL_1", "LABEL_2")
+
+
+def test_null_in_a_file_means_the_default():
+    assert BertConfig.from_dict({"vocab_size": None, "hidden_act": None}) == BertConfig()
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"model_type": "roberta"}, "a 'roberta' model; the lab reads BERT"),
+        ({"position_embedding_type": "relative_key_query"}, "relative positions"),
+        ({"is_decoder": True}, "decoder"),
+        ({"add_cross_attention": True}, "decoder"),
+        ({"id2label": ["a"]}, "id2label must map 0, 1, 2"),
+        ({"id2label": {"x": "a"}}, "id2label must map 0, 1, 2"),
+        ({"hidden_size": "64"}, "hidden_size must be a whole number"),
+    ],
+)
+def test_a_file_of_another_model_is_refused(body, message):
+    with pytest.raises(InputError, match=message):
+        BertConfig.from_dict(body)
+
+
+def test_a_config_cannot_be_changed():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        BertConfig().vocab_size = 3
+
+
+# Pretraining
+
+
+def test_every_option_of_pretraining_has_a_help_text_and_a_default_that_it_accepts():
+    config = PretrainConfig(corpus=("book.txt",))
+    for field in dataclasses.fields(config):
+        assert field.metadata["help"]
+        assert field.metadata["group"] in {"basic", "text", "advanced"}
+    assert config.preset in PRESETS
+
+
+def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused():
+    for field in dataclasses.fields(PretrainConfig):
+        low, high = field.metadata["low"], field.metadata["high"]
+        if low is None:
+            continue
+        flag = "--" + field.name.replace("_", "-")
+        for value in (low, high):
+            assert getattr(PretrainConfig(corpus=("a",), **{field.name: value}), field.name) == value
+        for value in (low - 1, high + 1, float("nan"), "many", True):
+            with pytest.raises(InputError, match=f"{flag} must lie between"):
+                PretrainConfig(corpus=("a",), **{field.name: value})
+
+
+@pytest.mark.parametrize("name", ["steps", "vocab_size", "seq_len", "batch_size", "seed", "threads"])
+def test_an_option_that_counts_takes_whole_numbers_only(name):
+    with pytest.raises(InputError, match="must be a whole number, not 100.5"):
+        PretrainConfig(corpus=("a",), **{name: 100.5})
+
+
+@pytest.mark.parametrize("name", ["seq_len", "mask_probability", "seed"])
+def test_an_option_that_is_needed_may_not_be_empty(name):
+    with pytest.raises(InputError, match="must lie between"):
+        PretrainConfig(corpus=("a",), **{name: None})
+    assert PretrainConfig(corpus=("a",), steps=None, learning_rate=None).steps is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"preset": "minni"}, "--preset must be one of tiny, mini, .* not 'minni'; did you mean mini?"),
+        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, not 'nsp'"),
+        ({"optimizer": "sgd"}, "--optimizer must be one of adamw, muon"),
+        ({"time_budget": "soon"}, "'soon' is not a length of time"),
+        ({"corpus": ()}, "Name at least one text"),
+        ({"corpus": "book.txt"}, "Name at least one text"),
+    ],
+)
+def test_a_wrong_option_is_named_with_what_is_allowed(changes, message):
+    with pytest.raises(InputError, match=message):
+        PretrainConfig(**({"corpus": ("a",)} | changes))
+
+
+def test_the_settings_of_a_run_go_to_a_file_and_back():
+    config = PretrainConfig(corpus=("a.txt", "sample:tiny-town"), steps=7, learning_rate=1e-3, whole_word=True)
+    assert PretrainConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_steps_win_over_the_time_budget():
+    assert PretrainConfig(corpus=("a",), time_budget="10m").time_budget_seconds == 600
+    assert PretrainConfig(corpus=("a",), time_budget="10m", steps=5).time_budget_seconds is None
+
+
+def test_the_model_of_a_run_has_its_preset_vocabulary_and_dropout():
+    config = PretrainConfig(corpus=("a",), preset="tiny", dropout=0.2).model_config(vocab_size=321)
+    assert config.vocab_size == 321
+    assert config.hidden_size == 128
+    assert config.hidden_dropout_prob == config.attention_probs_dropout_prob == 0.2
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90s", 90), ("10m", 600), ("1.5h", 5400), ("2d", 172_800), ("45", 45), (" 3 M ", 180), (60, 60)],
+)
+def test_lengths_of_time(text, seconds):
+    assert parse_duration(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "0", "-5s", "nan", "inf", "1e400", "ten minutes", "5 weeks"])
+def test_what_is_no_length_of_time_is_refused(text):
+    with pytest.raises(InputError, match="is not a length of time"):
+        parse_duration(text)

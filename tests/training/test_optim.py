@@ -1,0 +1,129 @@
+"""Which parameters decay, which rule updates them, and the learning rate over a run."""
+
+import pytest
+import torch
+
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
+from bertviz_lab.training.optim import (
+    build_optimizers,
+    learning_rate_for,
+    parameter_groups,
+    rate_at,
+    set_learning_rate,
+)
+from tests.model.support import KINDS, PRETRAINING, build, inputs, labels_for, small_config
+
+
+def settings(**changes) -> PretrainConfig:
+    return PretrainConfig(**({"corpus": ("a",)} | changes))
+
+
+def names_in(model: torch.nn.Module, parameters) -> set[str]:
+    wanted = {id(p) for p in parameters}
+    return {name for name, p in model.named_parameters() if id(p) in wanted}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_matrices_and_tables_decay_and_biases_and_layer_norms_do_not(kind):
+    model = build(kind)
+    decayed, plain = parameter_groups(model, 0.01)
+    assert (decayed["weight_decay"], plain["weight_decay"]) == (0.01, 0.0)
+    owners = {id(p): m for m in model.modules() for p in m.parameters(recurse=False)}
+    for parameter in decayed["params"]:
+        assert parameter.ndim == 2
+        assert isinstance(owners[id(parameter)], (Linear, Embedding))
+    for parameter in plain["params"]:
+        assert parameter.ndim == 1
+    norms = {id(m.weight) for m in model.modules() if isinstance(m, LayerNorm)}
+    assert norms <= {id(p) for p in plain["params"]}
+    assert names_in(model, decayed["params"]) | names_in(model, plain["params"]) == dict(model.named_parameters()).keys()
+    assert "bert.embeddings.word.weight" in names_in(model, decayed["params"]) or kind is KINDS[0]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_every_parameter_is_updated_by_exactly_one_rule(optimizer, kind):
+    model = build(kind)
+    optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-3)
+    updated = [id(p) for one in optimizers for group in one.param_groups for p in group["params"]]
+    assert len(updated) == len(set(updated))
+    assert set(updated) == {id(p) for p in model.parameters()}
+
+
+def test_muon_takes_the_encoder_s_matrices_and_adamw_the_rest():
+    model = build(PRETRAINING)
+    adamw, muon = build_optimizers(model, settings(optimizer="muon", weight_decay=0.03), 1e-3)
+    assert type(muon) is torch.optim.Muon
+    chosen = names_in(model, muon.param_groups[0]["params"])
+    assert len(chosen) == 3 * 6
+    assert all(name.startswith("bert.encoder.layers.") and name.endswith(".weight") for name in chosen)
+    assert not any("norm" in name for name in chosen)
+    assert {group["weight_decay"] for group in adamw.param_groups} == {0.03, 0.0}
+
+
+def test_adamw_has_the_settings_that_were_asked_for():
+    (adamw,) = build_optimizers(build(PRETRAINING), settings(beta2=0.97, weight_decay=0.2), 3e-4)
+    assert type(adamw) is torch.optim.AdamW
+    for group in adamw.param_groups:
+        assert group["lr"] == 3e-4
+        assert group["betas"] == (0.9, 0.97)
+        assert group["eps"] == 1e-6
+    assert [group["weight_decay"] for group in adamw.param_groups] == [0.2, 0.0]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_moves_every_parameter(optimizer):
+    model = build(PRETRAINING)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-2)
+    model(**inputs(), **labels_for(PRETRAINING)).loss.backward()
+    for one in optimizers:
+        one.step()
+    still = [n for n, p in model.named_parameters() if torch.equal(p, before[n]) and not n.endswith("key.bias")]
+    assert not still
+
+
+def test_decay_without_a_gradient_shrinks_matrices_only():
+    model = build(PRETRAINING)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    (adamw,) = build_optimizers(model, settings(weight_decay=0.5), 0.1)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    adamw.step()
+    for name, parameter in model.named_parameters():
+        factor = 0.95 if parameter.ndim == 2 else 1.0
+        torch.testing.assert_close(parameter.detach(), before[name] * factor, rtol=1e-6, atol=0)
+
+
+def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
+    rates = [rate_at(step / 100, 0.1) for step in range(101)]
+    assert rates[0] == 0.0
+    assert rates[5] == pytest.approx(0.5)
+    assert max(rates) == rates[10] == 1.0
+    assert rates[55] == pytest.approx(0.5)
+    assert rates[100] == 0.0
+    assert rate_at(1.2, 0.1) == 0.0
+    rises = [b - a for a, b in zip(rates[:10], rates[1:11], strict=True)]
+    falls = [a - b for a, b in zip(rates[10:100], rates[11:], strict=True)]
+    assert rises == pytest.approx([0.1] * 10)
+    assert falls == pytest.approx([1 / 90] * 90)
+
+
+def test_without_warm_up_the_rate_begins_at_its_peak():
+    assert rate_at(0.0, 0.0) == 1.0
+    assert rate_at(0.25, 0.0) == 0.75
+
+
+def test_one_rate_is_set_for_every_parameter():
+    optimizers = build_optimizers(build(PRETRAINING), settings(optimizer="muon"), 1e-3)
+    set_learning_rate(optimizers, 5e-5)
+    assert {group["lr"] for one in optimizers for group in one.param_groups} == {5e-5}
+
+
+def test_larger_models_take_smaller_steps():
+    presets = ("tiny", "mini", "small", "medium", "base", "large")
+    rates = [learning_rate_for(BertConfig.preset(name)) for name in presets]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > rates[-1]
+    assert learning_rate_for(small_config()) == rates[0]

@@ -1,0 +1,101 @@
+"""The fill-mask bars."""
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.figures.predictions import fill_mask_payload
+from tests.ui.components.harness import HOSTILE, Desk, filled
+
+pytestmark = pytest.mark.e2e
+Feed = Callable[[str, str], None]
+Visit = Callable[..., Page]
+
+
+def sentence(page: Page) -> str:
+    return page.locator("#fill .sentence").inner_text()
+
+
+def test_sentence_reads_with_its_blanks(visit: Visit):
+    page = visit()
+    assert sentence(page) == "the blank 1 sat on the blank 2 ."
+
+
+def test_candidates_stand_in_order_with_their_share(visit: Visit):
+    page = visit()
+    first = page.locator("#fill .blank").first
+    assert first.locator(".name").all_inner_texts() == ["cat", "dog", "old", "man", "##s"]
+    assert first.locator(".share").all_inner_texts() == ["41.2 %", "23.1 %", "9.0 %", "4.1 %", "0.2 %"]
+    widths = first.locator(".fill").evaluate_all(
+        "bars => bars.map(bar => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)"
+    )
+    assert widths[:4] == pytest.approx([0.412, 0.231, 0.09, 0.041], abs=0.002)
+    expect(first).to_contain_text("Together 77.6 %; the other 22.4 % is spread over the other 8,187 tokens")
+
+
+def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, desk: Desk):
+    page = visit()
+    page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
+    assert sentence(page) == "the dog sat on the blank 2 ."
+    page.locator("#fill .blank").nth(1).get_by_role("button", name="man").click()
+    assert sentence(page) == "the dog sat on the man ."
+    pressed = page.locator('#fill .candidate[aria-pressed="true"]')
+    expect(pressed).to_have_count(2)
+    page.keyboard.press("Enter")
+    assert sentence(page) == "the dog sat on the blank 2 ."
+    page.wait_for_timeout(400)
+    chosen = [data for name, data in desk.fired if name == "candidate_select"]
+    assert chosen[0] == {"position": 2, "token": "dog", "id": 51, "chosen": True}
+    assert chosen[-1]["chosen"] is False
+
+
+def test_word_ending_joins_the_word_before(visit: Visit):
+    page = visit()
+    page.locator("#fill .blank").nth(0).get_by_role("button", name="##s").click()
+    assert sentence(page) == "thes sat on the blank 2 ."
+
+
+def test_clicked_words_ask_to_be_hidden_and_blanks_to_come_back(visit: Visit, desk: Desk):
+    page = visit()
+    page.locator("#fill .word", has_text="sat").click()
+    page.locator("#fill .hole").first.click()
+    page.wait_for_timeout(400)
+    assert [data for name, data in desk.fired if name == "toggle_mask"] == [
+        {"position": 3, "token": "sat", "masked": True},
+        {"position": 2, "token": "[MASK]", "masked": False},
+    ]
+
+
+def test_another_sentence_starts_afresh(visit: Visit, feed: Feed):
+    page = visit()
+    page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
+    feed("fill", fill_mask_payload(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"])))
+    expect(page.locator("#fill .blank")).to_have_count(1)
+    assert sentence(page) == "a blank ran"
+
+
+def test_hostile_words_and_candidates_are_text(visit: Visit, feed: Feed):
+    page = visit()
+    feed("fill", fill_mask_payload(filled(["[CLS]", *HOSTILE, "[MASK]", "[SEP]"], HOSTILE)))
+    expect(page.locator("#fill .name").first).to_have_text(HOSTILE[0])
+    assert page.locator("#fill .name").all_inner_texts() == list(HOSTILE)
+    page.locator("#fill .candidate").first.click()
+    assert sentence(page).endswith(HOSTILE[0])
+    assert page.evaluate("window.hacked") is None
+    assert page.locator("#fill img").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["PNG", "SVG", "CSV", "JSON"])
+def test_predictions_are_saved(visit: Visit, kind: str):
+    page = visit()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name=f"Save the predictions as {kind}").click()
+    content = Path(waiting.value.path()).read_bytes()
+    assert waiting.value.suggested_filename == f"fill-mask.{kind.lower()}"
+    assert content.startswith(b"\x89PNG") if kind == "PNG" else b"dog" in content
+    if kind == "CSV":
+        rows = list(csv.DictReader(content.decode().splitlines()))
+        assert rows[6] == {"blank": "2", "position": "6", "rank": "2", "token": "dog", "id": "51", "probability": "0.231"}

@@ -1,0 +1,254 @@
+"""The loss chart: following a run, replaying one, reading its values."""
+
+import csv
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser import PageLog
+from tests.ui.components.harness import Desk, ending, events, live_payload, replay_payload
+
+pytestmark = pytest.mark.e2e
+Feed = Callable[[str, str], None]
+Visit = Callable[..., Page]
+NODES = "document.querySelector('#loss').querySelectorAll('*').length"
+
+
+def stage(page: Page) -> str:
+    return page.locator("#loss .stage").inner_text()
+
+
+def painted(page: Page, panel: str) -> int:
+    """How many pixels of a panel are not background."""
+    script = """panel => {
+      const canvas = document.querySelector(`#loss [data-panel="${panel}"] .base`);
+      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return data.filter((value, index) => index % 4 === 3 && value > 0).length;
+    }"""
+    return page.evaluate(script, panel)
+
+
+def saved_rows(page: Page) -> list[dict[str, str]]:
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the curves as CSV").click()
+    return list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+
+
+def test_without_a_run_it_says_what_to_do(visit: Visit):
+    page = visit()
+    expect(page.locator("#loss .empty")).to_contain_text("No run yet")
+    expect(page.locator("#loss .panels")).to_be_hidden()
+
+
+def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    rows = events(120)
+    desk.runs["r1"], desk.states["r1"] = [], {"status": "starting"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_have_text("Starting …")
+    desk.runs["r1"], desk.states["r1"] = rows[:1], {"status": "preparing"}
+    expect(page.locator("#loss .stage")).to_have_text("Preparing: learning the vocabulary: 1 of 2")
+    desk.runs["r1"], desk.states["r1"] = rows[:60], {"status": "training"}
+    expect(page.locator("#loss .stage")).to_contain_text("Training: step 57 of 500")
+    expect(page.locator("#loss .state")).to_contain_text("34,000 tokens per second · about 53 s left")
+    expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
+    expect(page.locator("#loss [role=status]")).to_contain_text("Training: step 57 of 500; masked-word loss")
+    ink = painted(page, "mlm")
+    desk.runs["r1"] = rows
+    expect(page.locator("#loss .stage")).to_contain_text("step 120 of 500")
+    page.wait_for_timeout(100)
+    assert painted(page, "mlm") != ink
+    desk.runs["r1"], desk.states["r1"] = [*rows, ending(120)], {"status": "finished"}
+    expect(page.locator("#loss .stage")).to_have_text("Finished: 120 steps in 14 s")
+    expect(page.get_by_role("progressbar")).to_be_hidden()
+
+    # Only new rows were asked for, and nobody asks any more.
+    starts = [start for run, start in desk.polls if run == "r1"]
+    assert starts == sorted(starts)
+    assert set(starts) <= {0, 1, 60, len(rows), len(rows) + 1}
+    page.wait_for_timeout(1500)
+    asked = len(desk.polls)
+    page.wait_for_timeout(1500)
+    assert len(desk.polls) == asked
+    changes = [(data["status"], data["first"], data["run_id"]) for name, data in desk.fired if name == "run_changed"]
+    assert changes == [
+        ("starting", True, "r1"),
+        ("preparing", False, "r1"),
+        ("training", False, "r1"),
+        ("finished", False, "r1"),
+    ]
+
+
+def test_reload_finds_the_run_again(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    desk.runs["r1"], desk.states["r1"] = events(80), {"status": "training"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
+    page.reload()
+    expect(page.locator("#loss .stage")).to_contain_text("step 80 of 500")
+    assert len(saved_rows(page)) == 80 + 1
+
+
+def test_lost_connection_is_said_and_outlived(visit: Visit, feed: Feed, desk: Desk, page_log: PageLog):
+    page = visit()
+    desk.runs["r1"], desk.states["r1"] = events(30), {"status": "training"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_contain_text("step 30")
+    desk.poll_fails = True
+    expect(page.locator("#loss .state")).to_contain_text("connection to the server is lost")
+    desk.poll_fails = False
+    desk.runs["r1"] = events(40)
+    expect(page.locator("#loss .stage")).to_contain_text("step 40")
+    page_log.clear()  # the browser notes each failed request
+
+
+def test_failed_run_says_why(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    desk.runs["r1"] = events(30)
+    desk.states["r1"] = {"status": "failed", "message": "The machine ran out of memory."}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_have_text("The run failed")
+    expect(page.locator("#loss .state")).to_contain_text("The machine ran out of memory.")
+
+
+def test_unknown_run_is_said_to_be_gone(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    feed("loss", live_payload("nobody"))
+    expect(page.locator("#loss .stage")).to_have_text("This run is no longer here")
+    page.wait_for_timeout(500)
+    assert desk.fired[-1][1]["status"] == "missing"
+
+
+def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    rows = events(100)
+    desk.runs["r1"], desk.states["r1"] = [*rows, ending(100, "stopped")], {"status": "stopped"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_have_text("Stopped after 100 steps in 12 s")
+    again = [row for row in events(90, seed=5) if row.get("step", 0) > 80]
+    desk.runs["r1"] += [{**rows[1], "step": 80}, *again]
+    desk.states["r1"] = {"status": "training"}
+    feed("loss", live_payload("r1", mark="again"))
+    expect(page.locator("#loss .stage")).to_contain_text("Training: step 90 of 500")
+    steps = [int(row["step"]) for row in saved_rows(page) if row["kind"] == "training"]
+    assert steps == list(range(1, 91))
+
+
+def test_another_run_replaces_the_first(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    desk.runs = {"r1": events(50), "r2": events(7)}
+    desk.states = {"r1": {"status": "training"}, "r2": {"status": "training"}}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_contain_text("step 50")
+    feed("loss", live_payload("r2"))
+    expect(page.locator("#loss .stage")).to_contain_text("step 7 ")
+    page.wait_for_timeout(1500)
+    asked = len([run for run, _ in desk.polls if run == "r1"])
+    page.wait_for_timeout(1500)
+    assert len([run for run, _ in desk.polls if run == "r1"]) == asked
+
+
+def test_finished_log_is_replayed_without_asking(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    feed("loss", replay_payload([*events(500), ending(500)], "Shipped model"))
+    expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
+    expect(page.locator("#loss .state")).to_contain_text("the commonest token alone: 5.2 %")
+    expect(page.locator("#loss .panel")).to_have_count(3)
+    assert desk.polls == []
+
+
+def test_chance_is_stated_for_every_panel(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload(events(50)))
+    labels = [page.locator(f'#loss [data-panel="{name}"] .top') for name in ("mlm", "nsp", "accuracy")]
+    expect(labels[0]).to_have_attribute("aria-label", re_contains("ln V 9.011", "word frequencies alone 6.120"))
+    expect(labels[1]).to_have_attribute("aria-label", re_contains("coin toss, ln 2 0.693"))
+    expect(labels[2]).to_have_attribute("aria-label", re_contains("commonest token 5.2 %", "coin toss 50.0 %"))
+
+
+def re_contains(*parts: str) -> re.Pattern[str]:
+    """A pattern of these words in this order."""
+    return re.compile(".*".join(re.escape(part) for part in parts))
+
+
+def test_without_next_sentence_there_is_no_panel_for_it(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload([*events(60, nsp=False), ending(60)]))
+    expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
+    expect(page.locator('#loss [data-panel="nsp"]')).to_be_hidden()
+    expect(page.locator('#loss [data-panel="accuracy"] .now span')).to_have_count(1)
+    expect(page.locator("#loss .state")).not_to_contain_text("next sentence")
+
+
+def test_keys_and_mouse_read_the_values_of_a_step(visit: Visit, feed: Feed):
+    page = visit()
+    rows = [row for row in events(200) if row["event"] == "StepDone"]
+    feed("loss", replay_payload(events(200)))
+    page.locator('#loss [data-panel="mlm"] .top').focus()
+    for key in ("Home", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    readout = page.locator("#loss .readout")
+    expect(readout).to_contain_text(f"step 3 · 0 s · 12.3k tokens · masked-word loss {rows[2]['mlm_loss']:.3f}")
+    page.keyboard.press("End")
+    expect(readout).to_contain_text(f"step 200 · 24 s · 819k tokens · masked-word loss {rows[-1]['mlm_loss']:.3f}")
+    box = page.locator('#loss [data-panel="accuracy"] .top').bounding_box()
+    assert box
+    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 80)
+    expect(readout).to_contain_text("step 9")
+    page.mouse.move(5, 5)
+    expect(readout).to_contain_text("Point at a curve")
+
+
+def test_axes_can_be_switched(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload(events(200)))
+    page.wait_for_timeout(300)
+    shots = [page.locator("#loss .panels").screenshot()]
+    for name in ("time", "tokens read", "log"):
+        page.locator("#loss").get_by_role("radio", name=name).click()
+        page.wait_for_timeout(150)
+        shots.append(page.locator("#loss .panels").screenshot())
+    page.get_by_label("smooth").click()
+    page.wait_for_timeout(150)
+    shots.append(page.locator("#loss .panels").screenshot())
+    assert len(set(shots)) == 5
+
+
+def test_saved_rows_are_the_events(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload(events(100)))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    rows = saved_rows(page)
+    steps = [row for row in events(100) if row["event"] == "StepDone"]
+    assert [row["kind"] for row in rows] == ["training"] * 100 + ["held-out"] * 2
+    assert float(rows[41]["mlm_loss"]) == steps[41]["mlm_loss"]
+    assert rows[101]["learning_rate"] == ""
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the curves as PNG").click()
+    assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    desk.chunk = 520
+    desk.runs["r1"], desk.states["r1"] = events(104_000, total=104_000), {"status": "training"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    before = page.evaluate(NODES)
+    expect(page.locator("#loss .stage")).to_contain_text("step 104,000 of 104,000", timeout=60_000)
+    assert len(desk.polls) >= 200
+    assert page.evaluate(NODES) == before
+    took = page.evaluate(
+        """async () => {
+          const wait = () => new Promise(requestAnimationFrame);
+          await wait();
+          document.querySelector('#loss input[value=log]').click();
+          const start = performance.now();
+          await wait(); await wait();
+          return performance.now() - start;
+        }"""
+    )
+    assert took < 400  # milliseconds to redraw everything, on a busy machine
