@@ -9,7 +9,9 @@ from pathlib import Path
 def main() -> int:
     """Parse arguments, build, launch. Returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
-    parser.add_argument("--host", default=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), help="0.0.0.0 lets others in")
+    parser.add_argument(
+        "--host", default=os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1"), help="0.0.0.0 lets others in"
+    )
     parser.add_argument("--port", type=int, help="by default the first free one from 7860 on")
     parser.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for this name and password")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="folder of the training runs")
@@ -29,9 +31,9 @@ def main() -> int:
         auth = (user, password) if options.auth else None
         page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
     except InputError as error:
-        print(f"app.py: {error}", file=sys.stderr)
+        print(f"app.py: {error}", file=sys.stderr)  # noqa: T201
         return 2
-    print(f"BertViz Lab is open at {address}", flush=True)
+    print(f"BertViz Lab is open at {address}", flush=True)  # noqa: T201
     page.block_thread()
     return 0
 

@@ -6,9 +6,9 @@ threw one, or asked anything of another machine; a test that provokes an error e
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-
 from typing import TypeVar
 
 import pytest
@@ -25,6 +25,14 @@ FLAGS = (
     "--no-first-run",
 )
 LOCAL = ("http://127.0.0.1", "http://localhost", "ws://127.0.0.1", "ws://localhost", "data:", "blob:", "about:")
+
+
+def eventually(page: Page, condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    """Wait until something becomes true that is not on the page, such as what the server was told."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come true"
+        page.wait_for_timeout(50)  # lets the page's own events happen, unlike time.sleep
 
 
 Made = TypeVar("Made")

@@ -139,7 +139,7 @@ def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused(
 
 @pytest.mark.parametrize("name", ["steps", "vocab_size", "seq_len", "batch_size", "seed", "threads"])
 def test_an_option_that_counts_takes_whole_numbers_only(name):
-    with pytest.raises(InputError, match="must be a whole number, not 100.5"):
+    with pytest.raises(InputError, match=r"must be a whole number, not 100\.5"):
         PretrainConfig(corpus=("a",), **{name: 100.5})
 
 

@@ -45,8 +45,7 @@ def masking_payload(
     ):
         # The label is the original token, and only where the model is asked for it.
         columns.append(
-            column
-            | {"outcome": outcome, "given": given, "label": column["token"] if outcome in CHOSEN else None}
+            column | {"outcome": outcome, "given": given, "label": column["token"] if outcome in CHOSEN else None}
         )
 
     outcomes = list(masked.outcomes)

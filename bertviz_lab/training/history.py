@@ -127,6 +127,7 @@ def advance(state: RunState, event: Event) -> RunState:
     elif isinstance(event, RunFinished):
         model = event.path or state.model
         changes = {"status": event.reason, "message": event.message, "eta_seconds": None, "model": model}
+        changes |= {"step": event.step, "seconds": event.seconds}
     return replace(state, **changes)
 
 

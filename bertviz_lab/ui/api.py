@@ -26,7 +26,9 @@ def add_endpoints(session: Session) -> None:
 
     def models() -> dict[str, Any]:
         """The models that can be asked; runs of visitors are listed on one's own machine only."""
-        found = [{"name": name, "title": name, "kind": "shipped", "status": "finished"} for name in session.models.shipped()]
+        found = [
+            {"name": name, "title": name, "kind": "shipped", "status": "finished"} for name in session.models.shipped()
+        ]
         for run_id in session.models.visible_runs(()):
             status = session.runs.state(run_id).status
             found.append({"name": run_id, "title": short_name(run_id), "kind": "run", "status": status})

@@ -30,12 +30,11 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
     session = session or Session(settings)
     secret = _secret(settings.runs_dir)
-    with gr.Blocks(
-        title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)
-    ) as page:
+    with gr.Blocks(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
         memory = Memory(
             own=gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret),
             model=gr.BrowserState("", storage_key="bertviz-lab-model", secret=secret),
+            awaited=gr.BrowserState("", storage_key="bertviz-lab-awaited", secret=secret),
         )
         header = create_header(session)
         with gr.Tabs(selected="fill", elem_id="tabs", overflow_behavior="wrap") as tabs:
@@ -59,7 +58,7 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
 
 
 def launch_options(settings: Settings) -> dict[str, Any]:
-    """How every page of the lab is launched: nothing is reported, kept in visitors' browsers, or fetched from outside."""
+    """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     return {
         "theme": theme.theme(),
         "head": theme.head(),

@@ -30,12 +30,18 @@ def draw(config: type, names: Sequence[str], defaults: Mapping[str, Any]) -> dic
 def control(field: Field[Any], hint: Any, value: Any) -> Any:
     """The input that suits a field's type, choices and bounds."""
     meta = field.metadata
-    common = {"label": label_of(field), "info": _sentence(meta["help"]), "elem_id": f"option-{field.name}"}
+    common: dict[str, Any] = {
+        "label": label_of(field),
+        "info": _sentence(meta["help"]),
+        "elem_id": f"option-{field.name}",
+        "min_width": 240,
+    }
     if field.name == "preset":
-        sizes = [(f"{name} · {layers} layers × {width}", name) for name, (layers, width, _) in PRESETS.items()]
-        return gr.Radio(sizes, value=value, **common)
+        sizes = [(f"{name} {layers} x {width}", name) for name, (layers, width, _) in PRESETS.items()]
+        common["info"] = "Layers x hidden size. A larger model can learn more and takes longer to."
+        return gr.Radio(sizes, value=value, scale=3, **common)
     if field.name == "time_budget":
-        return gr.Dropdown(list(_TIMES), value=value, allow_custom_value=True, **common)
+        return gr.Dropdown(list(_TIMES), value=value, allow_custom_value=True, scale=1, **common)
     if meta["choices"]:
         kind = gr.Radio if len(meta["choices"]) <= _FEW else gr.Dropdown
         return kind(list(meta["choices"]), value=value, **common)

@@ -1,12 +1,12 @@
 """Sentences to try on a model, chosen so that it has met their words."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from bertviz_lab.data.corpora import Document, read_documents
+from bertviz_lab.data.corpora import read_documents
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -94,40 +94,35 @@ def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = 
         found = list(islice(read_documents(corpus, documents=documents), _LOOKED_AT))
     except InputError:
         return None
-    pairs = tuple(_every_third(_pairs(found))[:3])
-    masked = tuple(_every_third(_masked(found, tokenizer))[:5])
+    sentences = [s for document in found for s in document.sentences if _fits(s) and "[" not in s]
+    hidden = [_hide(tokenizer, sentence, number) for number, sentence in enumerate(_spread(sentences, 15))]
+    masked = [text for text in hidden if text][:5]
     if not masked:
         return None
-    return Examples(masked, pairs or tuple((text.replace("[MASK]", "").strip(), "") for text in masked[:3]))
+    pairs = [pair for document in found for pair in pairwise(document.sentences) if all(map(_fits, pair))]
+    chosen = _spread(pairs, 3) or [(text.replace("[MASK]", " "), "") for text in masked[:3]]
+    return Examples(tuple(masked), tuple(chosen))
 
 
-def _masked(documents: Sequence[Document], tokenizer: Tokenizer) -> Iterator[str]:
-    """One sentence a document, a word in its middle hidden: a word that the vocabulary has as a whole."""
-    for number, document in enumerate(documents):
-        for sentence in document.sentences[number % 3 :]:
-            if not _FEW_WORDS <= len(sentence.split()) <= _MANY_WORDS or "[" in sentence:
-                continue
-            words = [w for w in _WORD.finditer(sentence) if len(tokenizer.ids([f" {w.group()}"])[0]) == 1]
-            if len(words) >= 3:
-                # Not always the same place; never the first word, which has too little before it.
-                word = words[1 + number % (len(words) - 1)]
-                yield sentence[: word.start()] + "[MASK]" + sentence[word.end() :]
-                break
+def _hide(tokenizer: Tokenizer, sentence: str, number: int) -> str | None:
+    """The sentence with one word hidden that the vocabulary has as a whole; None where too few words suit."""
+    words = list(_WORD.finditer(sentence))[1:]  # before the first word there is too little to guess from
+    pieces = tokenizer.ids([f" {word.group()}" for word in words])
+    # Names are not to be guessed, and their capitals give them away.
+    suited = [w for w, ids in zip(words, pieces, strict=True) if len(ids) == 1 and not w.group()[0].isupper()]
+    if len(suited) < 2:
+        return None
+    word = suited[number % len(suited)]
+    return sentence[: word.start()] + "[MASK]" + sentence[word.end() :]
 
 
-def _pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    """One pair of neighbouring sentences a document, both short enough to be seen at once."""
-    for document in documents:
-        for first, second in pairwise(document.sentences):
-            if all(3 <= len(text.split()) <= _MANY_WORDS - 4 for text in (first, second)):
-                yield first, second
-                break
+def _fits(sentence: str) -> bool:
+    return _FEW_WORDS <= len(sentence.split()) <= _MANY_WORDS
 
 
-def _every_third(items: Iterator[Any]) -> list[Any]:
-    """Every third item where there are enough, so that examples come from different places."""
-    found = list(items)
-    return found[:: max(1, min(3, len(found) // 5))]
+def _spread(items: list[Any], most: int) -> list[Any]:
+    """At most so many items, evenly spread over all."""
+    return items[:: max(1, len(items) // most)][:most]
 
 
 def keep_or_replace(

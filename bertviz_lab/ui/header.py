@@ -1,5 +1,6 @@
 """The top of the page: its name, the one model picker, what the chosen model is, and the run under way."""
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -12,16 +13,22 @@ from bertviz_lab.ui.components.run_strip import run_strip
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.wiring import sentence_of
 
-_LOGO = """
-<svg viewBox="0 0 36 36" width="36" height="36" aria-hidden="true"><rect width="36" height="36" rx="8" fill="#3730a3"/>
-<g fill="#fff"><rect x="8" y="8" width="5" height="5" rx="1"/><rect x="15.5" y="15.500" width="5" height="5" rx="1"/>
-<rect x="23" y="23" width="5" height="5" rx="1"/></g><g fill="#a5b4fc"><rect x="15.5" y="8" width="5" height="5" rx="1"/>
-<rect x="23" y="15.5" width="5" height="5" rx="1"/><rect x="8" y="23" width="5" height="5" rx="1"/></g>
-<g fill="#6366f1"><rect x="23" y="8" width="5" height="5" rx="1"/><rect x="8" y="15.5" width="5" height="5" rx="1"/>
-<rect x="15.5" y="23" width="5" height="5" rx="1"/></g></svg>
-"""
+
+def _logo() -> str:
+    """A small attention map: strong on its diagonal, fainter beside it."""
+    shades = {0: "#ffffff", 1: "#a5b4fc", 2: "#6366f1"}
+    cells = [
+        f'<rect x="{8 + 7.5 * column}" y="{8 + 7.5 * row}" width="5" height="5" rx="1" fill="{shade}"/>'
+        for row in range(3)
+        for column in range(3)
+        for shade in [shades[abs(row - column)]]
+    ]
+    frame = '<rect width="36" height="36" rx="8" fill="#3730a3"/>'
+    return f'<svg viewBox="0 0 36 36" width="36" height="36" aria-hidden="true">{frame}{"".join(cells)}</svg>'
+
+
 _TITLE = f"""
-<header class="title">{_LOGO}<div><h1>BertViz Lab</h1>
+<header class="title">{_logo()}<div><h1>BertViz Lab</h1>
 <p>Train a small BERT on your own text, watch it learn, and look inside it.</p></div></header>
 """
 
@@ -81,15 +88,22 @@ def describe(session: Session, model: str | None) -> str:
         note = f"Its files lack {', '.join(missing[:3])}: these start at random." if missing else ""
         return facts_payload(items, note=note or _progress(session, model or ""))
     except Exception as error:  # whatever happens, the page must live on
-        return facts_payload([], note=sentence_of(error), tone="error") if model else message_payload(sentence_of(error))
+        return (
+            facts_payload([], note=sentence_of(error), tone="error") if model else message_payload(sentence_of(error))
+        )
 
 
 def _trained_on(session: Session, model: str, card: str) -> str:
     if session.models.is_run(model):
-        names = [name.replace("\\", "/").split("/")[-1] for name in read_config(session.runs.folder(model)).corpus]
+        names = [_text_name(name) for name in read_config(session.runs.folder(model)).corpus]
         return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
     return line.removeprefix("- Text:").split("(")[0].strip()
+
+
+def _text_name(path: str) -> str:
+    """The name under which a person knows a text; the copies in a run's folder are numbered."""
+    return re.sub(r"^\d\d-", "", path.replace("\\", "/").split("/")[-1])
 
 
 def _progress(session: Session, model: str) -> str:

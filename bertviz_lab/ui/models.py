@@ -83,8 +83,10 @@ class Models:
             folder = newest_model(self.runs.folder(model))
             if folder is None:
                 state = self.runs.state(model)
-                ending = "the first one is saved soon after training begins." if state.status in ACTIVE else (
-                    "it ended before the first one was saved."
+                ending = (
+                    "the first one is saved soon after training begins."
+                    if state.status in ACTIVE
+                    else ("it ended before the first one was saved.")
                 )
                 raise InputError(f"{short_name(model)} has no model yet: {ending}")
             return folder, short_name(model)

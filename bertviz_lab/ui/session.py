@@ -1,5 +1,6 @@
 """What the page keeps between two clicks: open models, runs, and computations that pictures ask more about."""
 
+import contextlib
 import hashlib
 import json
 import threading
@@ -40,10 +41,8 @@ class Session:
 
     def warm_up(self) -> None:
         """Import torch and open the default model, so that the first visitor need not wait for it."""
-        try:
+        with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
-        except InputError:
-            pass  # no model yet: the page says so
 
     # ---- attention that was computed, for exact values and further layers
 

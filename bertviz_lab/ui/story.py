@@ -12,9 +12,10 @@ import gradio as gr
 from bertviz_lab.ui import texts
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
+from bertviz_lab.ui.models import newest_model
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.pretrain import PretrainForm, config_from
-from bertviz_lab.ui.tabs.running import RunPanel, resume_run, run_list, show_run, stop_run, zip_model, panel_state
+from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
 from bertviz_lab.ui.wiring import QUIET, Tab, clicked, sentence_of
 
 _MOST_REMEMBERED = 50  # runs of one browser
@@ -27,6 +28,7 @@ class Memory:
 
     own: gr.BrowserState  # ids of the runs that it started, the newest first
     model: gr.BrowserState  # the model that was chosen last
+    awaited: gr.BrowserState  # the run whose first model is to be chosen as soon as there is one
 
 
 @dataclass(frozen=True)
@@ -43,19 +45,19 @@ class Story:
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a tab."""
-        own, model = self.memory.own, self.memory.model
+        own, model, awaited = self.memory.own, self.memory.model, self.memory.awaited
         picker, strip = self.header.picker, self.header.strip
         panel = self.panel
         shown = [panel.chart, strip, *panel.state_parts]
 
-        opened = page.load(self.arrive, [own, model], [own, picker, panel.run, *shown], **QUIET)
+        opened = page.load(self.arrive, [own, model, awaited], [own, awaited, picker, panel.run, *shown], **QUIET)
         self._refresh(opened)
         opened.then(self.form.show_text, self.form.inputs, self.form.text_outputs, **QUIET)
         self._refresh(picker.input(self.remember, picker, model, **QUIET))
         self.header.train.click(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
 
         self.form.train.click(
-            self.train, [own, *self.form.inputs], [own, self.form.message, panel.run, *shown], **QUIET
+            self.train, [own, *self.form.inputs], [own, awaited, self.form.message, panel.run, *shown], **QUIET
         ).then(None, js="() => document.querySelector('#loss-chart')?.scrollIntoView({block: 'center'})")
         panel.run.input(self.show, panel.run, shown, **QUIET)
         panel.stop.click(self.stop, panel.run, [panel.stop, panel.message], **QUIET)
@@ -80,8 +82,8 @@ class Story:
         self._refresh(
             strip.model_saved(
                 clicked(self.model_saved),
-                [own, panel.run, picker],
-                [picker, model, panel.run, *panel.state_parts],
+                [own, awaited, panel.run, picker],
+                [picker, model, awaited, panel.run, *panel.state_parts],
                 **QUIET,
             )
         )
@@ -100,14 +102,16 @@ class Story:
 
     # ---- what happens
 
-    def arrive(self, own: Any, model: Any) -> tuple[Any, ...]:
+    def arrive(self, own: Any, model: Any, awaited: Any) -> tuple[Any, ...]:
         """A visitor opens the page, perhaps not for the first time: runs and model are found again."""
         own = self._existing(own)
         run_id = self.session.current_run(own)
         choices = self.session.models.choices(own)
+        if awaited in own and newest_model(self.session.runs.folder(awaited)):
+            model, awaited = awaited, ""  # its first model came while nobody was looking
         remembered = isinstance(model, str) and model in [name for _, name in choices]
         picker = gr.update(choices=choices, value=(model if remembered else self.session.models.default(own)) or None)
-        return own, picker, run_list(self.session, own, run_id), *show_run(self.session, run_id)
+        return own, awaited, picker, run_list(self.session, own, run_id), *show_run(self.session, run_id)
 
     def remember(self, model: Any) -> str:
         """Keep the choice for the next visit."""
@@ -121,9 +125,9 @@ class Story:
             config = config_from(self.session, text, self.form.names, values)
             run_id = self.session.runs.start(config, text.files)
         except Exception as error:
-            return (own, notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
+            return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
         own = [run_id, *own][:_MOST_REMEMBERED]
-        return own, "", run_list(self.session, own, run_id), *show_run(self.session, run_id)
+        return own, run_id, "", run_list(self.session, own, run_id), *show_run(self.session, run_id)
 
     def show(self, run_id: str | None) -> tuple[Any, ...]:
         """Another run was chosen to be looked at."""
@@ -148,14 +152,17 @@ class Story:
         picker = gr.update(choices=self.session.models.choices(own), value=model)
         return picker, run_list(self.session, own, shown or run_id), *panel_state(self.session, shown or run_id)
 
-    def model_saved(self, data: dict[str, Any], own: Any, shown: str | None, model: Any) -> tuple[Any, ...]:
+    def model_saved(
+        self, data: dict[str, Any], own: Any, awaited: Any, shown: str | None, model: Any
+    ) -> tuple[Any, ...]:
         """A run has saved a model; the first one of a run is chosen in the picker at once."""
         own = self._existing(own)
         run_id = str(data.get("run_id", ""))
-        chosen = run_id if data.get("first") and run_id in self.session.models.visible_runs(own) else model
+        comes = bool(run_id) and run_id == awaited
+        chosen = run_id if comes else model
         picker = gr.update(choices=self.session.models.choices(own), value=chosen)
         runs = run_list(self.session, own, shown or run_id)
-        return picker, chosen or "", runs, *panel_state(self.session, shown or run_id)
+        return picker, chosen or "", "" if comes else awaited, runs, *panel_state(self.session, shown or run_id)
 
     def _existing(self, own: Any) -> list[str]:
         """The remembered runs that are still there; what a browser sends may be anything."""

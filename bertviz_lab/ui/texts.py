@@ -9,9 +9,9 @@ try:
     from bertviz_lab.data.samples import SAMPLES
 except ImportError:  # TEMPORARY
     SAMPLES = {}
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.controls import collect
-from bertviz_lab.config import PretrainConfig
 
 OWN = "own"
 #: Options that decide how a text is read and split, which is what the health report depends on.

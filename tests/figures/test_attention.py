@@ -71,9 +71,7 @@ def test_one_and_zero_survive_the_packing():
     assert np.array_equal(values, attention)
 
 
-@pytest.mark.parametrize(
-    ("tokens", "shape"), [(3, (1, 1, 4, 4)), (4, (1, 4, 4)), (4, (1, 1, 4, 3)), (0, (1, 1, 0, 0))]
-)
+@pytest.mark.parametrize(("tokens", "shape"), [(3, (1, 1, 4, 4)), (4, (1, 4, 4)), (4, (1, 1, 4, 3)), (0, (1, 1, 0, 0))])
 def test_shapes_that_disagree_are_refused(tokens: int, shape: tuple[int, ...]):
     with pytest.raises(ValueError, match=r"token|Attention"):
         attention_payload(*names(tokens), np.zeros(shape, np.float32))

@@ -1,5 +1,6 @@
 """Payloads of the loss chart."""
 
+import itertools
 import json
 
 from bertviz_lab.figures.training import live_payload, replay_payload
@@ -24,6 +25,6 @@ def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
     steps = [row["step"] for row in kept if row["event"] == "StepDone"]
     assert len(steps) == 300
     assert (steps[0], steps[-1]) == (1, 5000)
-    assert max(second - first for first, second in zip(steps, steps[1:], strict=False)) <= 18
+    assert max(second - first for first, second in itertools.pairwise(steps)) <= 18
     assert sum(row["event"] == "EvalDone" for row in kept) == 10
     assert [row["event"] for row in kept][-1] == "RunFinished"

@@ -3,7 +3,6 @@
 import pytest
 import torch
 
-from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from tests.model.support import (
     LENGTH,
     MASKED_LM,
@@ -117,26 +116,6 @@ def test_every_head_hands_the_backbone_s_options_on():
 def test_an_unknown_argument_is_refused():
     with pytest.raises(TypeError, match="labls"):
         build(MASKED_LM)(**inputs(), labls=token_labels(VOCAB))
-
-
-@pytest.mark.parametrize("head", [BertForMaskedLM, BertForPreTraining])
-def test_thirty_two_examples_can_be_learnt_by_heart(head):
-    config = small_config(hidden_size=32, intermediate_size=64, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
-    model = head(config, generator=torch.Generator().manual_seed(0))
-    generator = torch.Generator().manual_seed(1)
-    ids = torch.randint(5, VOCAB, (32, 12), generator=generator)
-    labels = torch.full_like(ids, -100)
-    labels[:, 3], labels[:, 8] = ids[:, 3], ids[:, 8]
-    masked = ids.clone()
-    masked[:, 3] = masked[:, 8] = 4
-    extra = {"next_sentence_label": torch.arange(32) % 2} if head is BertForPreTraining else {}
-    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
-    for _ in range(200):
-        out = model(masked, labels=labels, **extra)
-        optimizer.zero_grad()
-        out.loss.backward()
-        optimizer.step()
-    assert float(out.loss.detach()) < 0.1
 
 
 def test_the_losses_of_both_tasks_are_added():

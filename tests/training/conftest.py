@@ -1,11 +1,16 @@
-"""A tokenizer of few tokens, and one thread for models so small that more would only wait for each other."""
+"""A text, a tokenizer of few tokens, and one thread: for models so small, more would only wait for each other."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
 
+from bertviz_lab.config import PRESETS
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoint import save_checkpoint
+from tests.model.support import PRETRAINING
+from tests.training.support import checkpoint_of, write_text
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -25,3 +30,20 @@ def _same_random_stream_every_time() -> None:
 def tokenizer() -> Tokenizer:
     """At most 53 tokens, as many as the small models of the tests have."""
     return Tokenizer.train(["one two three four five six seven eight nine ten"] * 3, vocab_size=53)
+
+
+@pytest.fixture(scope="package")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty documents of six sentences."""
+    return write_text(tmp_path_factory.mktemp("text") / "town.txt")
+
+
+@pytest.fixture(autouse=True)
+def _tiny_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(PRESETS, "tiny", (2, 32, 2))
+
+
+@pytest.fixture
+def folder(tokenizer: Tokenizer, tmp_path: Path) -> Path:
+    """A good checkpoint to be spoilt."""
+    return save_checkpoint(checkpoint_of(PRETRAINING, tokenizer), tmp_path / "model")

@@ -82,7 +82,7 @@ def test_what_is_no_number_is_written_as_null(value):
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "{}", '{"event": "Lunch"}', '{"event": "StepDone"}'])
 def test_a_line_that_is_no_event_is_refused(line):
-    with pytest.raises(ValueError, match="not an event|not a whole event"):
+    with pytest.raises(ValueError, match=r"not an event|not a whole event"):
         from_json(line)
 
 

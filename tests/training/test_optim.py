@@ -1,5 +1,7 @@
 """Which parameters decay, which rule updates them, and the learning rate over a run."""
 
+from itertools import pairwise
+
 import pytest
 import torch
 
@@ -37,7 +39,9 @@ def test_matrices_and_tables_decay_and_biases_and_layer_norms_do_not(kind):
         assert parameter.ndim == 1
     norms = {id(m.weight) for m in model.modules() if isinstance(m, LayerNorm)}
     assert norms <= {id(p) for p in plain["params"]}
-    assert names_in(model, decayed["params"]) | names_in(model, plain["params"]) == dict(model.named_parameters()).keys()
+    assert (
+        names_in(model, decayed["params"]) | names_in(model, plain["params"]) == dict(model.named_parameters()).keys()
+    )
     assert "bert.embeddings.word.weight" in names_in(model, decayed["params"]) or kind is KINDS[0]
 
 
@@ -104,10 +108,8 @@ def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
     assert rates[55] == pytest.approx(0.5)
     assert rates[100] == 0.0
     assert rate_at(1.2, 0.1) == 0.0
-    rises = [b - a for a, b in zip(rates[:10], rates[1:11], strict=True)]
-    falls = [a - b for a, b in zip(rates[10:100], rates[11:], strict=True)]
-    assert rises == pytest.approx([0.1] * 10)
-    assert falls == pytest.approx([1 / 90] * 90)
+    changes = [after - before for before, after in pairwise(rates)]
+    assert changes == pytest.approx([0.1] * 10 + [-1 / 90] * 90)
 
 
 def test_without_warm_up_the_rate_begins_at_its_peak():

@@ -35,12 +35,14 @@ const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this 
 (form) => { state.form = form; drawHead(); });
 
 const headFile = () => `attention-layer${state.layer + 1}-head${state.head + 1}`;
+const caption = () => [data.title, headWords()].filter(Boolean).join(' · ');
+const scaleWords = () => `Colours: ${SCALES[state.scale].says}.`;
 const headWords = () => `layer ${state.layer + 1} of ${data.layers}, head ${state.head + 1} of ${data.heads}`;
-const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas('attention-all-heads.png', overview.picture()) });
+const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas('attention-all-heads.png', overview.picture(scaleWords())) });
 const saveHead = saveButtons('this head', {
-  PNG: () => (state.form === 'map' ? saveCanvas(`${headFile()}.png`, heatmap.picture(`${data.title} · ${headWords()}`))
-    : savePng(`${headFile()}.png`, pictureOf(linesHost))),
-  SVG: () => saveSvg(`${headFile()}.svg`, state.form === 'map' ? vectorMap() : pictureOf(linesHost)),
+  PNG: () => (state.form === 'map' ? saveCanvas(`${headFile()}.png`, heatmap.picture(caption(), scaleWords()))
+    : savePng(`${headFile()}.png`, pictureOf(linesHost, caption()))),
+  SVG: () => saveSvg(`${headFile()}.svg`, state.form === 'map' ? vectorMap() : pictureOf(linesHost, caption())),
   CSV: async () => {
     await fetchExact();
     saveCsv(`${headFile()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],
@@ -147,7 +149,7 @@ function drawLegend(scale, peak) {
   });
   legendTicks.replaceChildren(...scale.ticks(peak).map((tick) => h('span', {
     style: `left: ${100 * Math.min(1, scale.place(tick, peak))}%` }, Number(tick.toPrecision(2)).toString())));
-  legendText.textContent = `Colours: ${scale.says}${state.scale === 'head' ? ' (ticks: the head in detail)' : ''}.`;
+  legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the head in detail.' : '');
 }
 
 /** The heat map as SVG: the cells as an embedded picture of one pixel a cell, the tokens as text. */
@@ -162,7 +164,8 @@ function vectorMap() {
   const middle = (index) => label + (index + 0.5) * cell;
   return svg('svg', { width: label + side + 10, height: label + side + 10 },
     svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }),
-    text(headWords(), { x: 8, y: 14, 'font-size': 12 }),
+    text(caption(), { x: 8, y: 14, 'font-size': 12 }),
+    text(scaleWords(), { x: 8, y: 32, 'font-size': 11 }),
     svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),
     ...data.tokens.flatMap((token, index) => [
       text(token, { x: label - 6, y: middle(index), 'text-anchor': 'end' }),

@@ -180,17 +180,19 @@ function makeHeatmap(host, onMove) {
       drawCursor();
     },
     /** What is on screen, without the cursor, twice as large. */
-    picture(caption) {
+    picture(caption, scaleWords) {
       const { room } = sheet;
-      const canvas = h('canvas', { width: 2 * room.width, height: 2 * (room.height + 30) });
+      const canvas = h('canvas', { width: 2 * room.width, height: 2 * (room.height + 48) });
       const context = canvas.getContext('2d');
       context.scale(2, 2);
       context.fillStyle = colour('--lab-page');
-      context.fillRect(0, 0, room.width, room.height + 30);
+      context.fillRect(0, 0, room.width, room.height + 48);
       context.fillStyle = colour('--lab-text');
       context.font = '12px system-ui, sans-serif';
       context.fillText(caption, 6, 18, room.width - 12);
-      context.translate(0, 30);
+      context.fillStyle = colour('--lab-quiet');
+      context.fillText(scaleWords, 6, 36, room.width - 12);
+      context.translate(0, 48);
       drawCells(context);
       drawLabels(context);
       return canvas;

@@ -110,7 +110,7 @@ function makeOverview(host, onChoose, onWant) {
     },
     mark,
     /** All heads in one canvas, for saving. */
-    picture() {
+    picture(scaleWords) {
       const step = Math.max(64, Math.min(160, Math.floor(1800 / data.heads)));
       const canvas = h('canvas');
       const layers = [...data.stored.keys()].sort((one, other) => one - other);
@@ -119,7 +119,7 @@ function makeOverview(host, onChoose, onWant) {
       context.fillRect(0, 0, 80 + step * data.heads, 64 + step * layers.length);
       context.fillStyle = colour('--lab-text');
       context.font = '13px system-ui, sans-serif';
-      context.fillText(data.title || 'Attention of every head', 10, 20);
+      context.fillText([data.title, scaleWords].filter(Boolean).join(' · '), 10, 20, 60 + step * data.heads);
       context.imageSmoothingEnabled = data.size > step;
       context.textBaseline = 'middle';
       layers.forEach((layer, row) => {

@@ -10,9 +10,7 @@ from bertviz_lab.ui.components.assemble import component
 
 def notice(value: str = "", *, label: str = "Message", **options: Any) -> gr.HTML:
     """A line that is not there while it has nothing to say; its value comes from `notice_payload`."""
-    return component(
-        "notice", value=value, label=label, chapters=("notice.js",), sheets=("notice.css",), **options
-    )
+    return component("notice", value=value, label=label, chapters=("notice.js",), sheets=("notice.css",), **options)
 
 
 def notice_payload(text: str = "", tone: str = "error", *, detail: str = "") -> str:

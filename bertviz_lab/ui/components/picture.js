@@ -1,8 +1,9 @@
 // Turn a piece of the page into a picture: every box becomes a rectangle, every run of text a text element.
 // The browser has laid the page out already, so what is saved is what was seen, and as SVG it stays sharp.
 
-/** An SVG element that looks like `root`. Parts marked data-noexport are left out. */
-function pictureOf(root, margin = 16) {
+/** An SVG element that looks like `root`, under a caption. Parts marked data-noexport are left out. */
+function pictureOf(root, caption = '', margin = 16) {
+  const head = caption ? 28 : 0;
   const origin = root.getBoundingClientRect();
   const extent = { right: origin.width, bottom: 0 };
   const shapes = [];
@@ -13,10 +14,12 @@ function pictureOf(root, margin = 16) {
     return at;
   };
   walk(root, place, shapes);
-  const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin)];
+  const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin + head)];
   const page = svg('rect', { width, height, fill: plainPaint(colour('--lab-page')) });
-  const group = svg('g', { transform: `translate(${margin} ${margin})` }, ...shapes);
-  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, group);
+  const group = svg('g', { transform: `translate(${margin} ${margin + head})` }, ...shapes);
+  const title = svg('text', { x: margin, y: margin + 8, fill: plainPaint(colour('--lab-text')), 'font-size': '13px',
+    'font-family': getComputedStyle(root).fontFamily }, caption);
+  return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, title, group);
 }
 
 function walk(node, place, shapes) {
@@ -80,14 +83,19 @@ function drawText(node, place, shapes) {
     range.setEnd(node, part.index + part[0].trimEnd().length);
     const box = range.getBoundingClientRect();
     const last = lines.at(-1);
-    if (last && Math.abs(last.box.top - box.top) < 2) last.text += part[0];
+    if (last && Math.abs(last.box.top - box.top) < 2) {
+      last.text += part[0];
+      last.box = { left: last.box.left, top: last.box.top, height: box.height, width: box.right - last.box.left };
+    }
     else if (box.width > 0) lines.push({ box, text: part[0] });
   }
   for (const line of lines) {
     const at = place(line.box);
     // Control characters have no place in an XML file.
     const text = line.text.trimEnd().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+    // A reader without this page's fonts keeps the widths, so that nothing overlaps.
     shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central',
+      textLength: at.width, lengthAdjust: 'spacingAndGlyphs',
       fill: plainPaint(style.color), 'font-family': style.fontFamily, 'font-size': style.fontSize,
       'font-weight': style.fontWeight, 'xml:space': 'preserve' }, text));
   }

@@ -47,7 +47,7 @@ async function follow(mine) {
     root.hidden = false;
     show(now);
     if (now.saved && now.saved !== known.saved) {
-      trigger('model_saved', { run_id: runId, first: known.saved === '' });
+      trigger('model_saved', { run_id: runId });
     }
     if (now.status !== known.status) {
       spoken.textContent = `${now.name}: ${now.status}`;

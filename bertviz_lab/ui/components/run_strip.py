@@ -22,8 +22,8 @@ def run_strip(
     "path"} or None for an unknown run; `saved` changes with every checkpoint and is "" before the first. It is
     asked every two seconds, outside Gradio's queue, while the run is under way.
 
-    Events: `run_changed` {run_id, status} when the status changes, `model_saved` {run_id, first} when there is
-    a new checkpoint, `show_run` {run_id} when the button is pressed.
+    Events: `run_changed` {run_id, status} when the status changes, `model_saved` {run_id} when there is a
+    new checkpoint, `show_run` {run_id} when the button is pressed.
     """
 
     # Gradio hands over all arguments of a call from the page as one list.

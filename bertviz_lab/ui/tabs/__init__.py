@@ -7,4 +7,11 @@ from bertviz_lab.ui.tabs.masking import create_masking
 from bertviz_lab.ui.tabs.pretrain import create_pretrain
 from bertviz_lab.ui.tabs.running import create_run_panel
 
-__all__ = ["create_attention", "create_fill_mask", "create_input", "create_masking", "create_pretrain", "create_run_panel"]
+__all__ = [
+    "create_attention",
+    "create_fill_mask",
+    "create_input",
+    "create_masking",
+    "create_pretrain",
+    "create_run_panel",
+]

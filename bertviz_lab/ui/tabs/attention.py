@@ -112,5 +112,8 @@ def _verdict(session: Session, model: str, text_a: str, text_b: str) -> str:
     except Exception:
         return ""  # the grid says what is wrong with the texts; a model without this head is not wrong
     return facts_payload(
-        [("Next-sentence head: B follows A", f"{found.is_next:.1%}"), ("B comes from elsewhere", f"{found.is_random:.1%}")]
+        [
+            ("Next-sentence head: B follows A", f"{found.is_next:.1%}"),
+            ("B comes from elsewhere", f"{found.is_random:.1%}"),
+        ]
     )

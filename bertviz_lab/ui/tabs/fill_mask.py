@@ -47,9 +47,7 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
         trigger(draw, [picker, text, top_k], bars, **QUIET)
     bars.toggle_mask(clicked(partial(toggle, session)), [picker, text, hidden, top_k], [text, hidden, bars], **QUIET)
     examples.pick(clicked(partial(pick, session)), [picker, top_k], [text, hidden, bars], **QUIET)
-    return Tab(
-        "fill", partial(follow_model, session), [examples, text, hidden, top_k], [examples, text, hidden, bars]
-    )
+    return Tab("fill", partial(follow_model, session), [examples, text, hidden, top_k], [examples, text, hidden, bars])
 
 
 def predict(session: Session, model: str, text: str, top_k: float) -> str:
@@ -67,9 +65,7 @@ def predict(session: Session, model: str, text: str, top_k: float) -> str:
     return fill_mask_payload(found, title=checkpoint.name, vocab_size=checkpoint.config.vocab_size)
 
 
-def toggle(
-    session: Session, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float
-) -> tuple[Any, ...]:
+def toggle(session: Session, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float) -> tuple[Any, ...]:
     """Hide the word at a position behind a blank, or bring back what stands behind the blank there."""
     try:
         text, words = toggled(session, model, checked(text), _words(hidden), int(data["position"]))

@@ -35,7 +35,9 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
             swap = gr.Slider(0, 100, 10, step=1, label="of these become a random token", elem_id="masking-swap")
         with gr.Row():
             whole = gr.Checkbox(False, label="Choose whole words, not pieces of words", elem_id="masking-whole")
-            seed = gr.Number(_SEED, precision=0, label="Seed: the same seed gives the same masks", elem_id="masking-seed")
+            seed = gr.Number(
+                _SEED, precision=0, label="Seed: the same seed gives the same masks", elem_id="masking-seed"
+            )
 
     knobs = [rate, mask, swap, whole, seed]
     draw = picture(partial(masked, session))
@@ -53,7 +55,7 @@ def masked(
     """The payload of the strip; the shares come in percent."""
     from bertviz_lab.interpret import mask_text
 
-    chances = {"mask_probability": rate / 100, "mask_share": mask / 100, "random_share": swap / 100}
+    chances: dict[str, Any] = {"mask_probability": rate / 100, "mask_share": mask / 100, "random_share": swap / 100}
     if mask + swap > 100:
         raise InputError(
             f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens are more than all: lower one of them."

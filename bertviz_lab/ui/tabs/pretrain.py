@@ -49,7 +49,9 @@ def create_pretrain(session: Session) -> PretrainForm:
         with gr.Column(scale=3, min_width=280):
             options = texts.choices()
             source = gr.Radio(options, value=options[0][1], show_label=False, container=False, elem_id="text-source")
-            about = facts(facts_payload([], note=texts.about(options[0][1])), label="About this text", elem_id="text-about")
+            about = facts(
+                facts_payload([], note=texts.about(options[0][1])), label="About this text", elem_id="text-about"
+            )
         files = gr.File(
             label="Your own text: .txt, .md, .csv, .jsonl or .zip",
             file_count="multiple",
@@ -173,12 +175,12 @@ def config_from(session: Session, text: texts.Text, names: tuple[str, ...], valu
 def _prompt(config: PretrainConfig) -> PretrainConfig:
     """Short runs are looked at and saved more often than the defaults say, so that the page has something to show."""
     seconds = config.time_budget_seconds or 120.0
-    fields = PretrainConfig.__dataclass_fields__
-    changes: dict[str, Any] = {}
+    changes: dict[str, float] = {}
     for name, share, least in (("eval_every", 10, 3.0), ("checkpoint_every", 8, 5.0)):
-        if getattr(config, name) == fields[name].default:
-            changes[name] = min(fields[name].default, max(least, seconds / share))
-    return replace(config, **changes)
+        default = float(getattr(PretrainConfig, name))
+        if getattr(config, name) == default:
+            changes[name] = min(default, max(least, seconds / share))
+    return replace(config, **changes)  # type: ignore[arg-type]
 
 
 def _round(number: float) -> int:

@@ -49,7 +49,6 @@ def create_run_panel(session: Session) -> RunPanel:
     """Draw the panel; the caller joins its parts, since they change the top of the page too."""
     gr.HTML("<h2>4. Watch it learn</h2>")
     run = gr.Dropdown([], label="Run", visible=False, filterable=False, elem_id="run-shown")
-    chart = loss_chart(poll=partial(session.follow), elem_id="loss-chart")
     message = notice(elem_id="run-message")
     with gr.Row(elem_id="run-buttons"):
         stop = gr.Button("Stop", visible=False, min_width=110, elem_id="run-stop")
@@ -57,6 +56,7 @@ def create_run_panel(session: Session) -> RunPanel:
         open_fill = gr.Button("Open in Fill-mask", visible=False, min_width=160, variant="primary", elem_id="run-fill")
         open_attention = gr.Button("Open in Attention", visible=False, min_width=160, elem_id="run-attention")
         download = gr.Button("Download the model", visible=False, min_width=170, elem_id="run-download")
+    chart = loss_chart(poll=partial(session.follow), elem_id="loss-chart")
     # Gradio downloads what a button holds at the time of the click; this one is clicked once the zip is ready.
     file = gr.DownloadButton("Download", visible="hidden", elem_id="run-file")
     return RunPanel(run, chart, stop, resume, open_fill, open_attention, download, file, message)
@@ -75,7 +75,9 @@ def panel_state(session: Session, run_id: str) -> tuple[Any, ...]:
     if saved:
         text = f"Your model {name} is here, and in the model picker at the top."
         if active:
-            text = f"The model of {name} so far is in the model picker at the top; it is renewed while training goes on."
+            text = (
+                f"The model of {name} so far is in the model picker at the top; it is renewed while training goes on."
+            )
     detail = session.model_path(run_id) if saved else ""
     return (
         gr.update(visible=active, value="Stop", interactive=True),

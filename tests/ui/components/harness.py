@@ -15,7 +15,6 @@ from bertviz_lab.figures.attention import attention_payload, head_cells, layer_c
 from bertviz_lab.figures.masking import masking_payload
 from bertviz_lab.figures.predictions import fill_mask_payload
 from bertviz_lab.figures.tokens import token_payload
-from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from tests.browser import in_event_loop
 
@@ -182,6 +181,10 @@ class Desk:
             store.clear()
         self.poll_fails, self.chunk = False, 4000
 
+    def told(self, event: str) -> list[Any]:
+        """The data of every event of a kind that the page has sent so far."""
+        return [data for name, data in self.fired if name == event]
+
     def poll(self, run_id: str, since: int) -> dict[str, Any] | None:
         if self.poll_fails:
             raise RuntimeError("the server is away")
@@ -230,7 +233,7 @@ def build(desk: Desk) -> gr.Blocks:
             ("fill", "candidate_select"),
             ("fill", "toggle_mask"),
         ):
-            getattr(parts[name], event)(note(event), None, None)
+            getattr(parts[name], event)(note(event), None, None, trigger_mode="multiple")
     return blocks
 
 

@@ -7,7 +7,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.payload import message_payload
-from tests.ui.components.harness import ending, events, replay_payload
+from bertviz_lab.figures.training import replay_payload
+from tests.ui.components.harness import ending, events
 
 pytestmark = pytest.mark.e2e
 PARTS = ["attention", "loss", "tokens", "masking", "fill"]
@@ -17,18 +18,22 @@ Visit = Callable[..., Page]
 
 def complaints(page: Page, part: str) -> list[str]:
     response = Axe().run(page, context=f"#{part}").response
-    return [f"{found['id']}: {node['target']} {node['failureSummary']}" for found in response["violations"] for node in found["nodes"]]
+    return [
+        f"{found['id']}: {node['target']} {node['failureSummary']}"
+        for found in response["violations"]
+        for node in found["nodes"]
+    ]
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     page = visit(theme, width)
+    page.emulate_media(reduced_motion="reduce")  # colours that fade in would be judged half-way
     feed("loss", replay_payload([*events(200), ending(200)], "A run"))
     expect(page.locator("#loss .panels")).to_be_visible()
     page.locator("#tokens summary").click()
     page.locator("#fill .candidate").first.click()
-    page.wait_for_timeout(400)  # colours fade in
     assert [line for part in PARTS for line in complaints(page, part)] == []
     page.get_by_role("radio", name="One token").click()
     assert complaints(page, "attention") == []
@@ -69,7 +74,8 @@ def test_every_control_has_a_visible_focus(visit: Visit, feed: Feed):
               if (!node.closest('.lab')) return null;
               const ring = node.matches('.choices input') ? node.nextElementSibling : node;
               const style = getComputedStyle(ring);
-              return style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2 ? '' : node.outerHTML.slice(0, 200);
+              const seen = style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 2;
+              return seen ? '' : node.outerHTML.slice(0, 200);
             }"""
         )
         if state is None:

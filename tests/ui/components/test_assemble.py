@@ -72,5 +72,6 @@ def test_options_reach_gradio():
 def test_script_compiles_as_one_function(build, tmp_path: Path):
     body = tmp_path / "body.js"
     body.write_text(build().js_on_load)
-    check = "new Function('element','trigger','props','server','upload','watch',require('fs').readFileSync(process.argv[1],'utf8'))"
+    names = "'element', 'trigger', 'props', 'server', 'upload', 'watch'"
+    check = f"new Function({names}, require('fs').readFileSync(process.argv[1], 'utf8'))"
     subprocess.run(["node", "-e", check, str(body)], check=True, capture_output=True, timeout=60)

@@ -12,6 +12,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.attention import attention_payload
 from bertviz_lab.figures.payload import message_payload
+from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
 
 pytestmark = pytest.mark.e2e
@@ -37,7 +38,9 @@ def choose(page: Page, layer: int, head: int) -> None:
 
 
 def pixel(page: Page, layer: int, head: int, row: int, column: int) -> tuple[int, int, int]:
-    script = "([selector, x, y]) => [...document.querySelector(selector).getContext('2d').getImageData(x, y, 1, 1).data]"
+    script = (
+        "([selector, x, y]) => [...document.querySelector(selector).getContext('2d').getImageData(x, y, 1, 1).data]"
+    )
     selector = f'#attention .grid canvas[data-layer="{layer}"][data-head="{head}"]'
     red, green, blue, _ = page.evaluate(script, [selector, column, row])
     return red, green, blue
@@ -110,8 +113,7 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Callable[..., Page],
     chosen = page.locator('#attention .grid canvas[aria-selected="true"]')
     expect(chosen).to_have_count(1)
     expect(chosen).to_be_focused()
-    page.wait_for_timeout(400)
-    assert ("head_select", {"layer": 2, "head": 1}) in desk.fired
+    eventually(page, lambda: ("head_select", {"layer": 2, "head": 1}) in desk.fired)
 
 
 def test_grid_paints_rows_as_the_tokens_that_look(visit: Callable[..., Page]):
@@ -134,12 +136,10 @@ def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
     row, column = (int(index) for index in np.unravel_index(truth.argmax(), truth.shape))
     page.get_by_role("radio", name="per head").click()
     expect(legend).to_contain_text("largest weight of each head")
-    page.wait_for_timeout(200)
-    assert pixel(page, 0, 0, row, column) == (253, 231, 37)
+    eventually(page, lambda: pixel(page, 0, 0, row, column) == (253, 231, 37))
     page.get_by_role("radio", name="0 to 1").click()
     expect(legend).to_contain_text("even scale from 0 to 1")
-    page.wait_for_timeout(200)
-    assert pixel(page, 0, 0, row, column) != (253, 231, 37)
+    eventually(page, lambda: pixel(page, 0, 0, row, column) != (253, 231, 37))
 
 
 def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
@@ -238,7 +238,9 @@ def test_formulas_are_disarmed_in_csv(visit: Callable[..., Page], feed: Callable
     assert "0,'=1+1,0,'=1+1," in Path(waiting.value.path()).read_text()
 
 
-def test_long_text_fetches_layers_and_exact_weights(visit: Callable[..., Page], desk: Desk, feed: Callable[[str, str], None]):
+def test_long_text_fetches_layers_and_exact_weights(
+    visit: Callable[..., Page], desk: Desk, feed: Callable[[str, str], None]
+):
     page = visit()
     size = 300
     truth = attention(6, 8, size)

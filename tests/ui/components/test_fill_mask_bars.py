@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.predictions import fill_mask_payload
+from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, Desk, filled
 
 pytestmark = pytest.mark.e2e
@@ -46,10 +47,10 @@ def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, de
     expect(pressed).to_have_count(2)
     page.keyboard.press("Enter")
     assert sentence(page) == "the dog sat on the blank 2 ."
-    page.wait_for_timeout(400)
-    chosen = [data for name, data in desk.fired if name == "candidate_select"]
-    assert chosen[0] == {"position": 2, "token": "dog", "id": 51, "chosen": True}
-    assert chosen[-1]["chosen"] is False
+    eventually(page, lambda: len(desk.told("candidate_select")) == 3)
+    told = desk.told("candidate_select")
+    assert {"position": 2, "token": "dog", "id": 51, "chosen": True} in told
+    assert {"position": 6, "token": "man", "id": 53, "chosen": False} in told
 
 
 def test_word_ending_joins_the_word_before(visit: Visit):
@@ -62,11 +63,9 @@ def test_clicked_words_ask_to_be_hidden_and_blanks_to_come_back(visit: Visit, de
     page = visit()
     page.locator("#fill .word", has_text="sat").click()
     page.locator("#fill .hole").first.click()
-    page.wait_for_timeout(400)
-    assert [data for name, data in desk.fired if name == "toggle_mask"] == [
-        {"position": 3, "token": "sat", "masked": True},
-        {"position": 2, "token": "[MASK]", "masked": False},
-    ]
+    eventually(page, lambda: len(desk.told("toggle_mask")) == 2)
+    assert {"position": 3, "token": "sat", "masked": True} in desk.told("toggle_mask")
+    assert {"position": 2, "token": "[MASK]", "masked": False} in desk.told("toggle_mask")
 
 
 def test_another_sentence_starts_afresh(visit: Visit, feed: Feed):
@@ -98,4 +97,11 @@ def test_predictions_are_saved(visit: Visit, kind: str):
     assert content.startswith(b"\x89PNG") if kind == "PNG" else b"dog" in content
     if kind == "CSV":
         rows = list(csv.DictReader(content.decode().splitlines()))
-        assert rows[6] == {"blank": "2", "position": "6", "rank": "2", "token": "dog", "id": "51", "probability": "0.231"}
+        assert rows[6] == {
+            "blank": "2",
+            "position": "6",
+            "rank": "2",
+            "token": "dog",
+            "id": "51",
+            "probability": "0.231",
+        }

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser import PageLog
-from tests.ui.components.harness import Desk, ending, events, live_payload, replay_payload
+from bertviz_lab.figures.training import live_payload, replay_payload
+from tests.browser import PageLog, eventually
+from tests.ui.components.harness import Desk, ending, events
 
 pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
@@ -59,27 +60,23 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Des
     ink = painted(page, "mlm")
     desk.runs["r1"] = rows
     expect(page.locator("#loss .stage")).to_contain_text("step 120 of 500")
-    page.wait_for_timeout(100)
-    assert painted(page, "mlm") != ink
+    eventually(page, lambda: painted(page, "mlm") != ink)
     desk.runs["r1"], desk.states["r1"] = [*rows, ending(120)], {"status": "finished"}
     expect(page.locator("#loss .stage")).to_have_text("Finished: 120 steps in 14 s")
     expect(page.get_by_role("progressbar")).to_be_hidden()
+
+    eventually(page, lambda: {"finished"} <= {data["status"] for data in desk.told("run_changed")})
+    changes = [(data["status"], data["first"]) for data in desk.told("run_changed")]
+    assert changes == [("starting", True), ("preparing", False), ("training", False), ("finished", False)]
 
     # Only new rows were asked for, and nobody asks any more.
     starts = [start for run, start in desk.polls if run == "r1"]
     assert starts == sorted(starts)
     assert set(starts) <= {0, 1, 60, len(rows), len(rows) + 1}
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(2500)
     asked = len(desk.polls)
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(2500)
     assert len(desk.polls) == asked
-    changes = [(data["status"], data["first"], data["run_id"]) for name, data in desk.fired if name == "run_changed"]
-    assert changes == [
-        ("starting", True, "r1"),
-        ("preparing", False, "r1"),
-        ("training", False, "r1"),
-        ("finished", False, "r1"),
-    ]
 
 
 def test_reload_finds_the_run_again(visit: Visit, feed: Feed, desk: Desk):
@@ -118,8 +115,7 @@ def test_unknown_run_is_said_to_be_gone(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     feed("loss", live_payload("nobody"))
     expect(page.locator("#loss .stage")).to_have_text("This run is no longer here")
-    page.wait_for_timeout(500)
-    assert desk.fired[-1][1]["status"] == "missing"
+    eventually(page, lambda: [data["status"] for data in desk.told("run_changed")] == ["missing"])
 
 
 def test_resumed_run_is_followed_again_and_overwrites_what_was_trained_anew(visit: Visit, feed: Feed, desk: Desk):

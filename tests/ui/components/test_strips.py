@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.masking import masking_payload
 from bertviz_lab.figures.tokens import token_payload
+from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
 
 pytestmark = pytest.mark.e2e
@@ -56,8 +57,7 @@ def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit, desk: Des
     page.keyboard.press("Home")
     expect(readout).to_contain_text("[CLS] opens every input")
     expect(page.locator("#tokens .token button").first).to_be_focused()
-    page.wait_for_timeout(300)
-    assert desk.fired[-1] == ("token_select", {"position": 6})
+    eventually(page, lambda: desk.told("token_select") == [{"position": 6}])
 
 
 def test_one_tab_stop_leads_into_the_strip(visit: Visit):

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import random
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS, SCENE, Plot
-from bertviz_lab.data.samples.tiny_town.world import NUMBERS, ROOMS, TOOL_HOMES, World, draw
+from bertviz_lab.data.document import Document
+from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
+from bertviz_lab.data.samples.tiny_town.world import NUMBERS, TOOL_HOMES, World, draw
+
+#: One in so many casts (a plot and its two people) is kept back for held-out stories.
+HELD_OUT_PARTS = 8
 
 
 @dataclass(frozen=True)
@@ -49,7 +55,6 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
     thing = world.clothes if plot.wearable else world.thing
     size, other_size = world.sizes
     article = "" if thing.plural else "a "
-    _, _, many_there = world.spot
     resident = world.place.keeper if world.scene_keeper else world.place.animal
     does = world.place.keeper_does if world.scene_keeper else world.place.animal_does
     left = world.number - 1
@@ -79,7 +84,6 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
         "mend_home": TOOL_HOMES[thing.tool],
         "colour": world.colour,
         "other_colour": world.other_colour,
-        "an_other_colour": f"a {world.other_colour}",
         "place": world.place.name,
         "resident": resident[world.scene_plural],
         "resident_does": does if world.scene_plural else third_person(does),
@@ -107,7 +111,7 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
         "flower": world.flower[0],
         "flowers": world.flower[1],
         "flowers_left": f"{NUMBERS[left]} {flowers_left}",
-        "night_animal": world.night_animal[0],
+        "night_animals": world.night_animals,
         "number": NUMBERS[world.number],
         "other_number": NUMBERS[world.other_number],
         "sum": NUMBERS[world.number + world.other_number],
@@ -131,8 +135,34 @@ def tell(rng: random.Random, plot: Plot, world: World) -> Story:
     return Story(plot, world, tuple(beats), tuple(sentences))
 
 
-def imagine(seed: int) -> Iterator[Story]:
-    """Stories without end, each drawn from the one before it in the stream of this seed."""
+def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
+    """Stories with their truth, without end, in the stream of this seed.
+
+    Whether two people have a part in one plot decides on which side a story falls, so that no held-out story is told
+    by any seed of the others, and all of them are about people who have not been seen together in that plot.
+    """
     rng = random.Random(seed)
     while True:
-        yield tell(rng, rng.choice(PLOTS), draw(rng))
+        plot, world = rng.choice(PLOTS), draw(rng)
+        if _is_held_out(plot, world) == held_out:
+            yield tell(rng, plot, world)
+
+
+def _is_held_out(plot: Plot, world: World) -> bool:
+    names = f"{plot.name} {world.hero.name} {world.friend.name}"
+    return zlib.crc32(names.encode()) % HELD_OUT_PARTS == 0
+
+
+def stories(seed: int = 0, count: int = 4000) -> Iterator[Document]:
+    """`count` stories of Tiny Town to train on, the same ones for the same seed."""
+    return _documents(imagine(seed), count)
+
+
+def held_out(seed: int = 0, count: int = 500) -> Iterator[Document]:
+    """`count` stories that `stories` tells under no seed, to examine what was learnt."""
+    return _documents(imagine(seed, held_out=True), count)
+
+
+def _documents(told: Iterator[Story], count: int) -> Iterator[Document]:
+    for number, story in enumerate(islice(told, count), start=1):
+        yield Document(f"{story.plot.name} {number}", story.sentences)

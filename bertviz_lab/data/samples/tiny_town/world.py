@@ -90,8 +90,8 @@ def _man(name: str) -> Person:
 
 
 PEOPLE = (
-    *map(_woman, "Ada Amara Anna Ella Emma Leila Lucy Mia Nina Sara Yuki Zoe".split()),
-    *map(_man, "Ben Finn Hugo Ivan Jack Kofi Leo Noah Omar Ravi Sam Tom".split()),
+    *map(_woman, ("Ada", "Amara", "Anna", "Ella", "Emma", "Leila", "Lucy", "Mia", "Nina", "Sara", "Yuki", "Zoe")),
+    *map(_man, ("Ben", "Finn", "Hugo", "Ivan", "Jack", "Kofi", "Leo", "Noah", "Omar", "Ravi", "Sam", "Tom")),
 )
 NEIGHBOURS = (_woman("Grandma"), _man("Grandpa"))
 
@@ -181,7 +181,7 @@ DISHES = (
     Dish("pizza", "tomatoes", "good"),
 )
 FLOWERS = (("rose", "roses"), ("tulip", "tulips"), ("daisy", "daisies"))
-NIGHT_ANIMALS = (("owl", "roof"), ("mouse", "floor"), ("cat", "window"))
+NIGHT_ANIMALS = ("owls", "mice", "cats", "foxes")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -212,7 +212,7 @@ class World:
     storm: Weather
     dish: Dish
     flower: tuple[str, str]
-    night_animal: tuple[str, str]
+    night_animals: str
     number: int
     other_number: int
     scene_plural: bool
@@ -246,7 +246,7 @@ def draw(rng: random.Random) -> World:
         storm=rng.choice(STORMS),
         dish=rng.choice(DISHES),
         flower=rng.choice(FLOWERS),
-        night_animal=rng.choice(NIGHT_ANIMALS),
+        night_animals=rng.choice(NIGHT_ANIMALS),
         number=rng.randint(2, 5),
         other_number=rng.randint(2, 5),
         scene_plural=scene_plural,

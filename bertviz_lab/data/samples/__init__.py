@@ -1,0 +1,47 @@
+"""Texts that are always there: one written by this program, one read from the user's own Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from bertviz_lab.data.document import Document
+from bertviz_lab.data.samples import docstrings, tiny_town
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A text that a person can train on without having one.
+
+    Attributes:
+        name: how the command line calls it, as `sample:name`.
+        title: how the page calls it.
+        description: a sentence or two, for people.
+        documents: reads or writes it anew at every call.
+    """
+
+    name: str
+    title: str
+    description: str
+    documents: Callable[[], Iterator[Document]]
+
+
+SAMPLES = {
+    sample.name: sample
+    for sample in (
+        Sample(
+            "tiny-town",
+            "Tiny Town",
+            "4,000 short stories with about 400 words, written by this program. A small model learns them within "
+            "minutes, and because the program knows what is true in each story, it can ask what was learnt.",
+            tiny_town.stories,
+        ),
+        Sample(
+            "docstrings",
+            "Python's documentation",
+            "Technical English prose from the documentation installed with your Python, about 1.6 MB. "
+            "Real text is much harder than Tiny Town.",
+            docstrings.documents,
+        ),
+    )
+}

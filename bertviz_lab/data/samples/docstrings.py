@@ -1,0 +1,186 @@
+"""Real prose that is always there: documentation of the Python that runs this program, read from its source files.
+
+That is the docstrings of the standard library and the language reference that `help()` shows (`pydoc_data`).
+Nothing is imported and nothing is executed: the files are parsed (`ast`), and of each text the paragraphs of
+plain prose are kept. Doctests, signatures, tables, field lists and code are left out, and reST markup is removed.
+The text belongs to Python (Python Software Foundation License) and stays where it is installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bertviz_lab.data.document import Document
+from bertviz_lab.data.sentences import split_sentences
+from bertviz_lab.errors import InputError
+
+#: Folders of the library that are not prose about it: tests, and other people's packages.
+_SKIPPED_FOLDERS = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+#: Modules whose long strings are the text, not their docstrings.
+_TOPICS = "pydoc_data/topics.py"
+#: Text of the sources that is read at most; the whole library of Python 3.11 has about half of it.
+LIMIT_BYTES = 64 * 1024 * 1024
+
+_DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> Iterator[Document]:
+    """One document a module: the prose of its docstrings, in the order in which they stand in the file.
+
+    Args:
+        folder: the library to read; without it, the standard library of the running Python.
+        limit_bytes: source text is read until this much has been parsed.
+
+    Raises:
+        InputError: if the folder holds no Python source with docstrings.
+    """
+    root = folder or Path(sysconfig.get_path("stdlib"))
+    found = False
+    left = limit_bytes
+    for path in _sources(root):
+        name = path.relative_to(root).as_posix()
+        try:
+            left -= path.stat().st_size
+            tree = _parse(path)
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            continue  # a file for another Python, or one that may not be read, is no reason to stop
+        if left < 0:
+            break
+        seen: set[str] = set()  # methods often repeat a line, and topics a passage
+        for number, texts in enumerate(_topics(tree) if name == _TOPICS else [_docstrings(tree)], start=1):
+            sentences = tuple(_sentences(texts, seen))
+            if len(sentences) > 1:  # a single sentence has no next one
+                found = True
+                yield Document(name if number == 1 else f"{name} #{number}", sentences)
+    if not found:
+        raise InputError(
+            f"There are no Python source files with documentation in {root}; "
+            "choose another sample, or upload a text of your own."
+        )
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    """The library's source files in order of their paths, so that every run reads the same text."""
+    for path in sorted(root.rglob("*.py")) if root.is_dir() else ():
+        folders = path.relative_to(root).parts[:-1]
+        if not any(part in _SKIPPED_FOLDERS or part.startswith("config-") for part in folders):
+            yield path
+
+
+def _parse(path: Path) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # an old escape sequence in a library file is not the reader's concern
+        return ast.parse(path.read_bytes())
+
+
+def _sentences(texts: Iterable[str], seen: set[str]) -> Iterator[str]:
+    """The prose sentences of these texts that have not been seen yet."""
+    for text in texts:
+        for paragraph in prose(text):
+            for sentence in split_sentences(paragraph):
+                if sentence not in seen and _reads_as_prose(sentence):
+                    seen.add(sentence)
+                    yield sentence
+
+
+def _topics(tree: ast.Module) -> Iterator[list[str]]:
+    """The strings of the dictionary of help topics, each a text of its own."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            for value in node.values:
+                if isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield [value.value]
+
+
+def _docstrings(tree: ast.Module) -> Iterator[str]:
+    """Docstrings of the module, its classes and functions, in the order of the file."""
+    # A walk over statements that hold others: much quicker than `ast.walk`, which visits every expression.
+    stack: list[ast.stmt | ast.Module] = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _DOCUMENTED):
+            docstring = ast.get_docstring(node, clean=False)
+            if docstring:
+                yield docstring
+        children: list[ast.stmt] = []
+        for block in ("body", "orelse", "finalbody"):
+            children.extend(getattr(node, block, ()))
+        for handler in getattr(node, "handlers", ()):
+            children.extend(handler.body)
+        stack.extend(reversed(children))
+
+
+_PARAGRAPH = re.compile(r"\n[ \t]*\n")
+_ROLE = re.compile(r":[\w+:.-]+:`~?([^`<]*?)(?:\s*<[^`>]*>)?`")
+_LITERAL = re.compile(r"``([^`]*)``|`([^`<]+?)(?:\s*<[^`>]*>)?`_{0,2}")
+_EMPHASIS = re.compile(r"(?<![\w*])\*{1,2}(\S(?:[^*\n]*\S)?)\*{1,2}(?![\w*])")
+_BULLET = re.compile(r"^\s*(?:[-*+•]|\(?\w{1,2}[.)])\s+")
+_NOT_PROSE = re.compile(
+    r"^\s*(?:>>>|\.\.\.(?:\s|$)|\$ |\.\. |:[\w ]+:|@param|@return|\||\+[-=+]|[-=~^*#_]{3,}|%\w|#|[A-Z_]{2,}\s*=)"
+)
+_CODE_SIGNS = re.compile(r"[{}\[\]=<>|\\^#@$%&*~]|--|::")
+_HYPHEN = re.compile(r"(?<=[a-z])-\n(?=[a-z])(?!and |or |to )")  # a compound broken at the end of a line
+_WORD = re.compile(r"[A-Za-z]+(?:['-][A-Za-z]+)*")
+
+
+def prose(docstring: str) -> Iterator[str]:
+    """The paragraphs of a docstring that are prose, each on one line and free of reST markup.
+
+    Left out are doctests, directives, field lists, tables, underlines, signatures and blocks that are indented
+    under a line that ends in "::".
+    """
+    code_indent = -1  # in a literal block: what is indented deeper than this belongs to it
+    for block in _PARAGRAPH.split(inspect.cleandoc(docstring)):
+        lines = block.strip("\n").split("\n")
+        indent = len(lines[0]) - len(lines[0].lstrip())
+        if code_indent >= 0 and indent > code_indent:
+            continue
+        code_indent = indent if lines[-1].rstrip().endswith("::") else -1
+        yield from _paragraphs(lines, indent)
+
+
+def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
+    """The items of a list, or the one paragraph, in a block of lines without a blank one."""
+    gathered: list[str] = []
+    for line in lines:
+        if _NOT_PROSE.match(line) or (gathered and _is_aside(line, indent)):
+            yield from _finish(gathered)
+            gathered = []
+            continue
+        if _BULLET.match(line):
+            yield from _finish(gathered)
+            gathered = []
+        gathered.append(_BULLET.sub("", line))
+    yield from _finish(gathered)
+
+
+def _is_aside(line: str, indent: int) -> bool:
+    """An indented line of code inside a paragraph."""
+    return len(line) - len(line.lstrip()) > indent + 1 and _CODE_SIGNS.search(line) is not None
+
+
+def _finish(lines: list[str]) -> Iterator[str]:
+    text = _HYPHEN.sub("-", "\n".join(part for line in lines if (part := line.strip()))).replace("\n", " ")
+    if len(text) < 20:
+        return
+    text = _ROLE.sub(r"\1", text)
+    text = _LITERAL.sub(lambda match: match[1] or match[2] or "", text)
+    text = _EMPHASIS.sub(r"\1", text)
+    text = text.removesuffix("::").rstrip() + ("." if text.endswith("::") else "")
+    yield text.replace("`", "'")
+
+
+def _reads_as_prose(sentence: str) -> bool:
+    """At least four words, ended as sentences are (or six, begun as they are), and far more letters than signs."""
+    words = _WORD.findall(sentence)
+    ended = sentence[-1] in ".!?:)\"'" or (len(words) >= 6 and sentence[0].isupper())
+    if len(words) < 4 or not ended:
+        return False
+    letters = sum(map(len, words))
+    return letters >= 0.75 * (len(sentence) - sentence.count(" ")) and len(_CODE_SIGNS.findall(sentence)) <= 2

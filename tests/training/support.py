@@ -1,0 +1,101 @@
+"""A small text and short runs on it, and checkpoints of small models."""
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.torch import load_file
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.batching import PretrainingData, masking_rule
+from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.events import Event, RunStarted
+from bertviz_lab.training.hardware import Hardware
+from bertviz_lab.training.pretrain import pretrain
+from tests.model.support import Kind, build, small_config
+
+CPU = Hardware(torch.device("cpu"), "fp32", 1)
+
+_WHO = ("The cat", "A dog", "The old man", "My sister", "The baker")
+_DID = ("sat on", "looked at", "walked around", "slept under", "talked about")
+_WHAT = ("the mat", "a tree", "the red house", "his bread", "the river")
+
+
+def write_text(path: Path, documents: int = 40, sentences: int = 6) -> Path:
+    """Documents of short sentences, a blank line after each."""
+    parts = itertools.cycle(itertools.product(_WHO, _DID, _WHAT))
+    texts = ["\n".join(f"{' '.join(next(parts))}." for _ in range(sentences)) for _ in range(documents)]
+    path.write_text("\n\n".join(texts) + "\n")
+    return path
+
+
+def short_run(text: Path, **changes: object) -> PretrainConfig:
+    """A run of a dozen steps on one thread in which nothing depends on the clock but the reports."""
+    options: dict = {
+        "corpus": (str(text),),
+        "documents": "blank-line",
+        "preset": "tiny",
+        "steps": 12,
+        "vocab_size": 120,
+        "seq_len": 24,
+        "batch_size": 4,
+        "precision": "fp32",
+        "threads": 1,
+        "warmup": 0.2,
+    }
+    return PretrainConfig(**(options | changes))
+
+
+def after(steps: int) -> Callable[[], bool]:
+    """A `should_stop` that says yes once it has let `steps` steps pass."""
+    asked = itertools.count()
+    return lambda: next(asked) >= steps
+
+
+def finish(config: PretrainConfig, folder: Path, **options) -> list[Event]:
+    return list(pretrain(config, folder, **options))
+
+
+def small_data(tokenizer: Tokenizer, **changes) -> PretrainingData:
+    """Twenty documents of random tokens."""
+    rng = np.random.default_rng(0)
+    texts = [[rng.integers(5, tokenizer.vocab_size, size=5).tolist() for _ in range(6)] for _ in range(20)]
+    options: dict = {
+        "documents": TokenizedCorpus.from_sentences(texts).select(np.arange(20)),
+        "tokenizer": tokenizer,
+        "rule": masking_rule(tokenizer),
+        "seq_len": 19,
+        "batch_size": 8,
+        "short_seq_probability": 0.1,
+        "next_sentence": True,
+        "seed": 1,
+    }
+    return PretrainingData(**(options | changes))
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / "model.safetensors")
+
+
+def identical(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def started(events: list) -> RunStarted:
+    (event,) = (event for event in events if isinstance(event, RunStarted))
+    return event
+
+
+def checkpoint_of(kind: Kind, tokenizer: Tokenizer, **changes) -> Checkpoint:
+    model = build(kind, small_config(**changes))
+    return Checkpoint(model, tokenizer, model.config, card="# A card\n")
+
+
+def rewrite_config(folder: Path, **changes) -> None:
+    body = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(body | changes))

@@ -1,0 +1,77 @@
+"""A page of its own for a test: settings that point into a temporary folder, served at a free port."""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from bertviz_lab.jobs import Runs
+from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.little import little_folder
+
+
+def little_settings(folder: Path, *, shared: bool = False, models: bool = True) -> Settings:
+    """One little model named "little" ships; runs and models lie in the folder."""
+    if models:
+        little_folder(folder / "checkpoints" / "little")
+    return Settings(runs_dir=folder / "runs", checkpoints=folder / "checkpoints", shared=shared, max_runs=3)
+
+
+@contextmanager
+def serve(settings: Settings) -> Iterator[tuple[str, Session]]:
+    """The address of a running page, and its session; its trainings end with it."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    session = Session(settings)
+    session.warm_up()
+    page = build(settings, session)
+    try:
+        page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
+        yield f"http://127.0.0.1:{port}/", session
+    finally:
+        page.close()
+        end_runs(session.runs)
+
+
+def end_runs(runs: Runs) -> None:
+    """Kill what still trains."""
+    for run_id in runs.ids():
+        state = runs.state(run_id)
+        if state.status in ACTIVE and state.pid and psutil.pid_exists(state.pid):
+            os.kill(state.pid, signal.SIGKILL)
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
+    """Wait until something is true, or fail."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def event_loops() -> Iterator[None]:
+    """Close the event loops that Gradio makes with every page and then forgets, which Python warns of."""
+    make, made = asyncio.new_event_loop, []
+
+    def remembering() -> asyncio.AbstractEventLoop:
+        made.append(make())
+        return made[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "new_event_loop", remembering)
+        yield
+    for loop in made:
+        if not loop.is_running() and not loop.is_closed():
+            loop.close()

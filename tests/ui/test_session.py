@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.ui import session as session_module
+from bertviz_lab.ui.session import Session, checked
+from tests.little import little_text
+from tests.ui.test_models import RUN, make_run
+
+
+def test_attention_is_kept_for_a_while_and_found_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    weights = np.full((2, 2, 4, 4), 0.25, np.float32)
+    key = session.keep_attention("little", ("a", "b"), weights)
+    assert session.attention(key) is weights
+    assert session.keep_attention("little", ("a", "b"), weights) == key
+    assert session.keep_attention("little", ("a", "c"), weights) != key
+    monkeypatch.setattr(session_module, "_KEPT_BYTES", 2 * weights.nbytes)
+    session.keep_attention("little", ("d", ""), weights)
+    assert session.attention(key) is None
+    assert session.attention("no such key") is None
+
+
+def test_examples_for_a_run_come_from_its_own_text(session: Session) -> None:
+    folder = make_run(session)
+    text = folder / "01-story.txt"
+    text.write_text(little_text(), encoding="utf-8")
+    body = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(body | {"corpus": [str(text)]}))
+    found = session.examples(RUN)
+    assert len(found.masked) == 5
+    for sentence in found.masked:
+        before, after = sentence.split("[MASK]")
+        line = next(line for line in little_text().splitlines() if line.startswith(before) and line.endswith(after))
+        hidden = line[len(before) : len(line) - len(after)]
+        assert len(session.models.open(RUN).tokenizer.ids([hidden])[0]) == 1
+    assert all(first in little_text() and second in little_text() for first, second in found.pairs)
+    assert session.examples(RUN) is found
+
+
+def test_a_run_whose_text_is_gone_still_has_examples(session: Session) -> None:
+    folder = make_run(session)
+    body = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(body | {"corpus": [str(folder / "gone.txt")]}))
+    assert all("[MASK]" in text for text in session.examples(RUN).masked)
+
+
+def test_a_text_is_examined_once(session: Session, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(little_text(), encoding="utf-8")
+    assert session.examine((text,), vocab_size=200) is session.examine((text,), vocab_size=200)
+    assert session.examine((text,), vocab_size=200) is not session.examine((text,), vocab_size=100)
+
+
+def test_the_strip_and_the_chart_hear_nothing_of_unknown_runs(session: Session) -> None:
+    assert session.glance("no-such-run") is None
+    assert session.follow("no-such-run", 0) is None
+    assert session.follow("../..", -5) is None
+
+
+def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: Session) -> None:
+    make_run(session)
+    found = session.glance(RUN)
+    assert found is not None
+    assert found["status"] == "finished"
+    assert found["path"].endswith("/model")
+    shared = Session(session.settings.__class__(**{**vars(session.settings), "shared": True}))
+    hidden = shared.glance(RUN)
+    assert hidden is not None
+    assert hidden["path"] == ""
+    assert hidden["saved"]
+
+
+def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(session: Session) -> None:
+    assert session.current_run(()) == ""
+    make_run(session)
+    assert session.current_run(()) == ""
+    assert session.current_run((RUN,)) == RUN
+
+
+def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:
+    assert checked("") == ""
+    for wrong in (None, 3, ["a"]):
+        with pytest.raises(InputError, match="Type"):
+            checked(wrong)
+    with pytest.raises(InputError, match="shorten"):
+        checked("x" * 60_000)
