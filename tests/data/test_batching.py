@@ -132,14 +132,18 @@ def test_the_same_seed_gives_the_same_batches(data):
     assert not any(same(a, b) for a, b in zip(islice(BatchStream(data), 5), BatchStream(other), strict=False))
 
 
-def test_masks_and_pairs_differ_from_epoch_to_epoch(data):
+def test_pairs_differ_from_epoch_to_epoch(data):
     first, second = (np.concatenate(list(data.epoch(number))) for number in (0, 1))
     assert sorted(map(tuple, first.tolist())) != sorted(map(tuple, second.tolist()))
-    rows = first[:8]
-    a = data.batch(rows, np.random.default_rng((3, 0, 1)))
-    b = data.batch(rows, np.random.default_rng((3, 1, 1)))
-    assert true_ids(a) == true_ids(b)
-    assert not torch.equal(a.positions, b.positions)
+
+
+def test_the_same_text_is_masked_afresh_in_every_epoch(data):
+    sentence = TokenizedCorpus.from_sentences([[list(range(5, 25))]]).select(np.arange(1))
+    stream = BatchStream(replace(data, documents=sentence, next_sentence=False))
+    batches = list(islice(stream, 20))
+    assert stream.epoch == 19, "a batch is an epoch"
+    assert {tuple(map(tuple, true_ids(batch))) for batch in batches} == {tuple(map(tuple, true_ids(batches[0])))}
+    assert len({tuple(batch.positions[0].tolist()) for batch in batches}) > 15
 
 
 def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):

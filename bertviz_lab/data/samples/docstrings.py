@@ -20,8 +20,10 @@ from bertviz_lab.data.document import Document
 from bertviz_lab.data.sentences import split_sentences
 from bertviz_lab.errors import InputError
 
-#: Folders of the library that are not prose about it: tests, and other people's packages.
-_SKIPPED_FOLDERS = frozenset({"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__"})
+#: Folders of the library without prose about it: tests, other people's packages, tables of characters.
+_SKIPPED_FOLDERS = frozenset(
+    {"test", "tests", "idle_test", "site-packages", "dist-packages", "__pycache__", "encodings", "lib-dynload"}
+)
 #: Modules whose long strings are the text, not their docstrings.
 _TOPICS = "pydoc_data/topics.py"
 #: Text of the sources that is read at most; the whole library of Python 3.11 has about half of it.
@@ -65,12 +67,14 @@ def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> 
         )
 
 
-def _sources(root: Path) -> Iterator[Path]:
-    """The library's source files in order of their paths, so that every run reads the same text."""
-    for path in sorted(root.rglob("*.py")) if root.is_dir() else ():
-        folders = path.relative_to(root).parts[:-1]
-        if not any(part in _SKIPPED_FOLDERS or part.startswith("config-") for part in folders):
+def _sources(folder: Path) -> Iterator[Path]:
+    """The source files in and under a folder in order of their names, so that every run reads the same text."""
+    entries = sorted(folder.iterdir()) if folder.is_dir() else []
+    for path in entries:
+        if path.suffix == ".py":
             yield path
+        elif path.name not in _SKIPPED_FOLDERS and not path.suffix and not path.is_symlink():
+            yield from _sources(path)
 
 
 def _parse(path: Path) -> ast.Module:

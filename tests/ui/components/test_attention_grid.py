@@ -50,12 +50,13 @@ def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Callable[..., 
     page = visit()
     choose(page, 1, 2)
     truth = attention(4, 4, SIZE)[1, 2]
-    box = page.locator("#attention .map .top").bounding_box()
+    heatmap = page.locator("#attention .map .top")
+    box = heatmap.bounding_box()
     assert box
     seen = set()
     for across in (0.35, 0.55, 0.75, 0.985):
         for down in (0.3, 0.5, 0.985):
-            page.mouse.move(box["x"] + across * box["width"], box["y"] + down * box["height"])
+            heatmap.hover(position={"x": across * box["width"], "y": down * box["height"]})
             row, column, weight, text = cell(page)
             assert "about" not in text
             assert weight == pytest.approx(float(truth[row, column]), abs=6e-5)
@@ -67,11 +68,12 @@ def test_mouse_reads_the_exact_weight_of_the_cell_under_it(visit: Callable[..., 
 def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Callable[..., Page]):
     page = visit()
     truth = attention(4, 4, SIZE)[0, 0]
-    box = page.locator("#attention .map .top").bounding_box()
+    heatmap = page.locator("#attention .map .top")
+    box = heatmap.bounding_box()
     assert box
-    page.mouse.click(box["x"] + 0.6 * box["width"], box["y"] + 0.7 * box["height"])
+    heatmap.click(position={"x": 0.6 * box["width"], "y": 0.7 * box["height"]})
     row, *_ = cell(page)
-    page.mouse.move(5, 5)
+    page.locator("#attention .foot").hover()
     assert cell(page)[0] == row
     rows = page.locator("#attention .strongest tbody tr")
     expect(rows).to_have_count(5)
@@ -269,7 +271,7 @@ def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Callable[..
     page = visit()
     script = """async () => {
       const heads = [...document.querySelectorAll('#attention .grid canvas')];
-      const nodes = () => document.querySelectorAll('*').length;
+      const nodes = () => document.querySelectorAll('#attention *').length;
       const [before, times] = [nodes(), []];
       for (let turn = 0; turn < 200; turn += 1) {
         const start = performance.now();

@@ -190,11 +190,12 @@ def test_keys_and_mouse_read_the_values_of_a_step(visit: Visit, feed: Feed):
     expect(readout).to_contain_text(f"step 3 · 0 s · 12.3k tokens · masked-word loss {rows[2]['mlm_loss']:.3f}")
     page.keyboard.press("End")
     expect(readout).to_contain_text(f"step 200 · 24 s · 819k tokens · masked-word loss {rows[-1]['mlm_loss']:.3f}")
-    box = page.locator('#loss [data-panel="accuracy"] .top').bounding_box()
+    middle = page.locator('#loss [data-panel="accuracy"] .top')
+    box = middle.bounding_box()
     assert box
-    page.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 80)
+    middle.hover(position={"x": 0.5 * box["width"], "y": 80})
     expect(readout).to_contain_text("step 9")
-    page.mouse.move(5, 5)
+    page.locator("#loss .panel-head").first.hover()
     expect(readout).to_contain_text("Point at a curve")
 
 

@@ -112,9 +112,10 @@ PLOTS = (
         Beat("storm", ("The {storm} {storm_does}, and {hero} is {storm_feel}.",)),
         Beat("feel", ("{friend} is {storm_feel} too, and {fhe} is sad.", "{friend} does not like the {storm}.")),
         Beat("home", ("{hero} and {friend} run home.",)),
-        Beat("offer", ("{hero} shows {friend} {a_thing}.",)),
-        Beat("play", ("{hero} and {friend} {use} the {thing}.", "They {use} the {thing} in the {room}.")),
+        Beat("offer", ("{hero} gives {friend} {a_thing}.",)),
+        Beat("keep", ("{friend} wears the {thing} and is warm.", "Now the {thing} [keeps/keep] {friend} warm.")),
         Beat("end", ("In the evening {hero} and {friend} are happy.",), 0.6),
+        wearable=True,
     ),
     _plot(
         "quarrel",

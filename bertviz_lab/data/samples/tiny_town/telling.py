@@ -7,7 +7,6 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from bertviz_lab.data.document import Document
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
@@ -66,7 +65,6 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
         "himself": world.hero.himself,
         "friend": world.friend.name,
         "fhe": world.friend.he,
-        "fhim": world.friend.him,
         "fhimself": world.friend.himself,
         "neighbour": world.neighbour.name,
         "nhe": world.neighbour.he,
@@ -89,7 +87,6 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
         "resident_does": does if world.scene_plural else third_person(does),
         "landmark": world.place.landmark[world.landmark_plural],
         "room": world.room,
-        "other_room": world.other_room,
         "spot": f"{world.spot[0]} the {world.spot[1]}",
         "other_spot": f"{world.other_spot[0]} the {world.other_spot[1]}",
         "trap": world.trouble.trap,
@@ -154,7 +151,7 @@ def _is_held_out(plot: Plot, world: World) -> bool:
 
 
 def stories(seed: int = 0, count: int = 4000) -> Iterator[Document]:
-    """`count` stories of Tiny Town to train on, the same ones for the same seed."""
+    """`count` stories of Tiny Town to train on, none twice, the same ones for the same seed."""
     return _documents(imagine(seed), count)
 
 
@@ -164,5 +161,9 @@ def held_out(seed: int = 0, count: int = 500) -> Iterator[Document]:
 
 
 def _documents(told: Iterator[Story], count: int) -> Iterator[Document]:
-    for number, story in enumerate(islice(told, count), start=1):
-        yield Document(f"{story.plot.name} {number}", story.sentences)
+    seen: set[tuple[str, ...]] = set()
+    while len(seen) < count:
+        story = next(told)
+        if story.sentences not in seen:
+            seen.add(story.sentences)
+            yield Document(f"{story.plot.name} {len(seen)}", story.sentences)

@@ -84,8 +84,8 @@ def _said(story: Story, *beats: str) -> Iterator[tuple[int, str]]:
 
 
 _BASES = (
-    *("belong", "bring", "buy", "call", "cost", "get", "give", "go", "hide", "like", "look", "make", "mend", "need"),
-    *("pick", "plant", "put", "run", "see", "show", "take", "visit", "want"),
+    *("belong", "bring", "buy", "call", "cost", "get", "give", "go", "keep", "look", "make", "mend", "need", "pick"),
+    *("plant", "put", "run", "see", "show", "take", "visit", "want"),
 )
 _NUMBER = {"is": "are", "has": "have"} | {third_person(base): base for base in _BASES}
 _OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.items()}
@@ -93,8 +93,18 @@ _OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.item
 #: Beats whose first verb stands beside its subject.
 _BESIDE = (
     *("lost have", "lost gone", "lost look", "lost none", "lost give", "stuck go", "stuck stuck", "stuck fetch"),
-    *("swap have", "swap wrong", "swap also", "swap give", "gift wish", "gift wrap", "gift now", "storm home"),
-    *("quarrel want", "bake wish", "bake make", "mend whole", "mend try", "pet call", "pet food"),
+    *(
+        "swap have",
+        "swap wrong",
+        "swap also",
+        "swap give",
+        "gift wish",
+        "gift wrap",
+        "gift now",
+        "pet call",
+        "pet food",
+    ),
+    *("storm home", "storm keep", "quarrel want", "bake wish", "bake make", "mend whole", "mend try"),
     *("seeds plant", "seeds dry", "seeds pick", "market less", "market more", "race have", "race other"),
 )
 #: Beats with a noun between the subject and the verb, and whether that noun may differ in number from the subject.

@@ -130,7 +130,7 @@ PLACES = (
     Place("park", ("squirrel", "squirrels"), "climb", ("runner", "runners"), "run", ("bench", "benches")),
     Place("garden", ("bee", "bees"), "hum", ("gardener", "gardeners"), "dig", ("bush", "bushes")),
     Place("harbour", ("gull", "gulls"), "fly", ("sailor", "sailors"), "wave", ("boat", "boats")),
-    Place("forest", ("bird", "birds"), "sing", ("hunter", "hunters"), "rest", ("cave", "caves")),
+    Place("forest", ("bird", "birds"), "sing", ("ranger", "rangers"), "rest", ("cave", "caves")),
     Place("beach", ("crab", "crabs"), "hide", ("swimmer", "swimmers"), "laugh", ("rock", "rocks")),
     Place("field", ("lamb", "lambs"), "jump", ("shepherd", "shepherds"), "sleep", ("fence", "fences")),
 )

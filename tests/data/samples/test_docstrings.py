@@ -1,0 +1,149 @@
+"""The corpus that is read from the user's own Python."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.data.document import Document
+from bertviz_lab.data.samples import SAMPLES
+from bertviz_lab.data.samples.docstrings import documents, prose
+from bertviz_lab.errors import InputError
+
+
+def seconds_to_read() -> tuple[list[Document], float]:
+    started = time.process_time()
+    return list(documents()), time.process_time() - started
+
+
+@pytest.fixture(scope="module")
+def read() -> tuple[list[Document], float]:
+    return seconds_to_read()
+
+
+def test_the_library_holds_a_megabyte_of_prose(read: tuple[list[Document], float]) -> None:
+    found, _ = read
+    assert sum(len(sentence) + 1 for document in found for sentence in document.sentences) > 1_000_000
+    assert len(found) > 200
+    assert len({document.name for document in found}) == len(found)
+
+
+def test_reading_it_takes_less_than_five_seconds(read: tuple[list[Document], float]) -> None:
+    # Processor time is charged for a neighbour's use of the caches too: a slow first reading gets a second chance.
+    assert read[1] < 5.0 or seconds_to_read()[1] < 5.0
+
+
+def test_every_sentence_is_clean(read: tuple[list[Document], float]) -> None:
+    for document in read[0]:
+        assert len(document.sentences) >= 2
+        for sentence in document.sentences:
+            assert sentence == sentence.strip() != ""
+            assert not re.search(r"\s\s|\n|^>>>|`|^:\w+:|::$", sentence), sentence
+
+
+def test_reading_twice_gives_the_same(tmp_path: Path) -> None:
+    write(tmp_path / "b.py", "Second file with a sentence here. And another one follows it.")
+    write(tmp_path / "a.py", "First file with a sentence here. And another one follows it.")
+    assert [document.name for document in documents(tmp_path)] == ["a.py", "b.py"]
+    assert list(documents(tmp_path)) == list(documents(tmp_path))
+
+
+def test_tests_and_installed_packages_are_left_out(tmp_path: Path) -> None:
+    for folder in ("test", "site-packages", "kept"):
+        (tmp_path / folder).mkdir()
+        write(tmp_path / folder / "m.py", "This is a sentence of prose. This is another sentence of prose.")
+    assert [document.name for document in documents(tmp_path)] == ["kept/m.py"]
+
+
+def test_nothing_is_executed_and_a_broken_file_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "bad.py").write_text("def broken(:\n", encoding="utf-8")
+    (tmp_path / "null.py").write_bytes(b"x = 1\0\n")
+    (tmp_path / "run.py").write_text(
+        '"""A module that must not run. It would raise an error."""\nraise SystemExit("was run")\n', encoding="utf-8"
+    )
+    (tmp_path / "old.py").write_text(
+        '"""An old escape like \\d warns when parsed. Nobody needs to hear of it."""\n', encoding="utf-8"
+    )
+    assert [document.name for document in documents(tmp_path)] == ["old.py", "run.py"]
+
+
+def test_reading_stops_at_the_limit(tmp_path: Path) -> None:
+    for name in "abc":
+        write(tmp_path / f"{name}.py", "This is a sentence of prose. This is another sentence of prose.")
+    size = (tmp_path / "a.py").stat().st_size
+    assert len(list(documents(tmp_path, limit_bytes=2 * size))) == 2
+
+
+@pytest.mark.parametrize("folder", ["", "missing"])
+def test_a_library_without_documentation_is_an_input_error(tmp_path: Path, folder: str) -> None:
+    (tmp_path / "bare.py").write_text("x = 1\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no Python source files with documentation"):
+        list(documents(tmp_path / folder if folder else tmp_path))
+
+
+def test_docstrings_come_in_the_order_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "m.py").write_text(
+        '"""The module says this first."""\n\n'
+        "if True:\n"
+        "    class A:\n"
+        '        """The class says this second."""\n'
+        "        def f(self):\n"
+        '            """The method says this third."""\n'
+        "        x = 1\n"
+        '        """A string that documents nothing here."""\n'
+        "async def g():\n"
+        '    """The function says this fourth."""\n',
+        encoding="utf-8",
+    )
+    (document,) = documents(tmp_path)
+    assert [sentence.split()[-1] for sentence in document.sentences] == ["first.", "second.", "third.", "fourth."]
+
+
+def test_only_prose_is_left_of_a_docstring() -> None:
+    docstring = """Return the *mean* of ``data``, see :func:`median` and :class:`~fractions.Fraction`.
+
+    f(data, weights=None) -> float
+
+    >>> mean([1, 2, 3])
+    2
+
+    Example::
+
+        mean([1.0, 2.0])
+
+    The second paragraph runs over
+    two lines and names `Fraction <fractions.html>`_.
+
+    :param data: numbers
+    - The first item of a list.
+    - The second item of it.
+
+    ========  =======
+    a table   a cell
+    """
+    assert list(prose(docstring))[:1] == ["Return the mean of data, see median and fractions.Fraction."]
+    text = " | ".join(prose(docstring))
+    assert "The second paragraph runs over two lines and names Fraction." in text
+    assert "The first item of a list. | The second item of it." in text
+    for left_out in (">>>", "mean([", ":param", "====", "`"):
+        assert left_out not in text
+
+
+def test_a_compound_broken_at_the_end_of_a_line_is_joined() -> None:
+    assert list(prose("This is a left-\nhand side, pre- and\npost-processed.")) == [
+        "This is a left-hand side, pre- and post-processed."
+    ]
+
+
+def write(path: Path, text: str) -> None:
+    path.write_text(f'"""{text}"""\n', encoding="utf-8")
+
+
+def test_the_samples_are_listed_by_their_names() -> None:
+    assert set(SAMPLES) == {"tiny-town", "docstrings"}
+    for name, sample in SAMPLES.items():
+        assert sample.name == name
+        assert sample.title
+        assert sample.description
+        assert isinstance(next(sample.documents()), Document)

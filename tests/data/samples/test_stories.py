@@ -1,0 +1,310 @@
+"""Each story of Tiny Town, read word by word and held against the world that it was told from."""
+
+import re
+import time
+from collections import Counter
+from itertools import islice, pairwise
+
+import pytest
+
+from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
+from bertviz_lab.data.samples.tiny_town.plots import PLOTS
+from bertviz_lab.data.samples.tiny_town.telling import slots, third_person
+from bertviz_lab.data.samples.tiny_town.truth import words
+from bertviz_lab.data.samples.tiny_town.world import (
+    CLOTHES,
+    COLOURS,
+    FUR,
+    NEIGHBOURS,
+    NUMBERS,
+    PEOPLE,
+    PLACES,
+    ROOMS,
+    THINGS,
+    TOOL_HOMES,
+)
+from bertviz_lab.tokenization import Tokenizer
+
+TOLD = [*islice(imagine(11), 1500), *islice(imagine(11, held_out=True), 500)]
+PERSON = {person.name: person for person in (*PEOPLE, *NEIGHBOURS)}
+PLURAL = {thing.noun: thing.plural for thing in (*THINGS, *CLOTHES)}
+
+
+def by_plot(name: str) -> list[Story]:
+    chosen = [story for story in TOLD if story.plot.name == name]
+    assert len(chosen) > 50
+    return chosen
+
+
+def names(sentence: str) -> list[str]:
+    return [word for word in words(sentence) if word in PERSON]
+
+
+def matches(pattern: str, told: list[Story]) -> list[tuple[Story, tuple[str, ...]]]:
+    found = [(story, match) for story in told for match in re.findall(pattern, " ".join(story.sentences))]
+    assert found, f"nothing reads like {pattern}"
+    return [(story, match if isinstance(match, tuple) else (match,)) for story, match in found]
+
+
+# --- the text
+
+
+def test_the_same_seed_tells_the_same_stories() -> None:
+    assert list(stories(3, 200)) == list(stories(3, 200))
+    assert list(held_out(3, 50)) == list(held_out(3, 50))
+
+
+def test_another_seed_tells_others() -> None:
+    first, second = ({doc.sentences for doc in stories(seed, 1000)} for seed in (0, 1))
+    assert len(first & second) <= 5
+
+
+def test_no_story_is_told_twice_under_one_seed() -> None:
+    told = [doc.sentences for doc in stories()]
+    assert len(told) == len(set(told)) == 4000
+
+
+def test_held_out_stories_are_told_under_no_seed() -> None:
+    kept = {doc.sentences for doc in held_out(0, 1000)}
+    for seed in range(3):
+        assert not kept & {doc.sentences for doc in stories(seed)}
+
+
+def test_held_out_people_never_met_in_that_plot() -> None:
+    def casts(side: bool) -> set[tuple[str, str, str]]:
+        told = islice(imagine(5, held_out=side), 3000)
+        return {(story.plot.name, story.world.hero.name, story.world.friend.name) for story in told}
+
+    assert not casts(True) & casts(False)
+
+
+def test_about_half_of_the_held_out_sentences_stand_somewhere_in_training() -> None:
+    trained = {sentence for doc in stories() for sentence in doc.sentences}
+    kept = [sentence for doc in held_out() for sentence in doc.sentences]
+    assert 0.35 < sum(sentence in trained for sentence in kept) / len(kept) < 0.6
+
+
+def test_four_thousand_stories_take_less_than_a_second_and_a_half() -> None:
+    started = time.process_time()
+    assert len(list(stories())) == 4000
+    assert time.process_time() - started < 1.5
+
+
+def test_stories_have_five_to_twelve_sentences_and_fit_an_example_of_128_tokens() -> None:
+    for story in TOLD:
+        assert 5 <= len(story.sentences) <= 12
+        assert len(story.beats) == len(story.sentences)
+        assert sum(len(words(sentence)) for sentence in story.sentences) <= 125
+
+
+def test_the_words_are_few_and_none_is_rare() -> None:
+    count = Counter(word.lower() for doc in stories() for sentence in doc.sentences for word in words(sentence))
+    assert 300 <= len(count) <= 450
+    assert min(count.values()) >= 3
+    assert all(re.fullmatch(r"[a-z]+|[.,]", word) for word in count)
+
+
+def test_every_word_becomes_one_token() -> None:
+    text = [" ".join(doc.sentences) for doc in stories(0, 2000)]
+    tokenizer = Tokenizer.train(text, vocab_size=8192)
+    encoded = tokenizer.ids(text[:200])
+    assert [len(ids) for ids in encoded] == [len(words(story)) for story in text[:200]]
+
+
+def test_sentences_are_well_formed() -> None:
+    a_plural = re.compile(rf"\b[Aa]n? (\w+ )?(\w+ )?({'|'.join(noun for noun in PLURAL if PLURAL[noun])})\b")
+    for story in TOLD:
+        for sentence in story.sentences:
+            assert sentence[0].isupper(), sentence
+            assert sentence.index(".") == len(sentence) - 1, sentence
+            assert not re.search(r"[\[\]{}<>/]|\s\s|\s[.,]|\s$", sentence), sentence
+            assert not re.search(r"\b[Aa] [aeiou]|\b[Aa]n [^aeiou]", sentence), sentence
+            assert not re.search(r"\b(\w+) \1\b", sentence), sentence
+            assert not a_plural.search(sentence), sentence
+
+
+def test_every_plot_every_beat_and_every_way_is_told() -> None:
+    told = {(story.plot.name, beat) for story in TOLD for beat in story.beats}
+    assert told == {(plot.name, beat.name) for plot in PLOTS for beat in plot.beats}
+    assert len(PLOTS) >= 8
+    for plot in PLOTS:
+        assert len({beat.name for beat in plot.beats}) == len(plot.beats)
+
+
+def test_every_slot_is_used_by_some_plot() -> None:
+    used = {slot for plot in PLOTS for beat in plot.beats for way in beat.ways for slot in re.findall(r"{(\w+)}", way)}
+    assert used == set(slots(TOLD[0].plot, TOLD[0].world))
+
+
+def test_times_of_day_come_in_their_order() -> None:
+    order = {"morning": 0, "noon": 1, "evening": 2}
+    for story in TOLD:
+        times = [order[word] for word in words(" ".join(story.sentences)) if word in order]
+        if story.plot.name == "night":  # from one evening to the next morning
+            assert times in ([2], [2, 0])
+        else:
+            assert times == sorted(times), story.sentences
+
+
+def test_neighbouring_sentences_nearly_always_share_a_name_a_colour_or_a_thing() -> None:
+    telling = {*PERSON, *COLOURS, *FUR, *PLURAL}
+    shared = [
+        bool(telling & set(words(first)) & set(words(second)))
+        for story in TOLD
+        for first, second in pairwise(story.sentences)
+    ]
+    assert sum(shared) / len(shared) > 0.6
+
+
+# --- the truth
+
+
+def test_only_the_people_of_the_story_are_named_and_both_of_them_are() -> None:
+    for story in TOLD:
+        named = set(names(" ".join(story.sentences)))
+        both = {story.world.hero.name, story.world.friend.name}
+        assert both <= named <= both | {story.world.neighbour.name}
+
+
+def test_pronouns_agree_with_the_first_name_of_their_sentence() -> None:
+    seen = set()
+    for story in TOLD:
+        for sentence in story.sentences:
+            for word in words(sentence):
+                if word in ("he", "him", "himself", "she", "her", "herself"):
+                    person = PERSON[names(sentence)[0]]
+                    assert word in (person.he, person.him, person.himself), sentence
+                    seen.add(word)
+    assert seen >= {"he", "she", "him", "her", "himself", "herself"}
+
+
+def test_they_and_themselves_stand_for_two_people_or_for_plural_things() -> None:
+    for story in TOLD:
+        for sentence in story.sentences:
+            said = words(sentence)
+            if "themselves" in said:
+                assert len(names(sentence)) == 2
+            if "they" in said and story.plot.name in ("lost", "mend"):  # elsewhere they are the two people
+                assert PLURAL[story.world.thing.noun], sentence
+            if "it" in said and story.plot.name in ("lost", "mend"):
+                assert not PLURAL[story.world.thing.noun], sentence
+
+
+def test_a_thing_keeps_its_colour() -> None:
+    for story in TOLD:
+        world = story.world
+        allowed = {world.fur} if story.plot.name == "pet" else {world.colour}
+        if story.plot.name in ("swap", "race"):
+            allowed.add(world.other_colour)
+        for beat, sentence in zip(story.beats, story.sentences, strict=True):
+            if (story.plot.name, beat) != ("storm", "sky"):
+                assert {word for word in words(sentence) if word in COLOURS or word in FUR} <= allowed, sentence
+
+
+def test_each_colour_is_said_at_least_twice_so_that_it_can_be_copied() -> None:
+    said = []
+    for story in TOLD:
+        colour = story.world.fur if story.plot.name == "pet" else story.world.colour
+        count = words(" ".join(story.sentences)).count(colour)
+        if count:
+            said.append(count >= 2)
+    assert sum(said) / len(said) > 0.95
+
+
+def test_verbs_agree_with_the_thing_even_across_another_noun() -> None:
+    pattern = (
+        rf"[Tt]he (?:\w+ )?({'|'.join(PLURAL)})(?: (?:under|behind|at) the \w+)? (is|are|belongs?|costs?|keeps?)\b"
+    )
+    across = 0
+    for _, (noun, verb) in matches(pattern, TOLD):
+        assert (verb in ("are", "belong", "cost", "keep")) == PLURAL[noun], (noun, verb)
+        across += 1
+    assert across > 200
+
+
+def test_verbs_agree_with_the_resident_across_the_landmark() -> None:
+    forms: dict[str, tuple[str, str, bool]] = {}
+    for place in PLACES:
+        for (one, many), does in ((place.animal, place.animal_does), (place.keeper, place.keeper_does)):
+            forms[one], forms[many] = (place.name, third_person(does), False), (place.name, does, True)
+    mismatched = 0
+    told = matches(r"The (\w+) near the (\w+) (\w+)\.", TOLD)
+    for story, (resident, landmark, verb) in told:
+        place_name, form, plural = forms[resident]
+        assert verb == form
+        assert place_name == story.world.place.name
+        assert landmark in story.world.place.landmark
+        mismatched += plural != (landmark == story.world.place.landmark[1])
+    assert 0.6 < mismatched / len(told) < 0.8
+
+
+def test_verbs_agree_with_the_people() -> None:
+    bases = {"want", "make", "run", "have", "walk", "look", "sleep", "race", "reach", "are", "buy"} | {
+        thing.use.split()[0] for thing in THINGS
+    }
+    for _, (_, _, verb) in matches(r"(?<!to )\b([A-Z]\w+) and ([A-Z]\w+) (\w+)", TOLD):
+        assert verb in bases
+    for _, (name, verb) in matches(r"(?<!and )\b([A-Z]\w+) (wants?|makes?|runs?|has|have|gives?|gets?|looks?)\b", TOLD):
+        if name in PERSON:
+            assert verb.endswith("s"), (name, verb)
+
+
+def test_the_last_word_on_an_owner_is_the_world_s() -> None:
+    for story, (colour, owner) in matches(r"[Tt]he (\w+) \w+ belongs? to ([A-Z]\w+)", TOLD):
+        hero, friend = story.world.hero.name, story.world.friend.name
+        if story.plot.gives_away:
+            assert owner == (friend if colour == story.world.colour else hero)
+        else:
+            assert owner == hero
+
+
+def test_tools_come_from_where_they_are_kept() -> None:
+    tools = set()
+    for _, (tool, home) in matches(r"gets the (\w+) from the (\w+)", TOLD):
+        assert TOOL_HOMES[tool] == home
+        tools.add(tool)
+    assert tools == set(TOOL_HOMES)
+
+
+def test_hiding_places_belong_to_their_rooms() -> None:
+    for story, (preposition, noun, room) in matches(r"looks (\w+) the (\w+) in the (\w+)", TOLD):
+        assert room == story.world.room != story.world.other_room
+        assert (preposition, noun) in [spot[:2] for spot in ROOMS[room]]
+
+
+def test_sums_and_differences_are_right() -> None:
+    for story in by_plot("market"):
+        cost, mine, yours, together = (
+            NUMBERS.index(number) for number in re.findall(r"(\w+) coins", " ".join(story.sentences))
+        )
+        assert cost == mine + yours == together
+    for story in by_plot("seeds"):
+        text = " ".join(story.sentences)
+        planted = NUMBERS.index(re.findall(r"plants (\w+)", text)[0])
+        left, verb = re.findall(r"Now (\w+) \w+ \w+ (is|are) left", text)[0]
+        assert NUMBERS.index(left) == planted - 1
+        assert (verb == "is") == (left == "one")
+
+
+def test_what_is_too_big_for_one_is_given_to_the_other() -> None:
+    for story in by_plot("swap"):
+        text = " ".join(story.sentences)
+        (first, size, hero), (second, other_size, friend) = re.findall(
+            r"The (\w+) \w+ (?:is|are) too (\w+) for (\w+)", text
+        )
+        assert {size, other_size} in ({"big", "small"}, {"long", "short"})
+        assert f"{hero} gives the {first}" in text
+        assert f"{friend} gives the {second}" in text
+        assert (hero, friend) == (story.world.hero.name, story.world.friend.name)
+
+
+@pytest.mark.parametrize(
+    ("verb", "form"),
+    [("play", "plays"), ("fly", "flies"), ("push", "pushes"), ("build with", "builds with"), ("go", "goes")],
+)
+def test_third_person_is_spelt_as_in_english(verb: str, form: str) -> None:
+    assert third_person(verb) == form
+
+
+def test_the_two_forms_of_each_verb_belong_together() -> None:
+    assert all(thing.uses == third_person(thing.use) for thing in (*THINGS, *CLOTHES))

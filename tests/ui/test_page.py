@@ -1,0 +1,112 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.ui.api import NAMES
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.header import describe
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.ui.test_models import RUN, make_run
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_nothing_but_the_endpoints_is_public(settings: Settings) -> None:
+    functions = build(settings).fns.values()
+    assert {f.api_name for f in functions if f.api_visibility != "private"} == set(NAMES)
+    assert len([f for f in functions if f.api_visibility == "private"]) > 20
+
+
+def test_the_page_keeps_no_state_on_the_server(settings: Settings) -> None:
+    kinds = {component["type"] for component in build(settings).get_config_file()["components"]}
+    assert "state" not in kinds
+    assert "browserstate" in kinds
+
+
+def test_fill_mask_comes_first_and_pretrain_last(settings: Settings) -> None:
+    config = build(settings).get_config_file()["components"]
+    tabs = [component["props"]["label"] for component in config if component["type"] == "tabitem"]
+    assert tabs == ["Fill-mask", "Attention", "Input", "Masking", "Pretrain"]
+
+
+def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:
+    def secrets() -> set[str]:
+        config = build(settings).get_config_file()["components"]
+        return {component["props"]["secret"] for component in config if component["type"] == "browserstate"}
+
+    assert len(secrets()) == 1
+    assert secrets() == secrets()
+    assert (settings.runs_dir / ".browser-secret").stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        build(Settings(runs_dir=tmp_path / "file", checkpoints=tmp_path))
+
+
+def test_the_page_is_built_before_any_heavy_library_is_imported(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from bertviz_lab.ui.app import build, launch_options;"
+        "from bertviz_lab.ui.settings import Settings;"
+        f"s = Settings(runs_dir=Path({str(tmp_path)!r})); build(s); launch_options(s);"
+        "print([m for m in ('torch', 'transformers', 'plotly', 'datasets', 'sklearn', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_nothing_is_reported_kept_or_published(settings: Settings) -> None:
+    options = launch_options(settings)
+    assert options["run_history"] is False
+    assert options["enable_monitoring"] is False
+    assert options["share"] is False
+    assert options["max_file_size"] == settings.max_upload < 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("host", "environment", "shared"),
+    [
+        ("127.0.0.1", {}, False),
+        ("localhost", {}, False),
+        ("0.0.0.0", {}, True),
+        ("127.0.0.1", {"SPACE_ID": "a/b"}, True),
+    ],
+)
+def test_a_page_that_strangers_reach_is_a_shared_one(
+    host: str, environment: dict, shared: bool, tmp_path: Path
+) -> None:
+    settings = Settings.for_host(host, tmp_path, 2, environment)
+    assert settings.shared is shared
+    assert settings.threads >= 1
+
+
+def test_a_number_of_runs_that_cannot_work_is_refused() -> None:
+    with pytest.raises(InputError, match="--max-runs"):
+        Settings(max_runs=0)
+
+
+def test_the_model_line_tells_what_a_model_is(session: Session) -> None:
+    items = dict(json.loads(describe(session, ""))["items"])
+    assert items["Layers"] == "2"
+    assert items["Architecture"] == "BertForPreTraining"
+    make_run(session, status="stopped")
+    assert dict(json.loads(describe(session, RUN))["items"])["Trained on"] == "sample:tiny-town"
+
+
+def test_the_model_line_says_why_a_model_does_not_open(session: Session) -> None:
+    body = json.loads(describe(session, "<b>no</b>"))
+    assert body["tone"] == "error"
+    assert "There is no model" in body["note"]
+
+
+def test_the_command_refuses_what_it_cannot_do() -> None:
+    for arguments in (["--auth", "nobody"], ["--max-runs", "0"], ["--port", "not-a-port"]):
+        done = subprocess.run([sys.executable, "app.py", *arguments], cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
