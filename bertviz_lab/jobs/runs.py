@@ -1,7 +1,8 @@
 """The folder of runs, and the processes that work in it.
 
 A run is a subprocess with a folder. Nobody holds a handle to it: who it is, whether it lives and what it does is
-read from the folder, so the server may be restarted while it trains, and any page may watch.
+read from the folder, so any page may watch. When the server goes, its runs save a checkpoint and stop; after a
+restart they can go on.
 """
 
 import os
@@ -10,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -129,18 +131,14 @@ class Runs:
     def _launch(self, folder: Path, state: RunState | None = None) -> None:
         """Write "starting" first, so that there is never a process without a state."""
         write_state(folder, replace(state or RunState(), status="starting", pid=0))
-        command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
+        command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid()), str(self.nice)]
         environment = os.environ | {"PYTHONPATH": _package_parent()}
         with (folder / "worker.log").open("ab") as log:
-            subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,
-                preexec_fn=lambda: os.nice(self.nice),
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True
             )
+        # Nobody asks for the exit code, but a child that is not waited for stays in the process table.
+        threading.Thread(target=process.wait, daemon=True).start()
 
 
 def _process(pid: int, folder: Path) -> psutil.Process | None:

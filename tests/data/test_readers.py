@@ -44,6 +44,11 @@ def test_a_hard_wrapped_text_without_chapters_is_one_document(tmp_path):
     assert [len(document.sentences) for document in documents] == [40]
 
 
+def test_sentences_of_one_length_line_by_line_are_not_taken_for_wrapped_text(tmp_path):
+    text = "\n\n".join("\n".join(f"The cat number {d}{s} sat on the mat today." for s in range(5)) for d in range(9))
+    assert [len(document.sentences) for document in read(written(tmp_path, "toy.txt", text))] == [5] * 9
+
+
 def test_wrapped_lines_are_told_from_sentences_and_verse():
     sentences = [f"Sentence number {n} has {'quite ' * (n % 7)}a few words." for n in range(60)]
     assert not is_wrapped(sentences)

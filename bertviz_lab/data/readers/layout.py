@@ -15,6 +15,7 @@ Decided once a file, on a sample from its beginning:
    no gap of three. Without such gaps the file is one document.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,8 @@ _NEARLY_ALL = 0.9
 #: Share of lines that are full in wrapped text. Measured: 0.55 to 1.0 in licence texts and books, 0.05 to 0.12 where
 #: a line is a sentence.
 _FULL = 0.4
+#: Ends of sentences, quotes after them included. In wrapped text few lines end in one, in a list of sentences most.
+_SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’)]*$")
 _SENTENCES_TRIED = 400  # blocks that are split into sentences to decide
 
 
@@ -79,6 +82,8 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     width = lengths[int(0.95 * (len(lengths) - 1))]
     if not 30 <= width <= 140:
         return False
+    if sum(bool(_SENTENCE_END.search(a)) for a, _ in pairs) > len(pairs) / 2:
+        return False  # a sentence a line; sentences of one length are no wrapping
     full = sum(len(a) + 1 + len(b.split(None, 1)[0]) > width - 2 for a, b in pairs)
     return full >= _FULL * len(pairs)
 
