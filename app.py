@@ -31,9 +31,9 @@ def main() -> int:
         auth = (user, password) if options.auth else None
         page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
     except InputError as error:
-        print(f"app.py: {error}", file=sys.stderr)  # noqa: T201
+        print(f"app.py: {error}", file=sys.stderr)
         return 2
-    print(f"BertViz Lab is open at {address}", flush=True)  # noqa: T201
+    print(f"BertViz Lab is open at {address}", flush=True)
     page.block_thread()
     return 0
 

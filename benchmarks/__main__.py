@@ -6,7 +6,8 @@ from pathlib import Path
 def main() -> None:
     for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         if path.stem != "machine":
-            print(f"python -m benchmarks.{path.stem:16} {path.read_text(encoding='utf-8').splitlines()[0].strip(chr(34))}")
+            claim = path.read_text(encoding="utf-8").splitlines()[0].strip('"')
+            print(f"python -m benchmarks.{path.stem:16} {claim}")
 
 
 if __name__ == "__main__":

@@ -60,8 +60,7 @@ class PretrainingData:
             next_sentence=self.next_sentence,
         )
         for table in tables:
-            for rows in _by_length(table, self.batch_size, rng):
-                yield rows
+            yield from _by_length(table, self.batch_size, rng)
 
     def batch(self, rows: Examples, rng: np.random.Generator) -> PretrainingBatch:
         """Write out and mask some examples (batch, 5)."""

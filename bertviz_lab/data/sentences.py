@@ -4,7 +4,7 @@
 never splits inside a quotation or a bracket, however long. Here such a sentence is split once more with the
 marks out of the way, and what is still too long is cut into parts, so that no sentence outgrows an example.
 """
-# ruff: noqa: RUF001  # quotation marks and clause marks of many scripts
+# quotation marks and clause marks of many scripts
 
 import re
 

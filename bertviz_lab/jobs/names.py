@@ -2,14 +2,16 @@
 
 import secrets
 
-_FIRST = (
-    "amber brave calm clever eager fair gentle happy jolly keen kind lively lucky merry mild neat noble plucky proud "
-    "quick quiet rapid ready sharp shiny silver smart snowy steady sunny swift tidy warm wise witty young"
-).split()
-_SECOND = (
-    "badger beaver bear crane deer dove duck eagle falcon finch fox gull hare hawk heron horse ibis koala lark lynx "
-    "mole moose otter owl panda puffin raven robin seal stork swan tiger trout turtle whale wolf wren yak"
-).split()
+_FIRST = """
+    amber brave calm clever eager fair gentle happy jolly keen kind lively lucky merry mild neat
+    noble plucky proud quick quiet rapid ready sharp shiny silver smart snowy steady sunny swift
+    tidy warm wise witty young
+""".split()
+_SECOND = """
+    badger beaver bear crane deer dove duck eagle falcon finch fox gull hare hawk heron horse ibis
+    koala lark lynx mole moose otter owl panda puffin raven robin seal stork swan tiger trout turtle
+    whale wolf wren yak
+""".split()
 
 
 def new_run_id() -> str:

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -31,6 +29,7 @@ from bertviz_lab.model.weights import (
     write_tensors,
 )
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.folders import whole_folder
 
 ARCHITECTURES: dict[str, type] = {
     kind.__name__: kind
@@ -107,40 +106,23 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     folder = Path(folder)
     if folder.exists() and not (folder.is_dir() and (_is_model(folder) or not any(folder.iterdir()))):
         raise InputError(f"{folder} holds something other than a model; name a new folder.")
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    try:
-        body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
-        (fresh / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
-        write_tensors(state_for_huggingface(checkpoint.model), fresh / "model.safetensors")
-        checkpoint.tokenizer.save(fresh, max_length=checkpoint.config.max_position_embeddings)
-        if checkpoint.card:
-            (fresh / "README.md").write_text(checkpoint.card, encoding="utf-8")
-        replace_folder(fresh, folder)
-    except BaseException:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise
+    with whole_folder(folder) as fresh:
+        write_checkpoint(checkpoint, fresh)
     return folder
+
+
+def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
+    """Write the files of a model into a folder that is there."""
+    body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
+    (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
+    write_tensors(state_for_huggingface(checkpoint.model), folder / "model.safetensors")
+    checkpoint.tokenizer.save(folder, max_length=checkpoint.config.max_position_embeddings)
+    if checkpoint.card:
+        (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
 
 def _is_model(folder: Path) -> bool:
     return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
-
-
-def replace_folder(fresh: Path, folder: Path) -> None:
-    """Put `fresh` in the place of `folder`; at every moment one of the two is whole under a findable name."""
-    fresh.chmod(0o755)
-    old = folder.with_name(f".{folder.name}-old")
-    shutil.rmtree(old, ignore_errors=True)
-    if folder.exists():
-        folder.rename(old)
-    try:
-        fresh.rename(folder)
-    except OSError:
-        if old.exists():
-            old.rename(folder)
-        raise
-    shutil.rmtree(old, ignore_errors=True)
 
 
 def shipped_models() -> tuple[str, ...]:

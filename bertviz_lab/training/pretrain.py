@@ -2,12 +2,10 @@
 
 import json
 import math
-import shutil
-import tempfile
-import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +13,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.corpora import read_documents
-from bertviz_lab.data.spool import read_spool, sample_sentences, write_spool
 from bertviz_lab.data.tokenized import TokenizedCorpus, split_held_out
-from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.card import pretraining_card
@@ -26,18 +21,18 @@ from bertviz_lab.training.checkpoint import (
     Checkpoint,
     load_checkpoint,
     parameter_count,
-    replace_folder,
     save_checkpoint,
+    write_checkpoint,
 )
 from bertviz_lab.training.evaluate import accuracy, evaluate_pretraining, fixed_batches, run_batch
 from bertviz_lab.training.events import EvalDone, Event, Preparing, RunFinished, RunStarted
+from bertviz_lab.training.folders import settled, whole_folder
 from bertviz_lab.training.hardware import Hardware, choose_hardware
 from bertviz_lab.training.history import write_json
 from bertviz_lab.training.loop import Plan, Progress, StepOutput, train
 from bertviz_lab.training.optim import build_optimizers, learning_rate_for
+from bertviz_lab.training.prepare import prepare
 from bertviz_lab.training.resume import load_optimizers, save_optimizers
-
-_VOCABULARY_CHARACTERS = 20_000_000  # as much text as a vocabulary needs to settle
 
 
 def pretrain(
@@ -49,11 +44,13 @@ def pretrain(
     """
     folder.mkdir(parents=True, exist_ok=True)
     write_json(folder / "config.json", config.to_dict())
-    last = folder / "checkpoints" / "last"
-    if resume and not last.is_dir() and (folder / "corpus" / "corpus.json").is_file():
+    last = settled(folder / "checkpoints" / "last")
+    prepared = resume and (folder / "corpus" / "corpus.json").is_file()
+    saved = _saved(last) if prepared else None
+    if prepared and saved is None:
         yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
-    if not (resume and (folder / "corpus" / "corpus.json").is_file()):
-        yield from _prepare(config, folder)
+    if not prepared:
+        yield from prepare(config, folder)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     corpus = TokenizedCorpus.open(folder / "corpus")
 
@@ -75,10 +72,11 @@ def pretrain(
     held_out = replace(training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1)
 
     model_config = config.model_config(tokenizer.vocab_size)
-    hardware = choose_hardware(config.precision, model_config, config.threads)
+    # A run that goes on computes as it began: another number format would be another run.
+    hardware = choose_hardware(saved["precision"] if saved else config.precision, model_config, config.threads)
     torch.manual_seed(config.seed)
     kind = BertForPreTraining if objective == "mlm+nsp" else BertForMaskedLM
-    if resume and last.is_dir():
+    if saved:
         model = load_checkpoint(last).model.train()
     else:
         model = kind(model_config, generator=torch.Generator().manual_seed(config.seed))
@@ -86,8 +84,7 @@ def pretrain(
     peak = config.learning_rate or learning_rate_for(model_config)
     optimizers = build_optimizers(model, config, peak)
     progress, stream = Progress(), BatchStream(training)
-    if resume and last.is_dir():
-        saved = json.loads((last / "trainer.json").read_text(encoding="utf-8"))
+    if saved:
         progress = Progress(**saved["progress"])
         stream = BatchStream(training, saved["epoch"], saved["number"])
         load_optimizers(optimizers, last / "optimizer.safetensors")
@@ -159,22 +156,20 @@ class PretrainingTask:
 
     def save(self, model: nn.Module, progress: Progress) -> str:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
-        checkpoints = self.folder / "checkpoints"
-        checkpoints.mkdir(exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(prefix=".last-", dir=checkpoints))
-        try:
-            save_checkpoint(Checkpoint(model, self.tokenizer, self.model_config), fresh / "model")
-            for path in (fresh / "model").iterdir():
-                path.rename(fresh / path.name)
-            (fresh / "model").rmdir()
+        last = self.folder / "checkpoints" / "last"
+        with whole_folder(last) as fresh:
+            write_checkpoint(Checkpoint(model, self.tokenizer, self.model_config), fresh)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
-            write_json(fresh / "trainer.json", {"progress": asdict(progress), **position})
-            replace_folder(fresh, checkpoints / "last")
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise
-        return str(checkpoints / "last")
+            body = {"progress": asdict(progress), **position, "precision": self.hardware.precision}
+            write_json(fresh / "trainer.json", body)
+        return str(last)
+
+
+def _saved(last: Path) -> dict[str, Any] | None:
+    """Where the run stood when it last saved itself, None if it never did."""
+    path = last / "trainer.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
 def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[str, float]:
@@ -204,62 +199,3 @@ def _objective(config: PretrainConfig, corpus: TokenizedCorpus) -> tuple[str, li
             "next-sentence prediction is left out and the model learns masked words only."
         ]
     return "mlm+nsp", []
-
-
-def _prepare(config: PretrainConfig, folder: Path) -> Generator[Preparing, None, None]:
-    """Text to token ids in `folder/corpus`, with the vocabulary in `folder/tokenizer`."""
-    spool = folder / "corpus.txt"
-
-    def read(report: Callable[[int, int], None]) -> None:
-        documents = read_documents(config.corpus, documents=config.documents, on_progress=report)
-        if write_spool(documents, spool) == 0:
-            raise InputError("The text holds no sentences to train on.")
-
-    def learn(report: Callable[[int, int], None]) -> None:
-        if config.tokenizer:
-            Tokenizer.load(config.tokenizer).save(folder / "tokenizer")
-            return
-        Tokenizer.train(
-            sample_sentences(spool, _VOCABULARY_CHARACTERS),
-            vocab_size=config.vocab_size,
-            algorithm=config.algorithm,
-            lowercase=config.lowercase,
-        ).save(folder / "tokenizer")
-
-    def tokenize(report: Callable[[int, int], None]) -> None:
-        tokenizer = Tokenizer.load(folder / "tokenizer")
-        TokenizedCorpus.write(read_spool(spool), tokenizer, folder / "corpus", lambda done: report(done, 0))
-
-    yield from _watched("read", "Reading the text", read)
-    yield from _watched("vocabulary", "Learning the vocabulary", learn)
-    yield from _watched("tokenize", "Turning text into token ids", tokenize)
-    spool.unlink()
-
-
-def _watched(
-    stage: str, message: str, work: Callable[[Callable[[int, int], None]], None]
-) -> Generator[Preparing, None, None]:
-    """Do `work` in a thread and yield how far it is, so that a long preparation is not a silent one."""
-    latest = [0, 0]
-    failure: list[BaseException] = []
-
-    def report(done: int, total: int) -> None:
-        latest[:] = done, total
-
-    def run() -> None:
-        try:
-            work(report)
-        except BaseException as error:  # carried over to the thread that waits
-            failure.append(error)
-
-    yield Preparing(stage, 0, 0, message)
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    shown = (0, 0)
-    while thread.is_alive():
-        thread.join(0.5)
-        if thread.is_alive() and shown != tuple(latest):
-            shown = (latest[0], latest[1])
-            yield Preparing(stage, *shown, message)
-    if failure:
-        raise failure[0]

@@ -1,5 +1,5 @@
 """Text to documents to sentences: what a sentence is, how long, how fast and in how much memory."""
-# ruff: noqa: RUF001  # sentences of many scripts
+# sentences of many scripts
 
 import time
 import tracemalloc

@@ -1,5 +1,5 @@
 """Bytes to text: every encoding that can be recognised, and everything that is no text."""
-# ruff: noqa: RUF001, PT017  # letters of many scripts; what an error says is checked where one may come or not
+# ruff: noqa: PT017  # letters of many scripts; what an error says is checked where one may come or not
 
 import pickle
 import random

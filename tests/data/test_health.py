@@ -1,5 +1,5 @@
 """The report on a text before training: true counts, the [UNK] rate, and a warning for each thing that is wrong."""
-# ruff: noqa: RUF001  # sentences of many scripts
+# sentences of many scripts
 
 import json
 import math

@@ -71,6 +71,8 @@ def test_gates_of_another_shape_are_refused() -> None:
         trace_text(little_checkpoint(), TEXT_A, head_gates=np.ones((3, 2)))
 
 
-@pytest.mark.parametrize("text", ["مرحبا بالعالم", "你好世界", "🙂🙃 👩‍👩‍👧", "<script>alert(1)</script>", "a\x00b", "\ud800 lone"])
+@pytest.mark.parametrize(
+    "text", ["مرحبا بالعالم", "你好世界", "🙂🙃 👩‍👩‍👧", "<script>alert(1)</script>", "a\x00b", "\ud800 lone"]
+)
 def test_any_writing_can_be_traced(text: str) -> None:
     assert trace_text(little_checkpoint(), text).tokens[-1] == "[SEP]"

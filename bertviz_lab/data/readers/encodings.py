@@ -3,7 +3,7 @@
 First the certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then the
 letters of European languages in the one-byte encodings, then the `charset-normalizer` library on a sample.
 """
-# ruff: noqa: RUF001  # look-alike letters and marks are this module's subject
+# look-alike letters and marks are this module's subject
 
 import codecs
 import re

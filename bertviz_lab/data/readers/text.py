@@ -14,7 +14,7 @@ Paragraphs = Iterator[str | None]
 #: A paragraph is handed on in parts of at most this many characters, so that no line is too long to hold.
 LONGEST_PART = 1 << 16
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 4_000, 400_000
-_SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")  # noqa: RUF001
+_SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")
 
 
 def pieces(stream: TextIO) -> Iterator[str]:
