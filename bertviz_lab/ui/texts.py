@@ -64,6 +64,7 @@ def reading_options(names: Sequence[str], values: Sequence[Any]) -> dict[str, An
     return {name: getattr(config, name) for name in READING}
 
 
-def time_for(source: str, tokens: int) -> str:
-    """How long to train by default, so that a first run shows something soon."""
-    return "2m" if source == "tiny-town" or tokens < 500_000 else "5m"
+def recommended(source: str, size: int = 0) -> dict[str, Any]:
+    """Options that show something soon: a sample's own, or for `size` bytes of a person's text the page's."""
+    page = {"preset": "tiny", "seq_len": 64, "batch_size": 32, "time_budget": "2m" if size < 2_000_000 else "5m"}
+    return page | dict(SAMPLES[source].settings if source in SAMPLES else {})

@@ -21,11 +21,11 @@ from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.wiring import QUIET, TYPING, sentence_of
 
 _FILE_TYPES = [*FORMATS, ".zip"]
-#: What the page starts with; small and short, so that everybody sees a model learn within minutes.
-_DEFAULTS: dict[str, Any] = {"preset": "tiny", "time_budget": "2m"}
 #: A folder of the server, and how many of its cores are used, are not a visitor's to choose.
 _NOT_ON_THE_PAGE = ("corpus", "tokenizer", "threads")
 _IN_VIEW = ("preset", "time_budget")
+#: Set anew for each text that is chosen; the size of the model stays what the person chose.
+_SUITED = ("seq_len", "batch_size", "time_budget")
 
 
 @dataclass(frozen=True)
@@ -64,14 +64,15 @@ def create_pretrain(session: Session) -> PretrainForm:
     gr.HTML("<h2>2. What the text holds</h2>")
     health = health_cards(elem_id="text-health")
     gr.HTML("<h2>3. Choose a model and train it</h2>")
+    defaults = texts.recommended(options[0][1])
     with gr.Row(equal_height=False):
-        chosen = controls.draw(PretrainConfig, _IN_VIEW, _DEFAULTS)
+        chosen = controls.draw(PretrainConfig, _IN_VIEW, defaults)
     with gr.Accordion("Words and documents", open=False, elem_id="options-text"), gr.Row():
-        chosen |= controls.draw(PretrainConfig, controls.names_of(PretrainConfig, "text", _NOT_ON_THE_PAGE), _DEFAULTS)
+        chosen |= controls.draw(PretrainConfig, controls.names_of(PretrainConfig, "text", _NOT_ON_THE_PAGE), defaults)
     with gr.Accordion("Advanced settings", open=False, elem_id="options-advanced"), gr.Row():
         rest = controls.names_of(PretrainConfig, "basic", (*_NOT_ON_THE_PAGE, *_IN_VIEW))
         rest += controls.names_of(PretrainConfig, "advanced", _NOT_ON_THE_PAGE)
-        chosen |= controls.draw(PretrainConfig, rest, _DEFAULTS)
+        chosen |= controls.draw(PretrainConfig, rest, defaults)
     forecast = facts(label="What this will take", elem_id="forecast")
     train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
     message = notice(elem_id="train-message")
@@ -81,12 +82,14 @@ def create_pretrain(session: Session) -> PretrainForm:
     show = partial(show_text, session, forecaster, names)
     outputs = [health, forecast]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
-    source.input(texts_about, source, about, **QUIET)
-    source.input(partial(time_budget, session, names), inputs, chosen["time_budget"], **TYPING | heavy).then(
-        show, inputs, outputs, **TYPING | heavy
-    )
-    for trigger in (files.upload, files.clear, files.delete):
-        trigger(source_of, [source, files], [source, about], **QUIET).then(show, inputs, outputs, **TYPING | heavy)
+    suited = [chosen[name] for name in _SUITED]
+    selected = [source.input(texts_about, source, about, **QUIET)]
+    selected += [
+        trigger(source_of, [source, files], [source, about], **QUIET)
+        for trigger in (files.upload, files.clear, files.delete)
+    ]
+    for selection in selected:
+        selection.then(recommend, [source, files], suited, **QUIET).then(show, inputs, outputs, **TYPING | heavy)
     for name in texts.READING:
         chosen[name].change(show, inputs, outputs, **TYPING | heavy)
     for name in ("preset", "time_budget", "steps", "batch_size", "optimizer"):
@@ -105,14 +108,14 @@ def source_of(source: str, files: list[str] | None) -> tuple[str, str]:
     return source, texts_about(source)
 
 
-def time_budget(session: Session, names: tuple[str, ...], source: str, files: list[str] | None, *values: Any) -> str:
-    """A sensible time for the text that was chosen."""
+def recommend(source: str, files: list[str] | None) -> list[Any]:
+    """Length of examples, their number in a step, and time that suit the text that was chosen."""
     try:
-        text = texts.chosen(source, files)
-        tokens = sum(path.stat().st_size for path in text.files) // 4
+        size = sum(path.stat().st_size for path in texts.chosen(source, files).files)
     except (InputError, OSError):
-        tokens = 0
-    return texts.time_for(source, tokens)
+        size = 0
+    found = texts.recommended(source, size)
+    return [found[name] for name in _SUITED]
 
 
 def show_text(
