@@ -6,6 +6,7 @@ from pathlib import Path
 
 from benchmarks.machine import report
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.events import EvalDone, RunStarted, StepDone
 from bertviz_lab.training.pretrain import pretrain
 
@@ -16,7 +17,8 @@ def measure(budget: str) -> dict[str, float]:
     """One run from the text to the last score; seconds count from the start of reading."""
     began = time.perf_counter()
     found: dict[str, float] = {}
-    config = PretrainConfig.for_sample("sample:tiny-town", time_budget=budget)
+    options = {**SAMPLES["tiny-town"].settings, "time_budget": budget}
+    config = PretrainConfig(corpus=("sample:tiny-town",), **options)
     with tempfile.TemporaryDirectory() as folder:
         for event in pretrain(config, Path(folder) / "run"):
             now = time.perf_counter() - began

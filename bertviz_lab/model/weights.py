@@ -142,3 +142,4 @@ def read_tensors(files: Iterable[Path]) -> dict[str, Tensor]:
 def write_tensors(state: dict[str, Tensor], path: Path) -> None:
     """Save under Hugging Face's names with the note that its loader asks for."""
     save_file(state, path, metadata={"format": "pt"})
+    path.chmod(0o644)  # the library makes it private; a model is there to be shared

@@ -1,0 +1,241 @@
+"""The story of a first visit, with real mouse and keyboard: look, train on a text of one's own, reload, look again."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from bertviz_lab.ui.session import Session
+from tests.browser import PageLog, watch
+from tests.little import little_text
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TRAINING = 60_000  # milliseconds until a training on a busy machine shows something
+TABS = ("Fill-mask", "Attention", "Input", "Masking", "Pretrain")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    with serve(little_settings(tmp_path_factory.mktemp("story"))) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    """A page that strangers share."""
+    with serve(little_settings(tmp_path_factory.mktemp("strangers"), shared=True)) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def own_text(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Path:
+    """Real articles where they are at hand, the little text elsewhere."""
+    try:
+        return request.getfixturevalue("shared_data") / "wiki_en" / "valid.txt"
+    except pytest.skip.Exception:
+        path = tmp_path_factory.mktemp("text") / "valid.txt"
+        path.write_text(little_text(400), encoding="utf-8")
+        return path
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def choose_time(page: Page, time: str) -> None:
+    box = page.locator("#option-time_budget input")
+    box.fill(time)
+    box.press("Enter")
+
+
+def upload(page: Page, path: Path) -> None:
+    tab(page, "Pretrain")
+    page.locator("#text-files input[type=file]").set_input_files(path)
+    expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
+
+
+def painted(page: Page, panel: str) -> int:
+    """How many pixels of a curve are not background."""
+    return page.evaluate(
+        """panel => {
+          const canvas = document.querySelector(`#loss-chart [data-panel="${panel}"] .base`);
+          if (!canvas || !canvas.width) return 0;
+          const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+          return data.filter((value, index) => index % 4 === 3 && value > 0).length;
+        }""",
+        panel,
+    )
+
+
+def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) -> None:
+    address, session = served
+    page.goto(address)
+    # A shipped model has filled a mask before anything was pressed.
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
+
+    # A text of one's own: its health report, then Train.
+    page.get_by_role("button", name="Train your own").click()
+    upload(page, own_text)
+    choose_time(page, "25s")
+    page.get_by_role("button", name="Train", exact=True).click()
+    stage = page.locator("#loss-chart .stage")
+    expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
+    for panel in ("mlm", "nsp"):
+        page.wait_for_function("() => document.querySelectorAll('#loss-chart .panel canvas').length > 0")
+        assert painted(page, panel) > 100
+
+    # Reloaded in the middle, the page finds its run again.
+    (run_id,) = session.runs.ids()
+    page.reload()
+    expect(page.locator("#run-strip")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
+    tab(page, "Pretrain")
+    expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
+    assert session.runs.ids() == (run_id,)
+    expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
+    expect(page.locator("#run-message")).to_contain_text("Your model")
+
+    # The model just trained answers in Fill-mask and shows its heads.
+    page.get_by_role("button", name="Open in Fill-mask").click()
+    expect(page.locator("#model-facts")).to_contain_text(own_text.name)
+    page.wait_for_timeout(1500)  # the new model's own example arrives
+    sentence = page.locator("#fill-text textarea")
+    sentence.fill("He was born in [MASK].")
+    sentence.press("Enter")
+    expect(page.locator("#fill-bars")).to_contain_text("born")
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
+    tab(page, "Pretrain")
+    with page.expect_download(timeout=TRAINING) as waiting:
+        page.get_by_role("button", name="Download the model").click()
+    assert waiting.value.suggested_filename.endswith(".zip")
+    page.get_by_role("button", name="Open in Attention").click()
+    expect(page.locator("#tabs")).to_contain_text("Layer 1 of 2, head 1 of 2")
+    expect(page.locator("#model-facts")).to_contain_text(own_text.name)
+
+
+def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+    address, session = served
+    path = tmp_path / "little.txt"
+    path.write_text(little_text(200), encoding="utf-8")
+    page.goto(address)
+    upload(page, path)
+    choose_time(page, "10m")
+    page.get_by_role("button", name="Train", exact=True).click()
+    stage = page.locator("#loss-chart .stage")
+    expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+    page.get_by_role("button", name="Go on training").click()
+    expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
+    page.get_by_role("button", name="Stop", exact=True).click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+    run_id = session.runs.ids()[0]
+    started = [row["step"] for row in session.runs.events(run_id)[0] if row["event"] == "RunStarted"]
+    assert len(started) == 2
+    assert started[1] > 0
+
+
+def test_strangers_do_not_see_each_others_runs(
+    browser: Browser, strangers: tuple[str, Session], tmp_path: Path, page_log: PageLog
+) -> None:
+    address, session = strangers
+    path = tmp_path / "secret.txt"
+    path.write_text(little_text(100), encoding="utf-8")
+    one, other = browser.new_context(), browser.new_context()
+    try:
+        page = one.new_page()
+        watch(page, page_log)
+        page.goto(address)
+        upload(page, path)
+        choose_time(page, "20s")
+        page.get_by_role("button", name="Train", exact=True).click()
+        expect(page.locator("#loss-chart .stage")).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
+        name = session.runs.ids()[0].rsplit("-", 1)[0]
+        expect(page.locator("#run-strip")).to_contain_text(name)
+
+        stranger = other.new_page()
+        watch(stranger, page_log)
+        stranger.goto(address)
+        expect(stranger.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+        assert name not in stranger.content()
+        expect(stranger.locator("#run-strip .lab")).to_be_hidden()
+    finally:
+        one.close()
+        other.close()
+    assert page_log.errors == []
+
+
+@pytest.mark.parametrize(
+    "hostile", ["<img src=x onerror=\"window.hacked=1\"> [MASK]", "{{7*7}} ${window.hacked=1} [MASK]", "`\\`[MASK]"]
+)
+def test_hostile_text_is_only_text(page: Page, served: tuple[str, Session], hostile: str) -> None:
+    page.goto(served[0])
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    sentence = page.locator("#fill-text textarea")
+    sentence.fill(hostile)
+    sentence.press("Enter")
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
+    tab(page, "Input")
+    box = page.locator("#tabs [role=tabpanel]:visible textarea").first
+    box.fill(hostile)
+    box.press("Enter")
+    page.wait_for_timeout(800)
+    assert page.evaluate("() => window.hacked") is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "answer"),
+    [("", "Type a sentence"), ("the red [mask] sat", "[MASK]"), ("the red cat " * 5000 + "[MASK]", "")],
+)
+def test_what_cannot_be_filled_is_answered_and_the_page_lives_on(
+    page: Page, served: tuple[str, Session], sentence: str, answer: str
+) -> None:
+    page.goto(served[0])
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    box = page.locator("#fill-text textarea")
+    box.fill(sentence)
+    page.locator("#fill-predict").click()
+    expect(page.locator("#fill-bars")).to_contain_text(answer)
+    box.fill("the red [MASK] sat")
+    page.locator("#fill-predict").click()
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
+
+
+@pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(4000), b"PK\x03\x04 not a zip"])
+def test_a_file_that_is_no_text_is_refused_where_it_was_given(
+    page: Page, served: tuple[str, Session], tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / ("<script>.zip" if content.startswith(b"PK") else "x.txt")
+    path.write_bytes(content)
+    before = served[1].runs.ids()
+    page.goto(served[0])
+    tab(page, "Pretrain")
+    page.locator("#text-files input[type=file]").set_input_files(path)
+    expect(page.locator("#text-health")).to_contain_text(re.compile("empty|not a text|not text|PNG|zip", re.I))
+    page.get_by_role("button", name="Train", exact=True).click()
+    page.wait_for_timeout(1500)
+    assert all(served[1].runs.state(run).status == "failed" for run in set(served[1].runs.ids()) - set(before))
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_every_tab_fits_and_can_be_read_by_everybody(
+    page: Page, served: tuple[str, Session], scheme: str, width: int
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{served[0]}?__theme={scheme}")
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    for name in TABS:
+        tab(page, name)
+        page.wait_for_timeout(500)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
+        found = Axe().run(page).response["violations"]
+        serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+        assert serious == [], f"{name}, {scheme}"
