@@ -1,22 +1,40 @@
 """Largest differences from transformers on the same random weights: outputs, losses and gradients of every head."""
 
-import torch
-
 from benchmarks.machine import report
-from tests.model import support
+from bertviz_lab.model.weights import to_huggingface
+from tests.model.support import (
+    KINDS,
+    Kind,
+    as_huggingface,
+    build,
+    gradients,
+    inputs,
+    labels_for,
+    largest_difference,
+    small_config,
+)
+from tests.model.test_parity import objective
 
 
-def measure(kind: support.Kind) -> dict[str, float]:
-    """Largest absolute differences over three seeds, in 32 bits, with padding and two segments."""
+def measure(kind: Kind) -> dict[str, float]:
+    """Largest absolute differences in 32 bits, over both activations, both attentions and three seeds."""
     worst = {"outputs": 0.0, "loss": 0.0, "gradients": 0.0}
-    for seed in range(3):
-        ours = support.build(kind, seed=seed)
-        theirs = support.as_huggingface(kind, ours)
-        compared = support.compare(kind, ours, theirs, seed)
-        worst = {name: max(worst[name], compared[name]) for name in worst}
-    return worst
+    cases = [(seed, act, explicit) for seed in range(3) for act in ("gelu", "gelu_new") for explicit in (True, False)]
+    for seed, activation, explicit in cases:
+        ours = build(kind, small_config(hidden_act=activation), seed=seed)
+        theirs = as_huggingface(kind, ours)
+        arguments = inputs(seed) | labels_for(kind)
+        a, b = ours(**arguments, explicit=explicit), theirs(**arguments)
+        loss_a, loss_b = objective(kind, a), objective(kind, b)
+        expected, actual = gradients(theirs, loss_b), gradients(ours, loss_a)
+        found = {
+            "outputs": max(largest_difference(getattr(a, name), getattr(b, name)) for name in kind.outputs),
+            "loss": largest_difference(loss_a, loss_b),
+            "gradients": max(largest_difference(g, expected[to_huggingface(name)]) for name, g in actual.items()),
+        }
+        worst = {name: max(worst[name], found[name]) for name in worst}
+    return {name: float(f"{value:.1e}") for name, value in worst.items()}
 
 
 if __name__ == "__main__":
-    torch.manual_seed(0)
-    report("parity", {"largest_difference": {str(kind): measure(kind) for kind in support.KINDS}})
+    report("parity", {"largest_difference": {str(kind): measure(kind) for kind in KINDS}})

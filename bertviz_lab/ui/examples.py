@@ -30,16 +30,16 @@ class Examples:
 #: For models that have read all sorts of things.
 GENERAL = Examples(
     masked=(
-        "The [MASK] of France is Paris.",
-        "He was born in [MASK] in 1950.",
-        "She played the [MASK] in a band.",
-        "The [MASK] flows into the [MASK].",
-        "The film was [MASK] in 1999.",
+        "She won a gold [MASK] at the Olympic Games.",
+        "Two of the houses [MASK] built in 1890.",
+        "She was born in 1950. [MASK] was an actress.",
+        "Her first [MASK] was [MASK] in 2005.",
+        "The [MASK] was built in 1890.",
     ),
     pairs=(
-        ("The cat sat on the mat.", "It was tired after a long day."),
         ("The river rises in the mountains.", "It flows into the sea near the city."),
-        ("She wrote her first book in 1990.", "The book won a prize."),
+        ("He was born in Berlin in 1950.", "He studied music at the university."),
+        ("He was born in Berlin in 1950.", "The species is found in Australia."),
     ),
 )
 

@@ -1,5 +1,6 @@
 """Pretrain, the lower half: watch a run, stop it, go on with it, take its model."""
 
+import json
 import tempfile
 import time
 import zipfile
@@ -12,7 +13,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.training import live_payload
+from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE
 from bertviz_lab.ui.components import loss_chart
@@ -103,10 +104,20 @@ def show_run(session: Session, run_id: str | None, *, mark: str = "") -> tuple[A
         state = session.runs.state(run_id or "")
         saved = saved_at(session.runs.folder(run_id or ""))
     except InputError:
-        return ("", "", *panel_state(session, ""))
+        return (shipped_curve(session), "", *panel_state(session, ""))
     assert run_id is not None
     strip = strip_payload(run_id, status=state.status, saved=str(saved) if saved else "", mark=mark)
     return live_payload(run_id, short_name(run_id), mark=mark), strip, *panel_state(session, run_id)
+
+
+def shipped_curve(session: Session) -> str:
+    """How a model that comes with the lab learnt, to look at while there is no run of one's own; "" without a log."""
+    for name in session.models.shipped():
+        log = session.settings.checkpoints / name / "training.jsonl"
+        if log.is_file():
+            rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+            return replay_payload(rows, f"How {name}, which comes with the lab, was trained")
+    return ""
 
 
 def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:

@@ -166,14 +166,16 @@ def test_only_the_people_of_the_story_are_named_and_both_of_them_are() -> None:
         assert both <= named <= both | {story.world.neighbour.name}
 
 
-def test_pronouns_agree_with_the_first_name_of_their_sentence() -> None:
+def test_pronouns_agree_with_the_first_name_of_their_sentence_or_of_the_last_that_has_one() -> None:
     seen = set()
     for story in TOLD:
+        person = PERSON[story.world.hero.name]
         for sentence in story.sentences:
-            for word in words(sentence):
+            for name in names(sentence)[:1]:
+                person = PERSON[name]
+            for word in words(sentence.lower()):
                 if word in ("he", "him", "himself", "she", "her", "herself"):
-                    person = PERSON[names(sentence)[0]]
-                    assert word in (person.he, person.him, person.himself), sentence
+                    assert word in (person.he, person.him, person.himself), story.sentences
                     seen.add(word)
     assert seen >= {"he", "she", "him", "her", "himself", "herself"}
 
@@ -183,7 +185,7 @@ def test_they_and_themselves_stand_for_two_people_or_for_plural_things() -> None
         for sentence in story.sentences:
             said = words(sentence)
             if "themselves" in said:
-                assert len(names(sentence)) == 2
+                assert len(names(sentence)) == 2 or "They" in said, sentence
             if "they" in said and story.plot.name in ("lost", "mend"):  # elsewhere they are the two people
                 assert PLURAL[story.world.thing.noun], sentence
             if "it" in said and story.plot.name in ("lost", "mend"):

@@ -152,10 +152,11 @@ def _disagrees(story: Story, beat: str, said: list[str]) -> bool:
 
 
 def _pronoun(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    names = {story.world.hero.name, story.world.friend.name, story.world.neighbour.name}
     for sentence in story.sentences:
         said = words(sentence)
         for position, word in enumerate(said):
-            if position and word in ("he", "she"):  # the name stands before it in the same sentence
+            if word in ("he", "she") and names & set(said[:position]):  # for whom it stands is said before it
                 yield _changed("pronoun", "", sentence, position, "she" if word == "he" else "he")
 
 

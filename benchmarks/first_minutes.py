@@ -1,0 +1,52 @@
+"""Seconds from starting the page to its first paint, and from pressing Train to the first point of the curve."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from benchmarks.machine import report
+from tests.browser import FLAGS
+from tests.get_browser import find
+
+TRIES = 3
+
+
+def measure() -> dict[str, float]:
+    """One start of `python app.py`, one visit, one training of the sample that is chosen by default."""
+    found: dict[str, float] = {}
+    with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
+        page = browser.new_page()
+        began = time.perf_counter()
+        command = [sys.executable, "app.py", "--runs-dir", runs]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1])
+        try:
+            assert server.stdout is not None
+            address = server.stdout.readline().split()[-1]
+            found["start_to_serving"] = time.perf_counter() - began
+            page.goto(address)
+            page.locator("#tabs").wait_for()
+            found["start_to_first_paint"] = time.perf_counter() - began
+            page.get_by_text("The model would write").first.wait_for(timeout=60_000)
+            found["start_to_first_prediction"] = time.perf_counter() - began
+            page.get_by_role("tab", name="Pretrain", exact=True).click()
+            page.locator("#text-health").get_by_text("Sentences").first.wait_for(timeout=60_000)
+            pressed = time.perf_counter()
+            page.get_by_role("button", name="Train", exact=True).click()
+            page.locator("#loss-chart .stage", has_text="step").wait_for(timeout=120_000)
+            found["train_to_first_loss_point"] = time.perf_counter() - pressed
+        finally:
+            server.terminate()
+            server.wait()
+            browser.close()
+    return {name: round(seconds, 2) for name, seconds in found.items()}
+
+
+if __name__ == "__main__":
+    tries = [measure() for _ in range(TRIES)]
+    spread = {name: sorted(one[name] for one in tries) for name in tries[0]}
+    report("first_minutes", {name: {"min": s[0], "median": s[len(s) // 2], "max": s[-1]} for name, s in spread.items()})
