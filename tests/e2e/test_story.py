@@ -171,7 +171,7 @@ def test_strangers_do_not_see_each_others_runs(
 
 
 @pytest.mark.parametrize(
-    "hostile", ["<img src=x onerror=\"window.hacked=1\"> [MASK]", "{{7*7}} ${window.hacked=1} [MASK]", "`\\`[MASK]"]
+    "hostile", ['<img src=x onerror="window.hacked=1"> [MASK]', "{{7*7}} ${window.hacked=1} [MASK]", "`\\`[MASK]"]
 )
 def test_hostile_text_is_only_text(page: Page, served: tuple[str, Session], hostile: str) -> None:
     page.goto(served[0])
