@@ -1,4 +1,7 @@
-"""Take the README's pictures: `python -m tests.e2e.take_pictures ADDRESS FOLDER [light|dark] [WIDTH]` of a page that runs."""
+"""Take pictures of a running page, the README's among them.
+
+`python -m tests.e2e.take_pictures ADDRESS FOLDER [light|dark] [WIDTH]`
+"""
 
 import sys
 from pathlib import Path

@@ -55,7 +55,8 @@ def test_the_page_is_built_before_any_heavy_library_is_imported(tmp_path: Path) 
         "import sys; from pathlib import Path; from bertviz_lab.ui.app import build, launch_options;"
         "from bertviz_lab.ui.settings import Settings;"
         f"s = Settings(runs_dir=Path({str(tmp_path)!r})); build(s); launch_options(s);"
-        "print([m for m in ('torch', 'transformers', 'plotly', 'datasets', 'sklearn', 'matplotlib') if m in sys.modules])"
+        "heavy = ('torch', 'transformers', 'plotly', 'datasets', 'sklearn', 'matplotlib');"
+        "print([m for m in heavy if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
