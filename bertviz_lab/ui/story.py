@@ -123,6 +123,8 @@ class Story:
         try:
             text = texts.chosen(source, files)
             config = config_from(self.session, text, self.form.names, values)
+            # The report is there already; a text that it refuses is refused here, not by a run that fails.
+            self.session.examine(text.paths, **texts.reading_options(self.form.names, values))
             run_id = self.session.runs.start(config, text.files)
         except Exception as error:
             return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
