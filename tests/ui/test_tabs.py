@@ -43,7 +43,7 @@ def test_a_text_of_thousands_of_words_is_cut_not_refused(session: Session) -> No
     assert len(json.loads(attention.attention(session, "", "word " * 5000, ""))["tokens"]) == longest
     body = json.loads(input.tokens(session, "", "word " * 5000, ""))
     assert len(body["columns"]) == longest
-    assert body["dropped"][0] > 4000
+    assert len(body["dropped"][0]) > 4000
 
 
 def test_the_words_of_both_sentences_are_explained(session: Session) -> None:

@@ -283,5 +283,5 @@ def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Callable[..
       return { grown: nodes() - before, median: times[100] };
     }"""
     result = page.evaluate(script)
-    assert result["grown"] == 0
+    assert result["grown"] <= 0
     assert result["median"] <= 16  # milliseconds: one frame

