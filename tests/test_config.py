@@ -6,14 +6,14 @@ import json
 import pytest
 import transformers
 
-from bertviz_lab.config import PRESETS, BertConfig, PretrainConfig, parse_duration
+from bertviz_lab.config import PRESETS, RECIPES, BertConfig, PretrainConfig, parse_duration
 from bertviz_lab.errors import InputError
 
 
 def test_the_defaults_are_bert_base_as_transformers_has_it():
     theirs = transformers.BertConfig()
     for field in dataclasses.fields(BertConfig):
-        if field.name != "id2label":
+        if field.name not in ("id2label", "share_layers"):
             assert getattr(BertConfig(), field.name) == getattr(theirs, field.name), field.name
     assert BertConfig.preset("base") == BertConfig()
 
@@ -131,7 +131,8 @@ def test_an_option_at_either_end_of_its_range_is_accepted_and_beyond_it_refused(
             continue
         flag = "--" + field.name.replace("_", "-")
         for value in (low, high):
-            assert getattr(PretrainConfig(corpus=("a",), **{field.name: value}), field.name) == value
+            room = {"seq_len": 512, "batch_size": 65_536} | {field.name: value}
+            assert getattr(PretrainConfig(corpus=("a",), **room), field.name) == value
         for value in (low - 1, high + 1, float("nan"), "many", True):
             with pytest.raises(InputError, match=f"{flag} must lie between"):
                 PretrainConfig(corpus=("a",), **{field.name: value})
@@ -154,7 +155,7 @@ def test_an_option_that_is_needed_may_not_be_empty(name):
     ("changes", "message"),
     [
         ({"preset": "minni"}, "--preset must be one of tiny, mini, .* not 'minni'; did you mean mini?"),
-        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, not 'nsp'"),
+        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, mlm\+sop, not 'nsp'"),
         ({"optimizer": "sgd"}, "--optimizer must be one of adamw, muon"),
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
         ({"corpus": ()}, "Name at least one text"),
@@ -195,3 +196,37 @@ def test_lengths_of_time(text, seconds):
 def test_what_is_no_length_of_time_is_refused(text):
     with pytest.raises(InputError, match="is not a length of time"):
         parse_duration(text)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_is_a_set_of_defaults_that_what_is_given_replaces(name):
+    config = PretrainConfig.of_recipe(name, corpus=("a",))
+    assert config.recipe == name
+    assert {key: getattr(config, key) for key in RECIPES[name]} == RECIPES[name]
+    assert PretrainConfig.of_recipe(name, corpus=("a",), dropout=0.3).dropout == 0.3
+
+
+def test_the_papers_recipe_is_the_papers():
+    paper = PretrainConfig.of_recipe("paper", corpus=("a",))
+    assert (paper.objective, paper.optimizer, paper.masking, paper.mask_probability) == (
+        "mlm+nsp",
+        "adamw",
+        "static",
+        0.15,
+    )
+    assert (paper.dropout, paper.learning_rate, paper.beta2, paper.weight_decay) == (0.1, 1e-4, 0.999, 0.01)
+    assert (paper.batch_size, paper.short_seq_len, paper.short_share, paper.seq_len) == (256, 128, 0.9, 512)
+    assert paper.causal_share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, not 'bert'"),
+        ({"seq_len": 64, "short_seq_len": 128}, "--short-seq-len 128 is longer than --seq-len 64"),
+        ({"batch_size": 4, "accumulate": 8}, "--accumulate 8 cuts a batch of 4 into too many parts"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        PretrainConfig.of_recipe(**({"corpus": ("a",)} | changes))

@@ -42,11 +42,13 @@ class EncoderLayer(nn.Module):
 
 
 class Encoder(nn.Module):
-    """The layers one after another."""
+    """The layers one after another; with `share_layers` the same one again and again (Lan et al. 2019)."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.num_hidden_layers))
+        different = 1 if config.share_layers else config.num_hidden_layers
+        layers = [EncoderLayer(config) for _ in range(different)]
+        self.layers = nn.ModuleList(layers * (config.num_hidden_layers // different))
 
     def forward(
         self,

@@ -58,7 +58,8 @@ def to_huggingface(name: str) -> str:
 
 def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
     """All parameters under Hugging Face's names; the decoder is the word-embedding table and is not saved twice."""
-    return {to_huggingface(name): p.detach().cpu().contiguous() for name, p in model.named_parameters()}
+    named = model.named_parameters(remove_duplicate=False)  # layers that share weights are written one by one
+    return {to_huggingface(name): p.detach().cpu().clone(memory_format=torch.contiguous_format) for name, p in named}
 
 
 def normalize_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -87,7 +88,8 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
     Raises `InputError` naming the first tensor whose shape does not fit the configuration.
     """
     state = normalize_names(state)
-    wanted = {to_huggingface(name).removeprefix("bert."): p for name, p in model.named_parameters()}
+    named = model.named_parameters(remove_duplicate=False)
+    wanted = {to_huggingface(name).removeprefix("bert."): p for name, p in named}
     with torch.no_grad():
         for name, parameter in wanted.items():
             if name not in state:

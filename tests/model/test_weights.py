@@ -187,3 +187,24 @@ def test_a_file_cut_short_is_named(tmp_path):
     path.write_bytes(path.read_bytes()[:-40])
     with pytest.raises(InputError, match=r"model\.safetensors is damaged"):
         read_tensors([path])
+
+
+@every_head
+def test_layers_that_share_weights_are_one_set_and_saved_one_by_one(kind, tmp_path):
+    config = small_config(share_layers=True, num_hidden_layers=3)
+    model = build(kind, config)
+    different = build(kind, small_config(num_hidden_layers=1))
+    assert sum(p.numel() for p in model.parameters()) == sum(p.numel() for p in different.parameters())
+    write_tensors(state_for_huggingface(model), tmp_path / "model.safetensors")
+    state = read_tensors([tmp_path / "model.safetensors"])
+    names = [name for name in state if name.endswith("attention.self.query.weight")]
+    assert len(names) == 3
+    assert all(torch.equal(state[name], state[names[0]]) for name in names)
+    other = build(kind, config, seed=1)
+    assert not same_weights(model, other)
+    assert load_state(other, state).missing == ()
+    assert same_weights(model, other)
+    theirs, outputs = as_huggingface(kind, model), kind.outputs
+    assert all(
+        torch.allclose(getattr(model(**inputs()), n), getattr(theirs(**inputs()), n), atol=1e-5) for n in outputs
+    )

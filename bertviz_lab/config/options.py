@@ -1,0 +1,63 @@
+"""What a setting needs besides its value: a sentence of help, its choices and its bounds."""
+
+import dataclasses
+import difflib
+import math
+from dataclasses import field
+from typing import Any
+
+from bertviz_lab.errors import InputError
+
+
+def option(
+    default: Any,
+    help: str,
+    *,
+    group: str = "basic",
+    label: str = "",
+    choices: tuple[str, ...] = (),
+    low: float | None = None,
+    high: float | None = None,
+) -> Any:
+    """A config field with what the command line and the page need to draw it."""
+    meta = {"help": help, "group": group, "label": label, "choices": choices, "low": low, "high": high}
+    return field(default=default, metadata=meta)
+
+
+def check_options(config: Any) -> None:
+    """Raise `InputError` naming the flag where a field is none of its choices or beyond its bounds."""
+    for f in dataclasses.fields(config):
+        value, meta = getattr(config, f.name), f.metadata
+        flag = "--" + f.name.replace("_", "-")
+        if meta["choices"] and value not in meta["choices"]:
+            near = difflib.get_close_matches(str(value), meta["choices"], n=1)
+            hint = f"; did you mean {near[0]}?" if near else "."
+            raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
+        may_be_empty = value is None and f.default is None
+        if meta["low"] is not None and not may_be_empty:
+            if not is_number(value) or not meta["low"] <= value <= meta["high"]:
+                raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
+            if isinstance(meta["low"], int) and not isinstance(value, int):
+                raise InputError(f"{flag} must be a whole number, not {value!r}.")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number, which True and False are not."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+_UNITS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+
+
+def parse_duration(text: str) -> float:
+    """Seconds in "90s", "10m", "1.5h", "2d" or a bare number of seconds. Raises `InputError` for anything else."""
+    stripped = str(text).strip().lower()
+    unit = stripped[-1:]
+    number = stripped[:-1] if unit in _UNITS else stripped
+    try:
+        seconds = float(number) * _UNITS.get(unit, 1.0)
+    except ValueError:
+        seconds = math.nan
+    if not 0.0 < seconds < math.inf:
+        raise InputError(f"{text!r} is not a length of time; write for example 90s, 10m or 2h.")
+    return seconds
