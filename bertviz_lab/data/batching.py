@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.data.masking import MaskingRule, mask_batch
+from bertviz_lab.data.masking import IGNORE, MaskingRule, mask_batch
 from bertviz_lab.data.pretraining import A_END, A_START, B_END, B_START, LABEL, Examples, plan_epoch
 from bertviz_lab.data.tokenized import CorpusView
 from bertviz_lab.tokenization import Tokenizer
@@ -27,9 +27,24 @@ class PretrainingBatch:
     attention_mask: Tensor | None  # None where there is no padding
     positions: Tensor  # (batch, predictions)
     labels: Tensor  # (batch, predictions), -100 in unused places
-    next_sentence_label: Tensor | None  # (batch,), 0 is next, 1 is random
+    next_sentence_label: Tensor | None  # (batch,), 0 is next or in order, 1 is random or swapped
 
     real_tokens: int  # positions that are not padding
+    # Of the whole step, also where this is a part of it: what a sum of losses is divided by.
+    label_count: int  # labels that are not -100
+    pair_count: int  # examples with a label of their pair; 0 without pairs
+
+    def part(self, index: int, parts: int) -> "PretrainingBatch":
+        """Every `parts`-th example from `index` on, as wide as the whole: a process's share, or what fits in memory.
+
+        A part may be empty. Losses summed over the labels of all parts, over `label_count` and `pair_count`,
+        are those of the whole.
+        """
+        whole: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        rows = {name: value[index::parts] for name, value in whole.items() if isinstance(value, Tensor)}
+        mask = rows.get("attention_mask")
+        real_tokens = rows["input_ids"].numel() if mask is None else int(mask.sum())
+        return replace(self, **rows, real_tokens=real_tokens)
 
     def to(self, device: torch.device) -> "PretrainingBatch":
         tensors: dict[str, Any] = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
@@ -46,7 +61,7 @@ class PretrainingData:
     seq_len: int
     batch_size: int
     short_seq_probability: float
-    next_sentence: bool
+    pairs: str  # "nsp", "sop" or "", as in `pretraining`
     seed: int
 
     def epoch(self, number: int) -> Iterator[Examples]:
@@ -57,7 +72,7 @@ class PretrainingData:
             rng,
             seq_len=self.seq_len,
             short_seq_probability=self.short_seq_probability,
-            next_sentence=self.next_sentence,
+            pairs=self.pairs,
         )
         for table in tables:
             yield from _by_length(table, self.batch_size, rng)
@@ -74,8 +89,10 @@ class PretrainingData:
             attention_mask=torch.from_numpy(real) if padded else None,
             positions=torch.from_numpy(masked.positions),
             labels=torch.from_numpy(masked.labels),
-            next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.next_sentence else None,
+            next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.pairs else None,
             real_tokens=int(lengths.sum()),
+            label_count=int((masked.labels != IGNORE).sum()),
+            pair_count=len(rows) if self.pairs else 0,
         )
 
     def _write_out(self, rows: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:

@@ -1,7 +1,9 @@
 """From documents to sentence pairs: google-research/bert, `create_pretraining_data.py`, step by step.
 
 A and B are runs of whole sentences, so an example is four offsets into the corpus and a label: a table of them
-is small, can be shuffled as a whole, and becomes token ids only in its batch.
+is small, can be shuffled as a whole, and becomes token ids only in its batch. Three kinds of examples: "nsp"
+(is B what follows A, or from elsewhere?), "sop" (do A and B stand in their order, or swapped? ALBERT, Lan et al.
+2019) and "" (no pairs at all).
 """
 
 from collections.abc import Iterator
@@ -11,9 +13,11 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.tokenized import CorpusView
 
-#: Columns of a table of examples: where A and B start and end in the corpus's ids, and the next-sentence label.
+#: Columns of a table of examples: where A and B start and end in the corpus's ids, and the label of the pair.
 A_START, A_END, B_START, B_END, LABEL = range(5)
 IS_NEXT, IS_RANDOM, NO_LABEL = 0, 1, -100
+IN_ORDER, SWAPPED = 0, 1  # the labels of "sop"
+PAIRS = ("", "nsp", "sop")
 
 _SHARD = 4_096  # documents planned at once: bounds the memory, and the wait for the first batch
 
@@ -26,20 +30,24 @@ def plan_epoch(
     *,
     seq_len: int,
     short_seq_probability: float = 0.1,
-    next_sentence: bool = True,
+    pairs: str = "nsp",
 ) -> Iterator[Examples]:
     """One pass over the shuffled documents, as tables of examples, each table shuffled.
 
     Raises `ValueError` if next-sentence pairs are asked for and there is no second document to draw from.
     """
-    if next_sentence and len(documents) < 2:
+    if pairs not in PAIRS:
+        raise ValueError(f"Pairs can be {PAIRS}, not {pairs!r}.")
+    if pairs == "nsp" and len(documents) < 2:
         raise ValueError("Random next sentences need at least two documents.")
     order = rng.permutation(len(documents))
     for start in range(0, len(order), _SHARD):
         rows: list[tuple[int, int, int, int, int]] = []
         for index in order[start : start + _SHARD]:
-            if next_sentence:
+            if pairs == "nsp":
                 rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability))
+            elif pairs == "sop":
+                rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
             else:
                 rows.extend(_runs(documents, int(index), rng, seq_len - 2, short_seq_probability))
         yield rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
@@ -71,6 +79,28 @@ def _pairs(
         a, b = _truncate(a, b, longest, rng)
         yield (*a, *b, label)
         first = last = last + 1
+
+
+def _ordered(
+    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Sentence order: a chunk cut in two as above, and its halves swapped by a coin.
+
+    A sentence alone has no order. ALBERT's code then falls back to a random B, which teaches topic, not order;
+    here a chunk goes on to its second sentence, and one left over at the end of a document is not used.
+    """
+    bounds = documents.sentence_bounds(index)
+    target = _target_length(rng, longest, short_probability)
+    first = 0
+    for last in range(1, len(bounds) - 1):
+        if last == first or (last < len(bounds) - 2 and bounds[last + 1] - bounds[first] < target):
+            continue
+        border = first + int(rng.integers(1, last - first + 1))
+        swapped = rng.random() < 0.5
+        front, back = (int(bounds[first]), int(bounds[border])), (int(bounds[border]), int(bounds[last + 1]))
+        a, b = _truncate(*((back, front) if swapped else (front, back)), longest, rng)
+        yield (*a, *b, SWAPPED if swapped else IN_ORDER)
+        first = last + 1
 
 
 def _runs(

@@ -128,7 +128,7 @@ def evaluate_text(
             seq_len=min(seq_len, checkpoint.config.max_position_embeddings),
             batch_size=32,
             short_seq_probability=0.1,
-            next_sentence=corpus.documents > 1 and checkpoint.config.type_vocab_size > 1,
+            pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,
         )
         hardware = choose_hardware("fp32", checkpoint.config)

@@ -63,7 +63,7 @@ def pretrain(
         seq_len=config.seq_len,
         batch_size=config.batch_size,
         short_seq_probability=config.short_seq_probability,
-        next_sentence=objective == "mlm+nsp",
+        pairs="nsp" if objective == "mlm+nsp" else "",
         seed=config.seed,
     )
     if np.array_equal(held_view.documents, train_view.documents):

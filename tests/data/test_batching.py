@@ -35,7 +35,7 @@ def data(tokenizer) -> PretrainingData:
         seq_len=32,
         batch_size=8,
         short_seq_probability=0.1,
-        next_sentence=True,
+        pairs="nsp",
         seed=3,
     )
 
@@ -76,7 +76,7 @@ def test_a_pair_is_written_out_with_cls_sep_and_segments(data, tokenizer):
 
 def test_a_single_text_has_one_separator_and_one_segment(data, tokenizer):
     ids = data.documents.corpus.ids.tolist()
-    batch = batch_of(replace(data, next_sentence=False), (5, 11, 0, 0, NO_LABEL))
+    batch = batch_of(replace(data, pairs=""), (5, 11, 0, 0, NO_LABEL))
     assert true_ids(batch) == [[tokenizer.cls_id, *ids[5:11], tokenizer.sep_id]]
     assert not batch.token_type_ids.any()
     assert batch.attention_mask is None
@@ -139,7 +139,7 @@ def test_pairs_differ_from_epoch_to_epoch(data):
 
 def test_the_same_text_is_masked_afresh_in_every_epoch(data):
     sentence = TokenizedCorpus.from_sentences([[list(range(5, 25))]]).select(np.arange(1))
-    stream = BatchStream(replace(data, documents=sentence, next_sentence=False))
+    stream = BatchStream(replace(data, documents=sentence, pairs=""))
     batches = list(islice(stream, 20))
     assert stream.epoch == 19, "a batch is an epoch"
     assert {tuple(map(tuple, true_ids(batch))) for batch in batches} == {tuple(map(tuple, true_ids(batches[0])))}
@@ -147,7 +147,7 @@ def test_the_same_text_is_masked_afresh_in_every_epoch(data):
 
 
 def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):
-    whole = replace(data, batch_size=4, next_sentence=False, seq_len=16)
+    whole = replace(data, batch_size=4, pairs="", seq_len=16)
     patterns = {tuple(batch.positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
     assert len(patterns) > 15
 
@@ -208,6 +208,30 @@ def test_the_rule_of_a_tokenizer_knows_its_special_tokens(tokenizer):
     assert (rule.mask_id, rule.vocab_size, rule.probability) == (tokenizer.mask_id, tokenizer.vocab_size, 0.15)
     assert rule.special_ids == tokenizer.special_ids
     assert (rule.mask_share, rule.random_share) == (0.8, 0.1)
+
+
+def test_the_parts_of_a_batch_are_all_of_it(data):
+    for batch in islice(BatchStream(data), 6):
+        parts = [batch.part(index, 3) for index in range(3)]
+        assert sum(part.real_tokens for part in parts) == batch.real_tokens
+        for field in fields(batch):
+            value = getattr(batch, field.name)
+            if isinstance(value, torch.Tensor):
+                pieces = [getattr(part, field.name) for part in parts]
+                again = torch.cat(pieces)
+                order = [row for index in range(3) for row in range(len(value))[index::3]]
+                assert torch.equal(again, value[order])
+
+
+def test_a_part_knows_the_counts_of_the_whole(data):
+    batch = next(BatchStream(data))
+    assert batch.label_count == int((batch.labels != -100).sum())
+    assert batch.pair_count == len(batch.input_ids) == 8
+    for part in (batch.part(1, 3), batch.part(0, 8), batch.part(8, 9)):
+        assert (part.label_count, part.pair_count) == (batch.label_count, batch.pair_count)
+        assert part.input_ids.shape[1] == batch.input_ids.shape[1]
+    assert len(batch.part(8, 9).input_ids) == batch.part(8, 9).real_tokens == 0
+    assert next(BatchStream(replace(data, pairs=""))).pair_count == 0
 
 
 def test_a_batch_moves_to_a_device_whole(data):

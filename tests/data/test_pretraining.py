@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data import pretraining
-from bertviz_lab.data.pretraining import IS_NEXT, IS_RANDOM, NO_LABEL, plan_epoch
+from bertviz_lab.data.pretraining import IN_ORDER, IS_NEXT, IS_RANDOM, NO_LABEL, SWAPPED, plan_epoch
 from bertviz_lab.data.tokenized import CorpusView, TokenizedCorpus
 
 #: Documents as the lengths of their sentences.
@@ -224,9 +224,58 @@ def test_one_document_cannot_make_pairs():
 
 
 @given(shapes, st.integers(0, 2**32), st.integers(8, 40))
+def test_the_sides_of_an_ordered_pair_are_neighbours_and_the_label_says_which_comes_first(shape, seed, seq_len):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pretraining, "_truncate", lambda a, b, longest, rng: (a, b))
+        view = corpus_of(shape)
+        rows = examples(view, seed, seq_len=seq_len, pairs="sop")
+    ends = {int(bound) for index in range(len(view)) for bound in view.sentence_bounds(index)}
+    used: list[tuple[int, int]] = []
+    for a_start, a_end, b_start, b_end, label in rows:
+        front, back = (
+            ((a_start, a_end), (b_start, b_end)) if label == IN_ORDER else ((b_start, b_end), (a_start, a_end))
+        )
+        assert label in (IN_ORDER, SWAPPED)
+        assert front[1] == back[0]
+        assert {*front, *back} <= ends
+        document_of(view, front[0], back[1])
+        used.append((front[0], back[1]))
+    used.sort()
+    assert all(one[1] <= other[0] for one, other in pairwise(used)), "no sentence is in two examples"
+    # All that is left out is a sentence without a neighbour: at most the last one of each document.
+    left_out = view.corpus.sentences - sum(
+        int(np.searchsorted(view.corpus.sentence_ends, end))
+        + 1
+        - int(np.searchsorted([0, *view.corpus.sentence_ends], a))
+        for a, end in used
+    )
+    assert 0 <= left_out <= len(view)
+    assert len({document_of(view, *pair) for pair in used}) == sum(len(document) > 1 for document in shape)
+
+
+@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
+def test_an_ordered_pair_fits(shape, seed, seq_len):
+    for a_start, a_end, b_start, b_end, _ in examples(corpus_of(shape), seed, seq_len=seq_len, pairs="sop"):
+        assert a_start < a_end
+        assert b_start < b_end
+        assert a_end - a_start + b_end - b_start <= seq_len - 3
+
+
+def test_half_of_the_ordered_pairs_are_swapped_and_one_document_is_enough():
+    labels = [row[4] for row in examples(corpus_of([[4] * 4_000]), pairs="sop")]
+    assert len(labels) > 700
+    assert np.mean(labels) == pytest.approx(0.5, abs=0.08)
+
+
+def test_a_pair_of_an_unknown_kind_is_refused():
+    with pytest.raises(ValueError, match="sos"):
+        examples(corpus_of([[3, 4], [5]]), pairs="sos")
+
+
+@given(shapes, st.integers(0, 2**32), st.integers(8, 40))
 def test_without_pairs_every_token_is_read_once(shape, seed, seq_len):
     view = corpus_of(shape)
-    rows = sorted(examples(view, seed, seq_len=seq_len, next_sentence=False))
+    rows = sorted(examples(view, seed, seq_len=seq_len, pairs=""))
     assert rows[0][0] == 0
     assert rows[-1][1] == view.corpus.tokens
     assert all(one[1] == other[0] for one, other in pairwise(rows))
@@ -238,7 +287,7 @@ def test_without_pairs_every_token_is_read_once(shape, seed, seq_len):
 
 def test_without_pairs_one_document_is_enough_and_sentences_stay_whole_where_they_fit():
     view = corpus_of([[4, 4, 4, 4, 4]])
-    rows = sorted(examples(view, seq_len=12, next_sentence=False, short_seq_probability=0.0))
+    rows = sorted(examples(view, seq_len=12, pairs="", short_seq_probability=0.0))
     assert [row[:2] for row in rows] == [(0, 8), (8, 16), (16, 20)]
 
 

@@ -72,7 +72,7 @@ def small_data(tokenizer: Tokenizer, **changes) -> PretrainingData:
         "seq_len": 19,
         "batch_size": 8,
         "short_seq_probability": 0.1,
-        "next_sentence": True,
+        "pairs": "nsp",
         "seed": 1,
     }
     return PretrainingData(**(options | changes))
