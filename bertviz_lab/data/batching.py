@@ -15,6 +15,10 @@ from bertviz_lab.data.pretraining import A_END, A_START, B_END, B_START, LABEL, 
 from bertviz_lab.data.tokenized import CorpusView
 from bertviz_lab.tokenization import Tokenizer
 
+#: Of the batches that are read forwards one in so many is masked all the same: the masked-word and next-sentence
+#: curves are there from the first second, at no cost to what is learnt.
+MASKED_EVERY = 8
+
 _POOL = 64  # batches sorted by length together: little padding, yet every pool mixes the whole table
 
 
@@ -33,6 +37,8 @@ class PretrainingBatch:
     # Of the whole step, also where this is a part of it: what a sum of losses is divided by.
     label_count: int  # labels that are not -100
     pair_count: int  # examples with a label of their pair; 0 without pairs
+    causal: bool = False  # nothing is masked: `positions` are all, `labels` the tokens that follow
+    name: str = ""  # which it is, for people
 
     def part(self, index: int, parts: int) -> "PretrainingBatch":
         """Every `parts`-th example from `index` on, as wide as the whole: a process's share, or what fits in memory.
@@ -63,6 +69,7 @@ class PretrainingData:
     short_seq_probability: float
     pairs: str  # "nsp", "sop" or "", as in `pretraining`
     seed: int
+    causal: bool = False  # most batches ask for every next token instead of masked ones
 
     def epoch(self, number: int) -> Iterator[Examples]:
         """The examples of each batch of one pass, (batch, 5), in order."""
@@ -93,6 +100,27 @@ class PretrainingData:
             real_tokens=int(lengths.sum()),
             label_count=int((masked.labels != IGNORE).sum()),
             pair_count=len(rows) if self.pairs else 0,
+        )
+
+    def causal_batch(self, rows: Examples) -> PretrainingBatch:
+        """Write out some examples (batch, 5) for reading forwards: at each token the next is asked for, as in GPT.
+
+        Special tokens are never the answer.
+        """
+        ids, segments, lengths = self._write_out(rows)
+        real = np.arange(ids.shape[1]) < lengths[:, None]
+        labels = np.where(np.isin(ids[:, 1:], list(self.rule.special_ids)), IGNORE, ids[:, 1:])
+        return PretrainingBatch(
+            input_ids=torch.from_numpy(ids),
+            token_type_ids=torch.from_numpy(segments),
+            attention_mask=torch.from_numpy(real) if not real.all() else None,
+            positions=torch.arange(ids.shape[1] - 1).expand(len(ids), -1),
+            labels=torch.from_numpy(labels),
+            next_sentence_label=None,
+            real_tokens=int(lengths.sum()),
+            label_count=int((labels != IGNORE).sum()),
+            pair_count=0,
+            causal=True,
         )
 
     def _write_out(self, rows: Examples) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -132,8 +160,10 @@ class BatchStream:
             self._rows = islice(self.data.epoch(self.epoch), 0, None)
             rows = next(self._rows, None)
         rng = np.random.default_rng((self.data.seed, self.epoch, 1 + self.number))
+        causal = self.data.causal and self.number % MASKED_EVERY != 0
         self.number += 1
-        return self.data.batch(rows, rng)
+        batch = self.data.causal_batch(rows) if causal else self.data.batch(rows, rng)
+        return replace(batch, name=f"pass {self.epoch + 1} over the text, batch {self.number}")
 
 
 def _by_length(table: Examples, batch_size: int, rng: np.random.Generator) -> Iterator[Examples]:
