@@ -47,7 +47,7 @@ class PretrainingBatch:
         are those of the whole.
         """
         whole: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        rows = {name: value[index::parts] for name, value in whole.items() if isinstance(value, Tensor)}
+        rows: dict[str, Any] = {name: value[index::parts] for name, value in whole.items() if isinstance(value, Tensor)}
         mask = rows.get("attention_mask")
         real_tokens = rows["input_ids"].numel() if mask is None else int(mask.sum())
         return replace(self, **rows, real_tokens=real_tokens)
@@ -59,7 +59,11 @@ class PretrainingBatch:
 
 @dataclass(frozen=True)
 class PretrainingData:
-    """How a part of a corpus becomes batches; each depends on `seed`, its epoch and its number alone."""
+    """How a part of a corpus becomes batches; each depends on `seed`, its epoch and its number alone.
+
+    With `repeat_after` the passes repeat after that many, examples and masks alike: static masking, as in Google's
+    code, which writes ten versions of the corpus to disk (`dupe_factor`). None masks afresh in every pass.
+    """
 
     documents: CorpusView
     tokenizer: Tokenizer
@@ -70,10 +74,16 @@ class PretrainingData:
     pairs: str  # "nsp", "sop" or "", as in `pretraining`
     seed: int
     causal: bool = False  # most batches ask for every next token instead of masked ones
+    repeat_after: int | None = None
+
+    def random(self, epoch: int, stream: int) -> np.random.Generator:
+        """Random numbers of a pass: stream 0 plans it, stream n + 1 masks its batch n."""
+        version = epoch % self.repeat_after if self.repeat_after else epoch
+        return np.random.default_rng((self.seed, version, stream))
 
     def epoch(self, number: int) -> Iterator[Examples]:
         """The examples of each batch of one pass, (batch, 5), in order."""
-        rng = np.random.default_rng((self.seed, number, 0))
+        rng = self.random(number, 0)
         tables = plan_epoch(
             self.documents,
             rng,
@@ -159,7 +169,7 @@ class BatchStream:
             self.epoch, self.number = self.epoch + 1, 0
             self._rows = islice(self.data.epoch(self.epoch), 0, None)
             rows = next(self._rows, None)
-        rng = np.random.default_rng((self.data.seed, self.epoch, 1 + self.number))
+        rng = self.data.random(self.epoch, 1 + self.number)
         causal = self.data.causal and self.number % MASKED_EVERY != 0
         self.number += 1
         batch = self.data.causal_batch(rows) if causal else self.data.batch(rows, rng)
@@ -182,6 +192,7 @@ def masking_rule(
     tokenizer: Tokenizer,
     probability: float = 0.15,
     whole_word: bool = False,
+    spans: bool = False,
     *,
     mask_share: float = 0.8,
     random_share: float = 0.1,
@@ -195,5 +206,6 @@ def masking_rule(
         mask_share=mask_share,
         random_share=random_share,
         whole_word=whole_word,
+        spans=spans,
         continuation=tokenizer.continuation,
     )

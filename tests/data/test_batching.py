@@ -146,6 +146,42 @@ def test_the_same_text_is_masked_afresh_in_every_epoch(data):
     assert len({tuple(batch.positions[0].tolist()) for batch in batches}) > 15
 
 
+def passes(data: PretrainingData, count: int) -> list[list[PretrainingBatch]]:
+    stream = BatchStream(data)
+    found: list[list[PretrainingBatch]] = [[] for _ in range(count)]
+    while True:
+        batch = next(stream)
+        if stream.epoch == count:
+            return found
+        found[stream.epoch].append(replace(batch, name=""))  # a name counts the passes
+
+
+def test_static_masks_repeat_after_ten_passes_and_not_before(data):
+    every = passes(replace(data, repeat_after=10), 12)
+    for later, earlier in ((10, 0), (11, 1)):
+        assert len(every[later]) == len(every[earlier]) > 3
+        assert all(same(a, b) for a, b in zip(every[later], every[earlier], strict=True))
+    for number in range(1, 10):
+        assert not any(same(a, b) for a, b in zip(every[0], every[number], strict=False))
+
+
+def test_dynamic_masks_never_repeat(data):
+    every = [batch for batches in passes(data, 25) for batch in batches]
+    patterns = {
+        (tuple(batch.input_ids.flatten().tolist()), tuple(batch.positions.flatten().tolist())) for batch in every
+    }
+    assert len(patterns) == len(every) > 100
+
+
+def test_a_stream_of_static_masks_goes_on_where_another_stood(data):
+    static = replace(data, repeat_after=2)
+    stream = BatchStream(static)
+    while stream.epoch < 3:
+        next(stream)
+    resumed = BatchStream(static, stream.epoch, stream.number)
+    assert all(same(next(stream), next(resumed)) for _ in range(10))
+
+
 def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):
     whole = replace(data, batch_size=4, pairs="", seq_len=16)
     patterns = {tuple(batch.positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
@@ -201,6 +237,13 @@ def test_whole_words_can_be_chosen(data, tokenizer):
         for at in range(1, len(row)):
             if tokenizer.continuation[row[at]] and row[at - 1] not in tokenizer.special_ids:
                 assert (at in chosen) == (at - 1 in chosen)
+
+
+def test_spans_can_be_chosen(data, tokenizer):
+    batch = next(BatchStream(replace(data, rule=masking_rule(tokenizer, 0.4, spans=True))))
+    used = batch.labels != -100
+    runs = (batch.positions.diff(dim=1) == 1) & used[:, 1:]
+    assert runs.sum() > 0.4 * used.sum(), "most of the chosen tokens have a chosen one before them"
 
 
 def test_the_rule_of_a_tokenizer_knows_its_special_tokens(tokenizer):

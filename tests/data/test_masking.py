@@ -1,10 +1,13 @@
 """Which tokens are hidden and how: 15%, of these 80% [MASK], 10% a random token, 10% as they were."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertviz_lab.data import masking
 from bertviz_lab.data.masking import IGNORE, KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 
 PAD, UNK, CLS, SEP, MASK, VOCAB = 0, 1, 2, 3, 4, 200
@@ -181,3 +184,85 @@ def test_a_word_longer_than_the_predictions_is_left_alone():
     ids = np.array([[CLS, 50, *[150] * 8, SEP]])
     masked = mask_batch(ids, np.array([11]), WHOLE, np.random.default_rng(3))
     assert (masked.labels == IGNORE).all()
+
+
+# Spans: runs of whole words (SpanBERT).
+
+SPANS = replace(WHOLE, whole_word=False, spans=True)
+
+
+@given(st.integers(0, 2**32), st.sampled_from([0.02, 0.15, 0.6]))
+def test_spans_are_whole_words_and_stay_within_the_predictions(seed, probability):
+    rule = replace(SPANS, probability=probability)
+    ids, lengths = pairs(20, seed=seed)
+    masked = mask_batch(ids, lengths, rule, np.random.default_rng(seed))
+    for row in range(20):
+        chosen = set(masked.positions[row][masked.labels[row] != IGNORE].tolist())
+        assert len(chosen) <= rule.predictions(int(lengths[row]))
+        for word in words_of(ids[row], int(lengths[row])):
+            assert chosen.issuperset(word) or chosen.isdisjoint(word)
+
+
+@pytest.mark.parametrize("rule", [WHOLE, SPANS], ids=["words", "spans"])
+def test_no_word_is_left_that_would_still_have_fitted(rule):
+    ids, lengths = pairs(300)
+    masked = mask_batch(ids, lengths, rule, np.random.default_rng(1))
+    for row in range(300):
+        chosen = set(masked.positions[row][masked.labels[row] != IGNORE].tolist())
+        room = rule.predictions(int(lengths[row])) - len(chosen)
+        assert all(len(word) > room for word in words_of(ids[row], int(lengths[row])) if chosen.isdisjoint(word))
+
+
+def spans_in(row_of_starts: np.ndarray, chosen: np.ndarray) -> list[list[int]]:
+    spans: dict[int, list[int]] = {}
+    for position in np.flatnonzero(chosen):
+        spans.setdefault(int(row_of_starts[position]), []).append(int(position))
+    return list(spans.values())
+
+
+def test_a_span_has_one_to_ten_words_shorter_ones_more_often():
+    ids = np.full((300, 2_000), 50)
+    lengths = np.full(300, 2_000)
+    real = np.ones(ids.shape, dtype=bool)
+    rule = replace(SPANS, probability=0.02)
+    chosen, starts = masking._choose_words(ids, real, lengths // 50, rule, np.random.default_rng(2))
+    found = [len(span) for row in range(300) for span in spans_in(starts[row], chosen[row])]
+    count = np.bincount(found, minlength=11) / len(found)
+    assert max(found) == 10
+    # Geometric up to ten words: 3.8 on average, a little less where a span meets another or the room ends.
+    assert 3.4 < np.mean(found) < 3.85
+    assert count[1] == pytest.approx(0.2 / (1 - 0.8**10), abs=0.05)
+    assert (np.diff(count[1:9]) < 0).all()
+
+
+def test_a_span_is_a_run_that_no_separator_interrupts():
+    ids, _ = pairs(500)
+    special = np.isin(ids, list(SPECIAL_IDS))
+    wanted = np.full(500, 12)
+    chosen, starts = masking._choose_words(ids, ~special, wanted, SPANS, np.random.default_rng(3))
+    longest = 0
+    for row in range(500):
+        for span in spans_in(starts[row], chosen[row]):
+            assert span == list(range(span[0], span[0] + len(span)))
+            assert starts[row, span[0]] == span[0]
+            longest = max(longest, len(span))
+    assert longest > 5
+
+
+def test_a_span_starts_at_any_word():
+    ids = np.full((20_000, 22), 50)
+    ids[:, 0], ids[:, -1] = CLS, SEP
+    _, starts = masking._choose_words(ids, ids == 50, np.ones(20_000, dtype=np.int64), SPANS, np.random.default_rng(4))
+    share = np.bincount(starts.max(axis=1), minlength=22)[1:-1] / 20_000
+    assert share == pytest.approx(np.full(20, 1 / 20), abs=5 * (0.05 * 0.95 / 20_000) ** 0.5)
+
+
+def test_what_becomes_of_a_span_is_drawn_once():
+    ids = np.tile([CLS, 50, 150, 151, 152, 153, 154, SEP], (20_000, 1))
+    rule = replace(SPANS, probability=0.75)
+    masked = mask_batch(ids, np.full(20_000, 8), rule, np.random.default_rng(5))
+    span = masked.outcomes[:, 1:7]
+    assert (span == span[:, :1]).all()
+    assert [(span[:, 0] == o).mean() for o in (MASKED, REPLACED, KEPT)] == pytest.approx([0.8, 0.1, 0.1], abs=0.015)
+    replaced = masked.input_ids[span[:, 0] == REPLACED][:, 1:7]
+    assert (replaced != replaced[:, :1]).any(), "the random tokens of a span are not all the same"
