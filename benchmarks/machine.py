@@ -1,10 +1,12 @@
-"""What a result was measured on, written beside it."""
+"""What a result was measured on and with which command, written beside it; tables in Markdown."""
 
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -32,11 +34,24 @@ def machine() -> dict[str, Any]:
     }
 
 
-def report(name: str, results: dict[str, Any]) -> None:
-    """Print a result as JSON with its machine, and keep it where `--keep` is given."""
-    body = {"name": name, "machine": machine(), **results}
+def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]], str] | None = None) -> None:
+    """Print a result, as its table unless `--json` is given, and keep it where `--keep` is given."""
+    told = [word for word in sys.argv[1:] if word not in ("--keep", "--json")]
+    command = " ".join([f"python -m benchmarks.{name}", *told])
+    body = {"name": name, "command": command, "machine": machine(), **results}
     text = json.dumps(body, indent=2)
-    print(text)
+    print(text if table is None or "--json" in sys.argv else table(body))
     if "--keep" in sys.argv:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def spread(values: Sequence[float]) -> dict[str, float]:
+    """The smallest, the middle and the largest of some measurements."""
+    return {"min": min(values), "median": statistics.median(values), "max": max(values)}
+
+
+def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table; the first column is text, the others are figures."""
+    lines = [list(header), ["---"] + ["---:"] * (len(header) - 1), *([str(cell) for cell in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

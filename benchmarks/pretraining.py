@@ -1,0 +1,281 @@
+"""Tokens a second of a whole training step, beside transformers.BertForPreTraining + torch.optim.AdamW.
+
+The sides take turns in one process (lab, transformers in 32 bits, transformers in bf16, lab ...), so that whatever
+else the machine does meets all alike; each turn's ratio is one measurement. The lab's step counts everything: the
+examples, the masks, forward, backward, clipping, update. `transformers` gets the same kind of batches (same text,
+shapes, masks and labels) ready-made, for free: what its collator costs is not held against it.
+"""
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from benchmarks.corpus import find_text, tokenized
+from benchmarks.flops import matmul_speed, synchronize, useful_flops
+from benchmarks.machine import markdown, report, spread
+from benchmarks.reference import DenseBatch, Reference, dense
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.model.losses import IGNORE
+from bertviz_lab.training.hardware import Hardware, choose_hardware
+from bertviz_lab.training.optim import build_optimizers
+
+SEQ_LEN = 128
+_SETTINGS = PretrainConfig(corpus=("any",))  # the update rule of a default run
+
+
+@dataclass(frozen=True)
+class Case:
+    """One size of model, and how many times faster the lab means to be than each of the two."""
+
+    preset: str
+    vocab_size: int
+    batch_size: int
+    goal_fp32: float | None = None
+    goal_bf16: float | None = None
+
+    @property
+    def name(self) -> str:
+        return f"{self.preset}-{self.vocab_size}"
+
+    def config(self, dropout: float) -> BertConfig:
+        return BertConfig.preset(
+            self.preset,
+            vocab_size=self.vocab_size,
+            hidden_dropout_prob=dropout,
+            attention_probs_dropout_prob=dropout,
+        )
+
+
+ON_CPU = (
+    Case("tiny", 8192, 32, 6.0, 4.0),
+    Case("mini", 8192, 32, 4.0, 2.5),
+    Case("mini", 30522, 32, 5.0, 3.5),
+    Case("small", 8192, 32, 3.0, 2.0),
+)
+ON_GPU = (Case("mini", 30522, 256), Case("small", 30522, 256), Case("medium", 30522, 256), Case("base", 30522, 256))
+
+#: What is divided by what: name, heading, the lab's side, the other's.
+RATIOS = (
+    ("fp32", "over fp32", "lab", "hf fp32"),
+    ("bf16", "over bf16", "lab", "hf bf16"),
+    ("fp32 both dropout", "fp32, both dropout 0.1", "lab dropout", "hf fp32"),
+    ("bf16 both dropout", "bf16, both dropout 0.1", "lab dropout", "hf bf16"),
+    ("fp32 no dropout", "fp32, both no dropout", "lab", "hf fp32 no dropout"),
+    ("bf16 no dropout", "bf16, both no dropout", "lab", "hf bf16 no dropout"),
+)
+
+
+class Lab:
+    """The lab's training as its default run does it for a model: number format by self-test, fused AdamW."""
+
+    def __init__(self, config: BertConfig, hardware: Hardware):
+        self.hardware = hardware
+        self.model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).to(hardware.device).train()
+        self.optimizers = build_optimizers(self.model, _SETTINGS, 1e-4)
+
+    def step(self, batch: PretrainingBatch) -> None:
+        batch = batch.to(self.hardware.device)
+        with self.hardware.autocast():
+            out = self.model(
+                batch.input_ids,
+                batch.attention_mask,
+                batch.token_type_ids,
+                labels=batch.labels,
+                next_sentence_label=batch.next_sentence_label,
+                positions=batch.positions,
+            )
+        assert out.loss is not None
+        out.loss.backward()
+        nn.utils.clip_grad_norm_(self.model.parameters(), _SETTINGS.clip_norm)
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+
+def batches(case: Case, seq_len: int = SEQ_LEN) -> BatchStream:
+    """Training batches as a default run draws them from the text."""
+    corpus, tokenizer = tokenized(find_text().train, case.vocab_size)
+    return BatchStream(
+        PretrainingData(
+            documents=corpus.select(np.arange(corpus.documents)),
+            tokenizer=tokenizer,
+            rule=masking_rule(tokenizer),
+            seq_len=seq_len,
+            batch_size=case.batch_size,
+            short_seq_probability=_SETTINGS.short_seq_probability,
+            pairs="nsp",
+            seed=0,
+        )
+    )
+
+
+def turn(step: Callable[[], int], device: torch.device, seconds: float) -> float:
+    """Real tokens a second over at least `seconds` and three steps; `step` returns the tokens it took."""
+    synchronize(device)
+    tokens, steps, start = 0, 0, time.perf_counter()
+    while steps < 3 or time.perf_counter() - start < seconds:
+        tokens += step()
+        steps += 1
+        if device.type == "cuda" and steps % 8 == 0:
+            synchronize(device)  # the clock must not run ahead of the work
+    synchronize(device)
+    return tokens / (time.perf_counter() - start)
+
+
+def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict[str, Any]:
+    """All sides in turn, `rounds` times, and the matmul peak in each round."""
+    device = hardware.device
+    some = list(islice(batches(case), 64))
+    sides = _sides(case, hardware, cycle([dense(batch) for batch in some]))
+    for step in sides.values():
+        turn(step, device, seconds / 4)
+    speeds: dict[str, list[float]] = {name: [] for name in sides}
+    peaks: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, step in sides.items():
+            speeds[name].append(turn(step, device, seconds))
+        for name, speed in _peaks(case, device).items():
+            peaks.setdefault(name, []).append(speed)
+    length = float(np.mean([batch.real_tokens / len(batch.input_ids) for batch in some]))
+    predictions = float(np.mean([(batch.labels != IGNORE).sum() / len(batch.labels) for batch in some]))
+    flops = useful_flops(case.config(0.0), length, predictions)
+    peak = [max(at) for at in zip(*(v for k, v in peaks.items() if k.startswith(hardware.precision)), strict=True)]
+    return {
+        "model": case.name,
+        "batch_size": case.batch_size,
+        "precision": hardware.precision,
+        "goals": {"fp32": case.goal_fp32, "bf16": case.goal_bf16},
+        "tokens_per_second": {name: spread(values) for name, values in speeds.items()},
+        "ratios": {
+            name: spread([a / b for a, b in zip(speeds[lab], speeds[hf], strict=True)]) for name, _, lab, hf in RATIOS
+        },
+        "flops_per_token": {**vars(flops), "forward": flops.forward, "training": flops.training},
+        "tokens_per_example": length,
+        "predictions_per_example": predictions,
+        "matmul_per_second": {name: spread(values) for name, values in peaks.items()},
+        "share_of_peak": spread([flops.training * s / p for s, p in zip(speeds["lab"], peak, strict=True)]),
+    }
+
+
+def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[str, Callable[[], int]]:
+    def lab(dropout: float) -> Callable[[], int]:
+        training, stream = Lab(case.config(dropout), hardware), batches(case)
+
+        def step() -> int:
+            batch = next(stream)
+            training.step(batch)
+            return batch.real_tokens
+
+        return step
+
+    def huggingface(dropout: float, bf16: bool) -> Callable[[], int]:
+        training = Reference(case.config(dropout), hardware.device, bf16=bf16)
+
+        def step() -> int:
+            batch = next(ready)
+            training.step(batch)
+            return batch.real_tokens
+
+        return step
+
+    return {
+        "lab": lab(0.0),
+        "hf fp32": huggingface(0.1, bf16=False),
+        "hf bf16": huggingface(0.1, bf16=True),
+        "lab dropout": lab(0.1),
+        "hf fp32 no dropout": huggingface(0.0, bf16=False),
+        "hf bf16 no dropout": huggingface(0.0, bf16=True),
+    }
+
+
+def _peaks(case: Case, device: torch.device) -> dict[str, float]:
+    """Matmul speeds in both formats: at the size of this model's feed-forward, and at one that suits any machine."""
+    config, square = case.config(0.0), 8192 if device.type == "cuda" else 2048
+    sizes = {
+        "feed-forward": (case.batch_size * SEQ_LEN, config.hidden_size, config.intermediate_size),
+        f"{square} cubed": (square, square, square),
+    }
+    formats = {"fp32": torch.float32, "bf16": torch.bfloat16}
+    return {f"{f} {s}": matmul_speed(*size, dtype, device) for f, dtype in formats.items() for s, size in sizes.items()}
+
+
+def table(result: dict[str, Any]) -> str:
+    """The ratios beside their goals, the speeds, and the share of the matmul peak."""
+    cases = result["models"]
+
+    def ratio(case: dict[str, Any], key: str) -> str:
+        at, goal = case["ratios"][key], case["goals"].get(key)
+        return f"{at['min']:.2f} / **{at['median']:.2f}** / {at['max']:.2f}" + (f" (goal {goal:g})" if goal else "")
+
+    def peak(case: dict[str, Any], start: str) -> str:
+        return " / ".join(
+            f"{v['median'] / 1e9:,.0f}" for k, v in case["matmul_per_second"].items() if k.startswith(start)
+        )
+
+    ratios = [[case["model"], *(ratio(case, key) for key, *_ in RATIOS)] for case in cases]
+    sides = list(cases[0]["tokens_per_second"])
+    speeds = [
+        [case["model"], *(f"{case['tokens_per_second'][side]['median']:,.0f}" for side in sides)] for case in cases
+    ]
+    work = []
+    for case in cases:
+        flops, share = case["flops_per_token"], case["share_of_peak"]
+        parts = (f"{3 * flops[name] / 1e6:.2f}" for name in ("layers", "last_layer", "decoder", "pooler"))
+        useful = flops["training"] * case["tokens_per_second"]["lab"]["median"] / 1e9
+        shares = f"{share['min']:.0%} / **{share['median']:.0%}** / {share['max']:.0%}"
+        formats = (peak(case, "fp32"), peak(case, "bf16"))
+        work.append([f"{case['model']} ({case['precision']})", *parts, f"{useful:,.0f}", *formats, shares])
+    heading = ["model", "layers", "last layer", "decoder", "pooler", "lab, GFLOP/s", "peak fp32", "peak bf16", "share"]
+    return "\n\n".join(
+        [
+            f"Times faster, min / **median** / max of {result['rounds']} turns ({result['text']}, {result['device']}, "
+            f"{result['threads']} threads):",
+            markdown(["model", *(title for _, title, *_ in RATIOS)], ratios),
+            "Tokens a second, median:",
+            markdown(["model", *sides], speeds),
+            "Useful MFLOP a token (forward and backward), what the lab does of it a second, and the machine's matmul "
+            "peak in the same minutes, GFLOP/s at the size of the feed-forward / of large squares; the share is of "
+            "the larger one in the lab's number format:",
+            markdown(heading, work),
+        ]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="turns of half a second: to see that it runs")
+    parser.add_argument("--rounds", type=int, default=5, help="how often each side has its turn")
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a turn")
+    parser.add_argument("--only", default="", metavar="NAME", help="models whose name starts so, such as mini-8192")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    given = parser.parse_args()
+    cases = [c for c in (ON_GPU if torch.cuda.is_available() else ON_CPU) if c.name.startswith(given.only)]
+    if not cases:
+        parser.error(f"no model's name starts with {given.only}")
+    found = []
+    for case in cases:
+        hardware = choose_hardware("auto", case.config(0.0), given.threads)
+        found.append(measure(case, hardware, given.rounds, 0.5 if given.quick else given.seconds))
+    body = {
+        "text": find_text().name,
+        "device": torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu",
+        "threads": torch.get_num_threads(),
+        "rounds": given.rounds,
+        "models": found,
+    }
+    report("pretraining", body, table)
+
+
+if __name__ == "__main__":
+    main()
