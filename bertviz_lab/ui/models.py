@@ -14,6 +14,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE, RunState
+from bertviz_lab.training.keep import newest_folder
 from bertviz_lab.ui.settings import MEGABYTE, Settings
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -113,12 +114,19 @@ class Models:
                     self._opened.move_to_end(folder)
                     return found.checkpoint
             self._refuse_large(folder, name)
-            checkpoint = dataclasses.replace(_load(folder), name=name)
+            try:
+                checkpoint = dataclasses.replace(_load(folder), name=name)
+            except InputError:
+                if folder.is_dir():
+                    raise
+                return self.open(model)  # the run has saved newer ones meanwhile and removed this one
             with self._lock:
                 self._opened[folder] = _Opened(signature, checkpoint)
                 self._opened.move_to_end(folder)
-                while len(self._opened) > _KEPT_OPEN:
-                    self._loading.pop(self._opened.popitem(last=False)[0], None)
+                there = [path for path in self._opened if path.is_dir()]
+                for path in self._opened.keys() - set(there[-_KEPT_OPEN:]):
+                    del self._opened[path]
+                    self._loading.pop(path, None)
         return checkpoint
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
@@ -177,7 +185,7 @@ def run_label(run_id: str, state: RunState) -> str:
 
 def newest_model(run_folder: Path) -> Path | None:
     """The newest model that a run has saved, None before the first one."""
-    found = [folder for folder in (run_folder / "model", run_folder / "checkpoints" / "last") if _weights(folder)]
+    found = [folder for folder in (run_folder / "model", newest_folder(run_folder)) if folder and _weights(folder)]
     return max(found, key=lambda folder: _signature(folder)[0], default=None)
 
 

@@ -91,19 +91,45 @@ def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: 
     folder = make_run(session, status="stopped", model=False)
     with pytest.raises(InputError, match="kind-otter has no model yet"):
         session.models.open(RUN)
-    little_folder(folder / "checkpoints" / "last", seed=1)
+    saved = folder / "checkpoints" / "step-00000010"
+    little_folder(saved, seed=1)
     first = session.models.open(RUN)
     assert first.name == "kind-otter"
     assert session.models.open(RUN) is first
-    little_folder(folder / "checkpoints" / "last", seed=2)
+    little_folder(folder / "checkpoints" / "step-00000020", seed=2)
+    shutil.rmtree(saved)
     second = session.models.open(RUN)
     assert second is not first
+    assert list(session.models._opened) == [folder / "checkpoints" / "step-00000020"]
     # The final model takes the place of the checkpoint, unless the run went on after it.
     little_folder(folder / "model", seed=3)
     assert session.models.locate(RUN)[0] == folder / "model"
     later = (folder / "model" / "model.safetensors").stat().st_mtime_ns + 10**9
-    os.utime(folder / "checkpoints" / "last" / "model.safetensors", ns=(later, later))
-    assert session.models.locate(RUN)[0] == folder / "checkpoints" / "last"
+    os.utime(folder / "checkpoints" / "step-00000020" / "model.safetensors", ns=(later, later))
+    assert session.models.locate(RUN)[0] == folder / "checkpoints" / "step-00000020"
+
+
+def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_one(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(session, status="training", model=False)
+    old = little_folder(folder / "checkpoints" / "step-00000010", seed=1)
+    load = models_module._load
+
+    def overtaken(path: Path) -> object:
+        if path == old and old.is_dir():
+            little_folder(folder / "checkpoints" / "step-00000020", seed=2)
+            shutil.rmtree(old)
+        return load(path)
+
+    monkeypatch.setattr(models_module, "_load", overtaken)
+    assert session.models.open(RUN).path == folder / "checkpoints" / "step-00000020"
+
+
+def test_the_checkpoint_of_a_run_from_before_opens(session: Session) -> None:
+    folder = make_run(session, status="stopped", model=False)
+    last = little_folder(folder / "checkpoints" / "last")
+    assert session.models.open(RUN).path == last
 
 
 def test_a_folder_can_be_typed_even_that_of_a_run(session: Session, tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def zip_model(session: Session, run_id: str | None) -> tuple[Any, Any]:
         target = Path(tempfile.mkdtemp(prefix="bertviz-lab-zip-")) / f"{name}.zip"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for path in sorted(folder.iterdir()):
-                if path.is_file() and not path.name.startswith(("optimizer.", "trainer.")):
+                if path.is_file() and not path.name.startswith(("optimizer.", "trainer.", "checksums.")):
                     archive.write(path, f"{name}/{path.name}")
     except Exception as error:
         return gr.skip(), notice_payload(sentence_of(error))
