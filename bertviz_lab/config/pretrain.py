@@ -155,6 +155,8 @@ class PretrainConfig:
             raise InputError(f"--short-seq-len {self.short_seq_len} is longer than --seq-len {self.seq_len}.")
         if self.accumulate > self.batch_size:
             raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
+        if self.init_from and self.tokenizer:
+            raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         parse_duration(self.time_budget)
 
     @classmethod

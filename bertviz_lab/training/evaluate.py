@@ -14,7 +14,6 @@ from bertviz_lab.data.corpora import read_documents
 from bertviz_lab.data.tokenized import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
-from bertviz_lab.model.heads import LogitsOutput, PreTrainingOutput
 from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.checkpoint import Checkpoint
 from bertviz_lab.training.hardware import Hardware, choose_hardware
@@ -33,25 +32,17 @@ def fixed_batches(data: PretrainingData, most_predictions: int = 6_000) -> list[
     return batches
 
 
-def run_batch(
-    model: nn.Module, batch: PretrainingBatch
-) -> tuple[PreTrainingOutput | LogitsOutput, Tensor | None, Tensor | None]:
-    """Forward pass of whichever pretraining head there is; returns the output and its MLM and NSP logits."""
+def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, Tensor | None]:
+    """Logits of whichever pretraining head there is: of the asked tokens (batch, positions, vocab), of the pair."""
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
-    if isinstance(model, BertForPreTraining):
-        out = model(
-            *inputs,
-            labels=batch.labels,
-            next_sentence_label=batch.next_sentence_label,
-            positions=batch.positions,
-        )
-        return out, out.prediction_logits, out.seq_relationship_logits
-    if isinstance(model, BertForMaskedLM):
-        out = model(*inputs, labels=batch.labels, positions=batch.positions)
-        return out, out.logits, None
-    assert isinstance(model, BertForNextSentencePrediction)
-    out = model(*inputs, labels=batch.next_sentence_label)
-    return out, None, out.logits
+    head = getattr(model, "module", model)  # several processes wrap it
+    if isinstance(head, BertForPreTraining):
+        out = model(*inputs, positions=batch.positions, causal=batch.causal)
+        return out.prediction_logits, out.seq_relationship_logits
+    if isinstance(head, BertForMaskedLM):
+        return model(*inputs, positions=batch.positions, causal=batch.causal).logits, None
+    assert isinstance(head, BertForNextSentencePrediction)
+    return None, model(*inputs).logits
 
 
 @torch.inference_mode()
@@ -62,7 +53,7 @@ def evaluate_pretraining(model: nn.Module, batches: Sequence[PretrainingBatch], 
         for batch in batches:
             batch = batch.to(hardware.device)
             with hardware.autocast():
-                _, mlm_logits, nsp_logits = run_batch(model, batch)
+                mlm_logits, nsp_logits = predict(model, batch)
             if mlm_logits is not None:
                 mlm.add(mlm_logits, batch.labels)
             if nsp_logits is not None and batch.next_sentence_label is not None:
@@ -89,10 +80,9 @@ class _Scores:
         return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.hits / self.count}
 
 
-def accuracy(logits: Tensor, labels: Tensor) -> Tensor:
-    """Share of the labels (those that are not -100) that have the largest logit."""
-    kept = labels != IGNORE
-    return (logits.argmax(-1)[kept] == labels[kept]).float().mean()
+def right(logits: Tensor, labels: Tensor) -> Tensor:
+    """How many of the labels (those that are not -100) have the largest logit."""
+    return ((logits.argmax(-1) == labels) & (labels != IGNORE)).sum()
 
 
 @contextmanager

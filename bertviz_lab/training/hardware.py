@@ -1,15 +1,32 @@
-"""What this machine computes on and in which number format, found by trying, not by faith."""
+"""What a run computes on: device, number format, threads, and how many processes share each step.
+
+Formats are chosen by trying, not by faith. Processes come from Accelerate: under `accelerate launch` or `torchrun`
+each builds the same batch and computes its share of the rows; gradients are summed, and one process writes.
+"""
 
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import torch
+from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
+from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 
+T = TypeVar("T")
+
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
+
+
+def start_processes() -> Accelerator:
+    """Join the other processes of this run, if there are any."""
+    # Number formats are the lab's own choice (below), so Accelerate is told to leave them alone.
+    return Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no")
 
 
 @dataclass(frozen=True)
@@ -19,29 +36,107 @@ class Hardware:
     device: torch.device
     precision: str  # fp32, bf16 or fp16
     threads: int
+    accelerator: Accelerator = field(default_factory=start_processes, repr=False)
+    scaler: torch.amp.GradScaler | None = None  # keeps small gradients from vanishing in fp16
+
+    @property
+    def processes(self) -> int:
+        return self.accelerator.num_processes
+
+    @property
+    def rank(self) -> int:
+        return self.accelerator.process_index
+
+    @property
+    def is_main(self) -> bool:
+        """Whether this process writes the files and reports."""
+        return self.accelerator.is_main_process
 
     def autocast(self) -> contextlib.AbstractContextManager:
         """Matrix products in the chosen format, everything delicate in 32 bits."""
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
+    def share(self, model: nn.Module) -> nn.Module:
+        """The model on the device; with several processes, wrapped so that their gradients meet."""
+        return self.accelerator.prepare_model(model)
 
-def choose_hardware(precision: str, config: BertConfig, threads: int = 0) -> Hardware:
+    def meeting(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
+        """Whether gradients meet in the backward pass inside: once a step, after its last part."""
+        return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
+
+    def backward(self, loss: Tensor) -> None:
+        """Gradients of a process's share of the loss; their mean over processes is undone, for shares add up."""
+        loss = loss * self.processes if self.processes > 1 else loss
+        (self.scaler.scale(loss) if self.scaler else loss).backward()
+
+    def update(self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], clip_norm: float) -> Tensor:
+        """Clip the gradient, take the step and forget the gradient; returns its length before clipping.
+
+        In fp16 a step whose gradient overflowed is left out and the scale halved; its length is reported as 0.
+        """
+        for optimizer in optimizers if self.scaler else ():
+            self.scaler.unscale_(optimizer)  # type: ignore[union-attr]
+        norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+        for optimizer in optimizers:
+            if self.scaler:
+                self.scaler.step(optimizer)
+            else:
+                optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+        if self.scaler:
+            self.scaler.update()
+            norm = torch.where(norm.isfinite(), norm, 0.0)
+        return norm
+
+    def agree(self, *values: float) -> tuple[float, ...]:
+        """The main process's values, for clocks differ and all must turn the same way."""
+        return from_main(self.accelerator, values)
+
+    def total(self, values: Tensor) -> Tensor:
+        """The sum over all processes."""
+        return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
+
+    def wait(self) -> None:
+        """Until every process is here."""
+        self.accelerator.wait_for_everyone()
+
+
+def choose_hardware(
+    precision: str, config: BertConfig, threads: int = 0, accelerator: Accelerator | None = None
+) -> Hardware:
     """The GPU if there is one, else the CPU; "auto" precision takes bf16 only where it measures faster."""
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    threads = threads or usable_cores()
+    accelerator = accelerator or start_processes()
+    device = accelerator.device
+    threads = threads or max(1, usable_cores() // _processes_here())
     torch.set_num_threads(threads)
     if precision == "auto":
         if device.type == "cuda":
             precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
         else:
             precision = "bf16" if _bf16_pays(config) else "fp32"
-    return Hardware(device, precision, threads)
+    precision = from_main(accelerator, precision)
+    scaler = torch.amp.GradScaler(device.type) if precision == "fp16" else None
+    return Hardware(device, precision, threads, accelerator, scaler)
+
+
+def from_main(accelerator: Accelerator, value: T) -> T:
+    """The main process's value, for all; they wait for it."""
+    if accelerator.num_processes == 1:
+        return value
+    shared = [value]
+    broadcast_object_list(shared)
+    return shared[0]
 
 
 def usable_cores() -> int:
     """Cores this process may run on, which a container can set below the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _processes_here() -> int:
+    """Processes of this run on this machine, as their launcher tells."""
+    return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def _bf16_pays(config: BertConfig, seconds: float = 0.2) -> bool:

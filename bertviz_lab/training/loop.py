@@ -3,24 +3,26 @@
 A generator of events: whoever iterates decides what to do with them, and training stands still meanwhile.
 """
 
-import math
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, RunFinished, StepDone
 from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.optim import rate_at, set_learning_rate
+from bertviz_lab.training.window import Watch, Window, means, require_numbers
 
 
 @dataclass(frozen=True)
 class StepOutput:
-    """One forward pass: the loss to follow downhill, and scalar tensors to report, by name."""
+    """One forward pass of a part of a step's batch: its share of the mean loss, and of scalars to report, by name.
+
+    The shares of all parts add up to the means over the batch.
+    """
 
     loss: Tensor
     metrics: dict[str, Tensor]
@@ -32,14 +34,24 @@ class Batch(Protocol):
     @property
     def real_tokens(self) -> int: ...
 
+    @property
+    def name(self) -> str:
+        """Which it is, for people."""
+        ...
 
-BatchT = TypeVar("BatchT", bound=Batch, contravariant=True)
+    def part(self, index: int, parts: int) -> Self:
+        """The rows `index`, `index + parts` and so on."""
+        ...
 
 
-class Task(Protocol[BatchT]):
+BatchT = TypeVar("BatchT", bound=Batch)
+TaskBatchT = TypeVar("TaskBatchT", bound=Batch, contravariant=True)
+
+
+class Task(Protocol[TaskBatchT]):
     """What the loop asks of a task."""
 
-    def step(self, model: nn.Module, batch: BatchT, measure: bool) -> StepOutput:
+    def step(self, model: nn.Module, batch: TaskBatchT, measure: bool) -> StepOutput:
         """Forward pass; `measure` asks for the metrics that cost extra work, such as accuracies."""
         ...
 
@@ -47,8 +59,8 @@ class Task(Protocol[BatchT]):
         """Scores on held-out data."""
         ...
 
-    def save(self, model: nn.Module, progress: "Progress") -> str:
-        """Write a checkpoint that the run can go on from; returns its path."""
+    def save(self, model: nn.Module, progress: "Progress", scores: Mapping[str, float]) -> str:
+        """Write a checkpoint that the run can go on from; returns its path. `scores` are the last held-out ones."""
         ...
 
 
@@ -70,6 +82,7 @@ class Plan:
     steps: int | None
     seconds: float | None
     clip_norm: float = 1.0
+    accumulate: int = 1  # parts in which a step is computed
     eval_every: float = 15.0
     checkpoint_every: float = 60.0
 
@@ -78,25 +91,6 @@ class Plan:
             return progress.step / self.steps
         assert self.seconds is not None
         return min(1.0, progress.seconds / self.seconds)
-
-
-@dataclass
-class _Window:
-    """Sums since the last report; kept as tensors so that no step waits for the device."""
-
-    steps: int = 0
-    tokens: int = 0
-    started: float = field(default_factory=time.perf_counter)
-    sums: dict[str, Tensor] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-
-    def add(self, name: str, value: Tensor) -> None:
-        value = value.detach().float()
-        self.sums[name] = self.sums[name] + value if name in self.sums else value
-        self.counts[name] = self.counts.get(name, 0) + 1
-
-    def means(self) -> dict[str, float]:
-        return {name: float(total) / self.counts[name] for name, total in self.sums.items()}
 
 
 def train(
@@ -108,24 +102,26 @@ def train(
     hardware: Hardware,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
+    checkpoint: str = "",
 ) -> Iterator[Event]:
     """Train until the plan is fulfilled or `should_stop()`; ends with a checkpoint, a score and `RunFinished`.
 
-    Raises `InputError` when the loss or the gradient stops being a number; the last checkpoint stays as it is.
+    Raises `InputError` when the loss explodes or stops being a number; the last checkpoint stays as it is.
+    With several processes all of them iterate, and all see the same events. `checkpoint` is the one gone on from.
     """
     progress = progress or Progress()
-    window = _Window()
-    earlier = progress.seconds  # of earlier sittings
-    start = time.perf_counter()
+    window, watch = Window(progress.seconds), Watch(hardware, should_stop, progress.seconds)
+    scores: Mapping[str, float] = {}
     next_eval = progress.seconds + plan.eval_every
     next_checkpoint = progress.seconds + plan.checkpoint_every
-    paused = 0.0  # seconds spent on evaluation and saving, which are not training
+    rate = plan.learning_rate
+    first_loss: float | None = None
 
     def finished() -> bool:
         return plan.share_done(progress) >= 1.0
 
-    stopped, rate = False, plan.learning_rate
-    while not finished() and not (stopped := should_stop()):
+    _, stop = watch.look()
+    while not finished() and not stop:
         report = _report_due(window, progress)
         rate = plan.learning_rate * rate_at(
             (progress.step + 1) / (plan.steps + 1) if plan.steps is not None else _ahead(plan, progress),
@@ -133,60 +129,61 @@ def train(
         )
         set_learning_rate(optimizers, rate)
         batch = next(batches)
-        with hardware.autocast():
-            out = task.step(model, batch, measure=report)
-        out.loss.backward()
-        norm = nn.utils.clip_grad_norm_(model.parameters(), plan.clip_norm)
-        for optimizer in optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
+        shares = _forward_and_back(model, task, batch, plan.accumulate, hardware, measure=report)
+        norm = hardware.update(model, optimizers, plan.clip_norm)
         progress.step += 1
         progress.tokens += batch.real_tokens
-        progress.seconds = earlier + time.perf_counter() - start - paused
-        window.steps += 1
-        window.tokens += batch.real_tokens
-        window.add("loss", out.loss)
-        window.add("grad_norm", norm)
-        for name, value in out.metrics.items():
-            window.add(name, value)
+        window.add(batch.name, batch.real_tokens, {"grad_norm": norm / hardware.processes, **shares})
+
+        progress.seconds, stop = watch.look()
         due_eval = progress.seconds >= next_eval
         due_checkpoint = progress.seconds >= next_checkpoint
         if report or due_checkpoint or finished():
-            _require_numbers(window, progress, rate)
+            summed = window.summed(hardware)
+            require_numbers(window, summed, progress.step, rate, checkpoint, first_loss)
+            first_loss = first_loss or float(summed["loss"].mean())
         if report:
-            yield _step_done(window, progress, plan, rate)
-            window = _Window()
+            yield _step_done(window, summed, progress, plan, rate)
+            window = Window(progress.seconds)
         if (due_eval or due_checkpoint) and not finished():
             began = time.perf_counter()
             if due_eval:
-                yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model))
+                scores = task.evaluate(model)
+                yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
                 cost = time.perf_counter() - began
-                next_eval = progress.seconds + max(plan.eval_every, 10 * cost)  # at most a tenth of the time
+                (pace,) = hardware.agree(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
+                next_eval = progress.seconds + pace
             if due_checkpoint:
-                yield CheckpointSaved(progress.step, task.save(model, progress))
+                checkpoint = task.save(model, progress, scores)
+                yield CheckpointSaved(progress.step, checkpoint)
                 next_checkpoint = progress.seconds + plan.checkpoint_every
-            pause = time.perf_counter() - began
-            paused += pause
-            window.started += pause
+            watch.paused += time.perf_counter() - began
 
     if window.steps:  # stopped between two reports
-        _require_numbers(window, progress, rate)
-    path = task.save(model, progress)
+        require_numbers(window, window.summed(hardware), progress.step, rate, checkpoint, first_loss)
+    path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)
     if progress.step:
         yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model))
-    reason = "stopped" if stopped and not finished() else "finished"
+    reason = "stopped" if stop and not finished() else "finished"
     yield RunFinished(progress.step, progress.seconds, reason, path, "")
 
 
-def _require_numbers(window: _Window, progress: Progress, rate: float) -> None:
-    """Before anything is reported or saved: one bad step makes every sum since the last report a non-number."""
-    if not all(math.isfinite(float(window.sums[name])) for name in ("loss", "grad_norm")):
-        raise InputError(
-            f"The loss stopped being a number before step {progress.step}. Lower the learning rate "
-            f"(now {rate:.2g}) and go on from the last checkpoint."
-        )
+def _forward_and_back(
+    model: nn.Module, task: Task[BatchT], batch: BatchT, parts: int, hardware: Hardware, measure: bool
+) -> dict[str, Tensor]:
+    """Gradients of a step, added up over the parts it is computed in; this process's share of loss and metrics."""
+    shares: dict[str, Tensor] = {}
+    everyone = hardware.processes * parts
+    for index in range(parts):
+        part = batch if everyone == 1 else batch.part(hardware.rank * parts + index, everyone)
+        with hardware.meeting(model, now=index == parts - 1):
+            with hardware.autocast():
+                out = task.step(model, part, measure)
+            hardware.backward(out.loss)
+        for name, value in {"loss": out.loss, **out.metrics}.items():
+            shares[name] = shares[name] + value.detach() if name in shares else value.detach()
+    return shares
 
 
 def _ahead(plan: Plan, progress: Progress) -> float:
@@ -196,24 +193,24 @@ def _ahead(plan: Plan, progress: Progress) -> float:
     return min(0.999, (progress.seconds + step / 2) / plan.seconds) or 0.002
 
 
-def _report_due(window: _Window, progress: Progress) -> bool:
+def _report_due(window: Window, progress: Progress) -> bool:
     """The first steps at once, then twice a second, then more rarely: some hundred points however long the run."""
     interval = max(0.5, progress.seconds / 400)
-    return progress.step < 3 or time.perf_counter() - window.started >= interval
+    return progress.step < 3 or progress.seconds - window.started >= interval
 
 
-def _step_done(window: _Window, progress: Progress, plan: Plan, rate: float) -> StepDone:
-    means = window.means()
-    elapsed = max(time.perf_counter() - window.started, 1e-9)
+def _step_done(window: Window, summed: Mapping[str, Tensor], progress: Progress, plan: Plan, rate: float) -> StepDone:
+    values = means(summed)
+    elapsed = max(progress.seconds - window.started, 1e-9)
     done = plan.share_done(progress)
     return StepDone(
         step=progress.step,
         seconds=progress.seconds,
         tokens=progress.tokens,
-        loss=means.pop("loss"),
-        grad_norm=means.pop("grad_norm"),
+        loss=values.pop("loss"),
+        grad_norm=values.pop("grad_norm"),
         learning_rate=rate,
         tokens_per_second=window.tokens / elapsed,
         eta_seconds=progress.seconds * (1 - done) / done if done else 0.0,
-        metrics=means,
+        metrics=values,
     )

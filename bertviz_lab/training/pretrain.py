@@ -3,36 +3,44 @@
 import json
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.batching import PretrainingData, masking_rule
 from bertviz_lab.data.tokenized import TokenizedCorpus, split_held_out
+from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.card import pretraining_card
 from bertviz_lab.training.checkpoint import (
     Checkpoint,
+    checkpoint_folder,
     load_checkpoint,
     parameter_count,
     save_checkpoint,
-    write_checkpoint,
 )
-from bertviz_lab.training.evaluate import accuracy, evaluate_pretraining, fixed_batches, run_batch
+from bertviz_lab.training.curriculum import Curriculum, Position, stages
+from bertviz_lab.training.evaluate import fixed_batches
 from bertviz_lab.training.events import EvalDone, Event, Preparing, RunFinished, RunStarted
-from bertviz_lab.training.folders import settled, whole_folder
-from bertviz_lab.training.hardware import Hardware, choose_hardware
+from bertviz_lab.training.hardware import choose_hardware, from_main, start_processes
 from bertviz_lab.training.history import write_json
-from bertviz_lab.training.loop import Plan, Progress, StepOutput, train
+from bertviz_lab.training.keep import Checkpoints, Saved
+from bertviz_lab.training.loop import Plan, Progress, train
 from bertviz_lab.training.optim import build_optimizers, learning_rate_for
 from bertviz_lab.training.prepare import prepare
-from bertviz_lab.training.resume import load_optimizers, save_optimizers
+from bertviz_lab.training.pretraining_task import PretrainingTask
+from bertviz_lab.training.resume import load_optimizers
+
+#: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
+_DUPE_FACTOR = 10
+#: A model that knows a language already is led on more gently: this share of the peak learning rate.
+CONTINUED = 0.4
 
 
 def pretrain(
@@ -40,62 +48,66 @@ def pretrain(
 ) -> Iterator[Event]:
     """Run, or with `resume` go on with, a pretraining in `folder`.
 
+    Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text or the settings cannot be used, before anything is trained.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(folder / "config.json", config.to_dict())
-    last = settled(folder / "checkpoints" / "last")
-    prepared = resume and (folder / "corpus" / "corpus.json").is_file()
-    saved = _saved(last) if prepared else None
-    if prepared and saved is None:
-        yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
-    if not prepared:
-        yield from prepare(config, folder)
+    accelerator = start_processes()
+    store = Checkpoints(folder / "checkpoints", config.keep_checkpoints)
+    saved: Saved | None = None
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "config.json", config.to_dict())
+        prepared = resume and (folder / "corpus" / "corpus.json").is_file()
+        if prepared:
+            saved = store.newest()
+            yield from _said_of(saved)
+        else:
+            brought = str(checkpoint_folder(config.init_from)) if config.init_from else config.tokenizer
+            yield from prepare(replace(config, init_from="", tokenizer=brought), folder)
+    saved = from_main(accelerator, saved)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     corpus = TokenizedCorpus.open(folder / "corpus")
-
     objective, notes = _objective(config, corpus)
-    train_view, held_view = split_held_out(corpus, least=2 if objective == "mlm+nsp" else 1)
-    training = PretrainingData(
-        documents=train_view,
-        tokenizer=tokenizer,
-        rule=masking_rule(tokenizer, config.mask_probability, config.whole_word),
-        seq_len=config.seq_len,
-        batch_size=config.batch_size,
-        short_seq_probability=config.short_seq_probability,
-        pairs="nsp" if objective == "mlm+nsp" else "",
-        seed=config.seed,
-    )
-    if np.array_equal(held_view.documents, train_view.documents):
+    training, held_out, overlapping = _data(config, objective, tokenizer, corpus)
+    if overlapping:
         notes.append("There are too few documents to hold some out: the scores are on text that is also trained on.")
-    # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
-    held_out = replace(training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1)
 
-    model_config = config.model_config(tokenizer.vocab_size)
+    start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
+    model_config = _model_config(config, objective, tokenizer, start)
     # A run that goes on computes as it began: another number format would be another run.
-    hardware = choose_hardware(saved["precision"] if saved else config.precision, model_config, config.threads)
-    torch.manual_seed(config.seed)
-    kind = BertForPreTraining if objective == "mlm+nsp" else BertForMaskedLM
+    position = _read_position(saved)
+    hardware = choose_hardware(position.get("precision", config.precision), model_config, config.threads, accelerator)
+    torch.manual_seed(config.seed + hardware.rank)
+    bare = _model(objective, model_config, config.seed, start)
+    model = hardware.share(bare)
+    peak = config.learning_rate or learning_rate_for(model_config) * (CONTINUED if config.init_from else 1.0)
+    optimizers = build_optimizers(bare, config, peak)
+    progress = Progress(**position.get("progress", {}))
     if saved:
-        model = load_checkpoint(last).model.train()
-    else:
-        model = kind(model_config, generator=torch.Generator().manual_seed(config.seed))
-    model.to(hardware.device)
-    peak = config.learning_rate or learning_rate_for(model_config)
-    optimizers = build_optimizers(model, config, peak)
-    progress, stream = Progress(), BatchStream(training)
-    if saved:
-        progress = Progress(**saved["progress"])
-        stream = BatchStream(training, saved["epoch"], saved["number"])
-        load_optimizers(optimizers, last / "optimizer.safetensors")
+        load_optimizers(optimizers, saved.path / "optimizer.safetensors")
+        if hardware.scaler:
+            hardware.scaler.update(position["scale"])
 
-    task = PretrainingTask(folder, model_config, tokenizer, stream, fixed_batches(held_out), optimizers, hardware)
+    plan = Plan(
+        learning_rate=peak,
+        warmup=config.warmup,
+        steps=config.steps,
+        seconds=config.time_budget_seconds,
+        clip_norm=config.clip_norm,
+        accumulate=config.accumulate,
+        eval_every=config.eval_every,
+        checkpoint_every=config.checkpoint_every,
+    )
+    place = Position(**position.get("position", {}))
+    curriculum = Curriculum(stages(config, training), lambda: plan.share_done(progress), place)
+    batches = fixed_batches(held_out)
+    task = PretrainingTask(bare, model_config, tokenizer, curriculum, batches, optimizers, hardware, store)
     yield RunStarted(
         run=folder.name,
         step=progress.step,
         total_steps=config.steps,
         time_budget=config.time_budget_seconds,
-        parameters=parameter_count(model),
+        parameters=parameter_count(bare),
         vocab_size=tokenizer.vocab_size,
         objective=objective,
         precision=hardware.precision,
@@ -104,72 +116,86 @@ def pretrain(
         baselines=baselines(corpus.counts(tokenizer.vocab_size), tokenizer, objective),
         notes=tuple(notes),
     )
-    plan = Plan(
-        learning_rate=peak,
-        warmup=config.warmup,
-        steps=config.steps,
-        seconds=config.time_budget_seconds,
-        clip_norm=config.clip_norm,
-        eval_every=config.eval_every,
-        checkpoint_every=config.checkpoint_every,
-    )
+    if config.init_from and not saved:  # what the model knew before, to compare with at the end
+        yield EvalDone(0, 0.0, 0, task.evaluate(model))
     scores: dict[str, float] = {}
-    for event in train(model, task, stream, optimizers, plan, hardware, progress, should_stop):
+    gone_on_from = str(saved.path) if saved else ""
+    for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, gone_on_from):
         if isinstance(event, EvalDone):
             scores = dict(event.metrics)
         if isinstance(event, RunFinished):
             card = pretraining_card(config, model_config, tokenizer, corpus, progress, scores, hardware, objective)
-            path = save_checkpoint(Checkpoint(model.cpu().eval(), tokenizer, model_config, card), folder / "model")
-            write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
-            event = RunFinished(event.step, event.seconds, event.reason, str(path), event.message)
+            if hardware.is_main:
+                save_checkpoint(Checkpoint(bare.cpu().eval(), tokenizer, model_config, card), folder / "model")
+                write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
+            event = replace(event, path=str(folder / "model"))
         yield event
 
 
-@dataclass(frozen=True)
-class PretrainingTask:
-    """Masked language modelling, with or without next-sentence prediction, for the loop."""
-
-    folder: Path
-    model_config: BertConfig
-    tokenizer: Tokenizer
-    stream: BatchStream
-    held_out: list[PretrainingBatch]
-    optimizers: list[torch.optim.Optimizer]
-    hardware: Hardware
-
-    def step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
-        batch = batch.to(self.hardware.device)
-        out, mlm_logits, nsp_logits = run_batch(model, batch)
-        assert out.loss is not None
-        assert mlm_logits is not None
-        metrics = {"mlm_loss": getattr(out, "mlm_loss", out.loss)}
-        if nsp_logits is not None:
-            metrics["nsp_loss"] = out.nsp_loss  # type: ignore[union-attr]
-        if measure:
-            metrics["mlm_accuracy"] = accuracy(mlm_logits, batch.labels)
-            if nsp_logits is not None and batch.next_sentence_label is not None:
-                metrics["nsp_accuracy"] = accuracy(nsp_logits, batch.next_sentence_label)
-        return StepOutput(out.loss, metrics)
-
-    def evaluate(self, model: nn.Module) -> dict[str, float]:
-        return evaluate_pretraining(model, self.held_out, self.hardware)
-
-    def save(self, model: nn.Module, progress: Progress) -> str:
-        """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
-        last = self.folder / "checkpoints" / "last"
-        with whole_folder(last) as fresh:
-            write_checkpoint(Checkpoint(model, self.tokenizer, self.model_config), fresh)
-            save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
-            position = {"epoch": self.stream.epoch, "number": self.stream.number}
-            body = {"progress": asdict(progress), **position, "precision": self.hardware.precision}
-            write_json(fresh / "trainer.json", body)
-        return str(last)
+def _said_of(saved: Saved | None) -> Iterator[Preparing]:
+    """What a person should know of the checkpoint that a run goes on from."""
+    if saved is None:
+        yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
+    elif saved.damaged:
+        yield Preparing("resume", 0, 0, f"Passed over {'; '.join(saved.damaged)}. Going on from step {saved.step}")
 
 
-def _saved(last: Path) -> dict[str, Any] | None:
-    """Where the run stood when it last saved itself, None if it never did."""
-    path = last / "trainer.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+def _data(
+    config: PretrainConfig, objective: str, tokenizer: Tokenizer, corpus: TokenizedCorpus
+) -> tuple[PretrainingData, PretrainingData, bool]:
+    """What is trained on, what is held out, and whether the text was too short to hold anything out."""
+    pairs = objective.removeprefix("mlm").removeprefix("+")
+    train_view, held_view = split_held_out(corpus, least=2 if pairs == "nsp" else 1)
+    training = PretrainingData(
+        documents=train_view,
+        tokenizer=tokenizer,
+        rule=masking_rule(tokenizer, config.mask_probability, config.whole_word, config.span_masking),
+        seq_len=config.seq_len,
+        batch_size=config.batch_size,
+        short_seq_probability=config.short_seq_probability,
+        pairs=pairs,
+        seed=config.seed,
+        repeat_after=_DUPE_FACTOR if config.masking == "static" else None,
+    )
+    # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
+    held_out = replace(
+        training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1, repeat_after=None
+    )
+    return training, held_out, np.array_equal(held_view.documents, train_view.documents)
+
+
+def _model_config(config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None) -> BertConfig:
+    """The shape of the model: the preset's, or that of the model the run starts from."""
+    if start is None:
+        return config.model_config(tokenizer.vocab_size)
+    if config.seq_len > start.config.max_position_embeddings:
+        raise InputError(
+            f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
+        )
+    if objective != "mlm" and start.config.type_vocab_size < 2:
+        raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
+    return start.config.replace(hidden_dropout_prob=config.dropout, attention_probs_dropout_prob=config.dropout)
+
+
+def _model(
+    objective: str, config: BertConfig, seed: int, start: Checkpoint | None
+) -> BertForPreTraining | BertForMaskedLM:
+    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random."""
+    kind = BertForMaskedLM if objective == "mlm" else BertForPreTraining
+    model = kind(config, generator=torch.Generator().manual_seed(seed))
+    if start is not None:
+        load_state(model, state_for_huggingface(start.model))
+    return model.train()
+
+
+def _read_position(saved: Saved | None) -> dict[str, Any]:
+    """Where the run stood when it saved itself; nothing for a run that begins."""
+    if saved is None:
+        return {}
+    body = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8"))
+    if "epoch" in body:  # written before runs had parts
+        body["position"] = {"stage": 0, "epoch": body["epoch"], "number": body["number"]}
+    return body
 
 
 def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[str, float]:
@@ -181,14 +207,14 @@ def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[
         "unigram_entropy": float(-(share * np.log(share)).sum()),
         "unigram_accuracy": float(share.max()),
     }
-    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective == "mlm+nsp" else {})
+    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective != "mlm" else {})
 
 
 def _objective(config: PretrainConfig, corpus: TokenizedCorpus) -> tuple[str, list[str]]:
     """The objective this text allows, and what to tell the person about it."""
     if config.objective == "mlm":
         return "mlm", []
-    if corpus.documents < 2:
+    if corpus.documents < 2 and config.objective == "mlm+nsp":
         return "mlm", [
             "The text is a single document, so there is no other to draw a random sentence from: "
             "next-sentence prediction is left out and the model learns masked words only."
@@ -196,6 +222,6 @@ def _objective(config: PretrainConfig, corpus: TokenizedCorpus) -> tuple[str, li
     if corpus.sentences == corpus.documents:
         return "mlm", [
             "Every document is a single sentence, so no sentence has a next one: "
-            "next-sentence prediction is left out and the model learns masked words only."
+            "sentence pairs are left out and the model learns masked words only."
         ]
-    return "mlm+nsp", []
+    return config.objective, []

@@ -10,8 +10,10 @@ from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training import loop
 from bertviz_lab.training.checkpoint import load_checkpoint
 from bertviz_lab.training.events import CheckpointSaved, EvalDone, Preparing, StepDone
+from bertviz_lab.training.keep import newest_folder
 from bertviz_lab.training.loop import StepOutput
-from bertviz_lab.training.pretrain import PretrainingTask, pretrain
+from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.pretraining_task import PretrainingTask
 from tests.training.support import after, finish, identical, short_run, started, weights
 
 
@@ -39,7 +41,7 @@ def test_half_a_run_and_the_other_half_are_the_whole_run_to_the_last_bit(changes
     assert not any(isinstance(event, Preparing) for event in second)
 
     assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
-    last = "checkpoints/last/optimizer.safetensors"
+    last = "checkpoints/step-00000012/optimizer.safetensors"
     assert identical(load_file(tmp_path / "whole" / last), load_file(tmp_path / "halves" / last))
     scores = [[e.metrics for e in events if isinstance(e, EvalDone)][-1] for events in (whole, second)]
     assert scores[0] == scores[1]
@@ -98,7 +100,7 @@ def test_a_finished_run_can_be_given_more_steps(text, tmp_path):
 
 def test_a_checkpoint_is_tied_and_opens_as_a_model(text, tmp_path):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    loaded = load_checkpoint(tmp_path / "checkpoints" / "last")
+    loaded = load_checkpoint(newest_folder(tmp_path))
     assert type(loaded.model) is BertForPreTraining
     tables = [p for p in loaded.model.parameters() if p.shape == loaded.model.bert.embeddings.word.weight.shape]
     assert len(tables) == 1

@@ -2,7 +2,7 @@
 
 import itertools
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -26,6 +26,10 @@ class Numbers:
     x: Tensor
     y: Tensor
     real_tokens: int = 10
+    name: str = ""
+
+    def part(self, index: int, parts: int) -> "Numbers":
+        return Numbers(self.x[index::parts], self.y[index::parts])
 
 
 @dataclass
@@ -49,7 +53,7 @@ class FitALine:
         self.evaluated += 1
         return {"error": 1.0}
 
-    def save(self, model: nn.Module, progress: Progress) -> str:
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
         self.saved.append(progress.step)
         return f"at-{progress.step}"
 
@@ -218,7 +222,7 @@ def test_a_finished_run_takes_no_further_step():
 @pytest.mark.parametrize("at", [1, 5])
 def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad, at, report_always):
     task = FitALine(losses={at: bad})
-    with pytest.raises(InputError, match=f"stopped being a number before step {at}. Lower the learning rate"):
+    with pytest.raises(InputError, match=rf"Step {at}: the loss stopped being a number\. Start again"):
         run(task)
     assert task.saved == []
 
@@ -226,14 +230,14 @@ def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad,
 def test_a_bad_step_between_two_reports_is_found_at_the_next(monkeypatch):
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: progress.step % 6 == 5)
     task = FitALine(losses={8: float("nan")})
-    with pytest.raises(InputError, match="before step 12"):
+    with pytest.raises(InputError, match="Step 8: the loss stopped"):
         run(task)
     assert task.saved == []
 
 
 def test_a_bad_step_is_found_before_a_checkpoint(report_never):
     task = FitALine(losses={2: float("nan")})
-    with pytest.raises(InputError, match="before step 2"):
+    with pytest.raises(InputError, match=r"Step 2: .* The last good checkpoint is at-1: resume from it"):
         run(task, plan(checkpoint_every=1e-9))
     assert task.saved == [1]
 
@@ -241,14 +245,14 @@ def test_a_bad_step_is_found_before_a_checkpoint(report_never):
 def test_a_bad_step_is_found_when_the_run_is_stopped(report_never):
     task = FitALine(losses={5: float("nan")})
     asked = itertools.count()
-    with pytest.raises(InputError, match="before step 6"):
+    with pytest.raises(InputError, match="Step 5: the loss stopped"):
         run(task, should_stop=lambda: next(asked) >= 6)
     assert task.saved == []
 
 
 def test_a_bad_step_is_found_at_the_end(report_never):
     task = FitALine(losses={20: float("nan")})
-    with pytest.raises(InputError, match="before step 20"):
+    with pytest.raises(InputError, match="Step 20: the loss stopped"):
         run(task)
     assert task.saved == []
 

@@ -8,11 +8,13 @@ import torch
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.batching import BatchStream
 from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.training.curriculum import Curriculum, Stage
 from bertviz_lab.training.evaluate import evaluate_pretraining
 from bertviz_lab.training.events import EvalDone
+from bertviz_lab.training.keep import Checkpoints
 from bertviz_lab.training.loop import Plan, train
 from bertviz_lab.training.optim import build_optimizers
-from bertviz_lab.training.pretrain import PretrainingTask
+from bertviz_lab.training.pretraining_task import PretrainingTask
 from tests.model.support import small_config
 from tests.training.support import CPU, small_data
 
@@ -20,7 +22,7 @@ from tests.training.support import CPU, small_data
 class Unsaved(PretrainingTask):
     """The pretraining task without its checkpoints."""
 
-    def save(self, model, progress) -> str:
+    def save(self, model, progress, scores) -> str:
         return ""
 
 
@@ -30,7 +32,8 @@ def test_thirty_two_examples_can_be_learnt_by_heart(tokenizer, tmp_path):
     config = small_config(hidden_size=32, intermediate_size=64, hidden_dropout_prob=0, attention_probs_dropout_prob=0)
     model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0))
     optimizers = build_optimizers(model, PretrainConfig(corpus=("none",)), 5e-3)
-    task = Unsaved(tmp_path, config, tokenizer, BatchStream(data), [batch], optimizers, CPU)
+    curriculum = Curriculum((Stage(1.0, data),), lambda: 0.0)
+    task = Unsaved(model, config, tokenizer, curriculum, [batch], optimizers, CPU, Checkpoints(tmp_path))
     plan = Plan(learning_rate=5e-3, warmup=0.1, steps=200, seconds=None, eval_every=1e9, checkpoint_every=1e9)
 
     before = evaluate_pretraining(model, [batch], CPU)

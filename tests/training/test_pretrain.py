@@ -19,9 +19,11 @@ from bertviz_lab.training import loop
 from bertviz_lab.training.checkpoint import load_checkpoint
 from bertviz_lab.training.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
 from bertviz_lab.training.history import read_log, read_state, record
+from bertviz_lab.training.keep import newest_folder
 from bertviz_lab.training.loop import StepOutput
 from bertviz_lab.training.optim import rate_at
-from bertviz_lab.training.pretrain import PretrainingTask, pretrain
+from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.pretraining_task import PretrainingTask
 from tests.training.support import after, finish, identical, short_run, started, weights, write_text
 
 
@@ -137,34 +139,38 @@ def nan_at(step: int, monkeypatch) -> None:
 
 def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(text, tmp_path, monkeypatch):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    last = tmp_path / "checkpoints" / "last"
+    last = newest_folder(tmp_path)
     before = {path.name: path.read_bytes() for path in last.iterdir()}
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
     nan_at(2, monkeypatch)
-    with pytest.raises(InputError, match=r"before step 5\. Lower the learning rate \(now .*\) and go on from the last"):
+    with pytest.raises(
+        InputError, match=r"Step 5 \(pass 1 over the text, batch \d+\): the loss stopped being a number\. Start again"
+    ):
         list(record(pretrain(short_run(text), tmp_path, resume=True), tmp_path))
     assert {path.name: path.read_bytes() for path in last.iterdir()} == before
     assert all(bool(tensor.isfinite().all()) for tensor in weights(last).values())
     state = read_state(tmp_path)
     assert state.status == "failed"
-    assert "step 5" in state.message
+    assert "Step 5" in state.message
     assert Path(state.model).is_dir()
     assert read_log(tmp_path)[0][-1]["reason"] == "failed"
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path, monkeypatch):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    last = tmp_path / "checkpoints" / "last"
+    last = newest_folder(tmp_path)
     before = {path.name: path.read_bytes() for path in last.iterdir()}
 
     def disk_full(*_) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(checkpoint_module, "write_tensors", disk_full)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(
+        InputError, match=r"step 12 could not be written: .*The last good one, of step 3, is .*step-00000003"
+    ):
         finish(short_run(text), tmp_path, resume=True)
     assert {path.name: path.read_bytes() for path in last.iterdir()} == before
-    assert os.listdir(tmp_path / "checkpoints") == ["last"]
+    assert os.listdir(tmp_path / "checkpoints") == ["step-00000003"]
 
 
 def test_one_document_trains_masked_words_only_and_says_so(tmp_path):
