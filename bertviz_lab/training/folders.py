@@ -43,8 +43,6 @@ def settled(folder: Path) -> Path:
 
 def flush(path: Path) -> None:
     """Have a file, or the names in a folder, written to the disk before going on."""
-    if os.name == "nt":  # Windows flushes only what is open for writing, and no folders
-        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

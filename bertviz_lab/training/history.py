@@ -3,10 +3,12 @@
 config.json    the settings, enough to repeat the run
 state.json     where it stands; replaced atomically, so a reader never sees half of it
 events.jsonl   every event, one a line
-corpus/        the tokenized text            checkpoints/last/   to go on from
+corpus/        the tokenized text            checkpoints/        to go on from
 tokenizer/     its vocabulary                model/              the model, a Hugging Face folder
 """
 
+import contextlib
+import fcntl
 import json
 import os
 import tempfile
@@ -27,6 +29,8 @@ from bertviz_lab.training.events import (
     StepDone,
     to_json,
 )
+from bertviz_lab.training.folders import disk_trouble
+from bertviz_lab.training.keep import newest_folder
 
 #: In these a run is under way; in the others it has ended and can be resumed unless it is finished.
 ACTIVE = ("starting", "preparing", "training")
@@ -49,10 +53,14 @@ class RunState:
 
 def write_json(path: Path, body: Any) -> None:
     """Replace a JSON file in one step: a reader, or a crash, meets the old text or the new one."""
+    _replace(path, json.dumps(body, indent=2, ensure_ascii=False).encode())
+
+
+def _replace(path: Path, content: bytes) -> None:
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(body, file, indent=2, ensure_ascii=False)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(name, path)
@@ -88,29 +96,93 @@ def read_config(folder: Path) -> PretrainConfig:
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
     """Write every event to the run's log and state as it passes.
 
-    An `InputError` becomes the run's last event before it goes on up; any other error likewise, by its name.
+    A run that goes on from a checkpoint trains the steps after it anew, so what the log tells of them is cut: it
+    reads as if the run had never been interrupted. An `InputError` becomes the run's last event before it goes on
+    up; any other error likewise, by its name. A full disk, whoever meets it, is an `InputError` too.
     """
-    known = read_state(folder) if (folder / "state.json").is_file() else RunState()
-    state = replace(known, pid=os.getpid())
-    path = folder / "events.jsonl"
-    torn = path.is_file() and path.read_bytes()[-1:] not in (b"", b"\n")
-    with path.open("a", encoding="utf-8", buffering=1) as log:
-        if torn:  # a crash left half a line: the next event must not be joined to it
-            log.write("\n")
+    with _sole_writer(folder):
+        for left in folder.glob(".*.json*-*"):  # by a kill while a file was being replaced
+            left.unlink(missing_ok=True)
+        known = read_state(folder) if (folder / "state.json").is_file() else RunState()
+        state = replace(known, pid=os.getpid())
+        log = _Log(folder / "events.jsonl")
         try:
             for event in events:
-                log.write(to_json(event) + "\n")
+                if isinstance(event, RunStarted):
+                    log.cut_after(event.step)
+                log.append(event)
                 state = advance(state, event)
                 write_state(folder, state)
                 yield event
         except GeneratorExit:
             raise
         except BaseException as error:
-            message = str(error) if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
+            told = _full_disk(error, folder)
+            message = str(told) if isinstance(told, InputError) else f"{type(told).__name__}: {told}"
             event = RunFinished(state.step, state.seconds, "failed", state.model, message)
-            log.write(to_json(event) + "\n")
-            write_state(folder, advance(state, event))
-            raise
+            with contextlib.suppress(OSError):  # where the disk is full, the exception is the last word
+                log.append(event)
+            with contextlib.suppress(OSError):
+                write_state(folder, advance(state, event))
+            if told is error:
+                raise
+            raise told from error
+
+
+class _Log:
+    """The lines of `events.jsonl`: each is there whole and on the disk, or not at all."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if path.is_file():  # a crash may have left half a line
+            os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+
+    def append(self, event: Event) -> None:
+        line = to_json(event).encode() + b"\n"
+        with self.path.open("ab", buffering=0) as file:
+            size = file.tell()
+            try:
+                while line:  # a disk that is nearly full takes a part, and tells why when asked again
+                    line = line[file.write(line) :]
+                os.fsync(file.fileno())
+            except OSError:
+                file.truncate(size)
+                raise
+
+    def cut_after(self, step: int) -> None:
+        """Drop what is told of later steps, in one step: a crash leaves the old log or the new one."""
+        if not self.path.is_file():
+            return
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if (row := _row(line)) is not None and (row.get("step") or 0) <= step]
+        if len(kept) < len(lines):
+            _replace(self.path, b"".join(kept))
+
+
+@contextlib.contextmanager
+def _sole_writer(folder: Path) -> Iterator[None]:
+    """Hold the folder of a run; however a process ends, the system lets go for it. Raises `InputError`."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
+        except OSError:  # a file system that knows no locks
+            pass
+        yield
+    finally:
+        os.close(handle)
+
+
+def _full_disk(error: BaseException, folder: Path) -> BaseException:
+    """A sentence in the place of an error where it was the disk that failed."""
+    reason = disk_trouble(error)
+    if isinstance(error, InputError) or not reason:
+        return error
+    last = newest_folder(folder)
+    saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
+    return InputError(f"{folder} could not be written: {reason}. {saved}: make room, then go on with --resume.")
 
 
 def advance(state: RunState, event: Event) -> RunState:
@@ -134,13 +206,15 @@ def advance(state: RunState, event: Event) -> RunState:
 def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
     """The events after the first `start` bytes as plain rows, and where to read on.
 
-    A half-written line at the end waits; one that a crash left in the middle is passed over.
+    A half-written line at the end waits. A log that was cut while somebody read it is read from its beginning.
     """
     path = folder / "events.jsonl"
     if not path.is_file():
         return [], 0
     with path.open("rb") as file:
-        file.seek(start)
+        file.seek(max(0, start - 1))
+        if start and file.read(1) != b"\n":
+            file.seek(start := 0)
         text = file.read()
     whole = text[: text.rfind(b"\n") + 1]
     return [row for line in whole.splitlines() if (row := _row(line)) is not None], start + len(whole)
