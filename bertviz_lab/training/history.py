@@ -96,8 +96,8 @@ def read_config(folder: Path) -> PretrainConfig:
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
     """Write every event to the run's log and state as it passes.
 
-    A run that goes on from a checkpoint trains the steps after it anew, so what the log tells of them is cut: it
-    reads as if the run had never been interrupted. An `InputError` becomes the run's last event before it goes on
+    A run that goes on from a checkpoint does again what came after it, so what the log tells of that is cut: it reads
+    as if the run had never been interrupted. An `InputError` becomes the run's last event before it goes on
     up; any other error likewise, by its name. A full disk, whoever meets it, is an `InputError` too.
     """
     with _sole_writer(folder):
@@ -109,7 +109,7 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         try:
             for event in events:
                 if isinstance(event, RunStarted):
-                    log.cut_after(event.step)
+                    log.cut_after_checkpoint(event.step)
                 log.append(event)
                 state = advance(state, event)
                 write_state(folder, state)
@@ -134,8 +134,10 @@ class _Log:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if path.is_file():  # a crash may have left half a line
-            os.truncate(path, path.read_bytes().rfind(b"\n") + 1)
+        self.earlier = 0  # bytes of earlier sittings
+        if path.is_file():
+            self.earlier = path.read_bytes().rfind(b"\n") + 1
+            os.truncate(path, self.earlier)  # a crash may have left half a line
 
     def append(self, event: Event) -> None:
         line = to_json(event).encode() + b"\n"
@@ -149,14 +151,21 @@ class _Log:
                 file.truncate(size)
                 raise
 
-    def cut_after(self, step: int) -> None:
-        """Drop what is told of later steps, in one step: a crash leaves the old log or the new one."""
-        if not self.path.is_file():
-            return
-        lines = self.path.read_bytes().splitlines(keepends=True)
-        kept = [line for line in lines if (row := _row(line)) is not None and (row.get("step") or 0) <= step]
-        if len(kept) < len(lines):
-            _replace(self.path, b"".join(kept))
+    def cut_after_checkpoint(self, step: int) -> None:
+        """Drop what earlier sittings tell of the time after a checkpoint; a crash leaves the old log or the new one."""
+        content = self.path.read_bytes() if self.earlier else b""
+        end = 0
+        for line in content[: self.earlier].splitlines(keepends=True):
+            row = _row(line) or {}
+            kind, at = row.get("event"), row.get("step") or 0
+            if at > step or (kind == "RunStarted" and at == step):
+                break
+            end += len(line)
+            if kind == "CheckpointSaved" and at == step:
+                break
+        if end < self.earlier:
+            _replace(self.path, content[:end] + content[self.earlier :])
+            self.earlier = end
 
 
 @contextlib.contextmanager

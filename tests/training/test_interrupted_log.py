@@ -12,7 +12,7 @@ import pytest
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training import history
-from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, Preparing, from_json
+from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, from_json
 from bertviz_lab.training.history import read_log, read_state, record
 from tests.training.test_history import EVENTS, STARTED, STEP
 
@@ -42,9 +42,26 @@ def test_a_run_that_goes_on_from_a_checkpoint_tells_every_step_once(tmp_path):
     list(record(sitting(5, 12), tmp_path / "torn"))
     names = ("StepDone", "EvalDone", "CheckpointSaved")
     assert told(tmp_path / "torn", *names) == told(tmp_path / "whole", *names)
-    assert told(tmp_path / "torn", "RunStarted") == [("RunStarted", step, None) for step in (0, 5, 5)]
+    assert told(tmp_path / "torn", "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
     assert b"\n\n" not in (tmp_path / "torn" / "events.jsonl").read_bytes()
     assert read_state(tmp_path / "torn").step == 12
+
+
+def test_a_checkpoint_that_was_saved_but_not_yet_told_of_is_gone_on_from_too(tmp_path):
+    list(record(sitting(0, 9), tmp_path))
+    for _ in range(2):
+        list(record(sitting(5, 7), tmp_path))
+    assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in range(1, 8)]
+    assert told(tmp_path, "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
+
+
+def test_a_run_that_was_stopped_and_goes_on_does_not_tell_of_the_stop(tmp_path):
+    stop = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "stopped", "model", "")]
+    list(record([*sitting(0, 5), *stop], tmp_path))
+    list(record(sitting(5, 6), tmp_path))
+    names = [row["event"] for row in read_log(tmp_path)[0]]
+    assert names[-5:] == ["StepDone", "CheckpointSaved", "Preparing", "RunStarted", "StepDone"]
+    assert "RunFinished" not in names
 
 
 def test_a_run_that_begins_again_tells_nothing_of_its_first_try(tmp_path):
