@@ -8,7 +8,7 @@ import sys
 import threading
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if isinstance(result, int):
         return result
-    if options.json:
+    if result.silent:
+        pass
+    elif options.json:
         print(json.dumps(result.body, ensure_ascii=False))
     elif result.text:
         print(result.text)
@@ -46,21 +48,26 @@ class Result:
     body: dict[str, Any]
     text: str
     code: int = 0
+    silent: bool = False  # one of several processes, of which another speaks
 
 
 def pretrain_command(options: argparse.Namespace) -> Result:
     """Train until done or Ctrl-C, which saves a checkpoint first."""
-    from bertviz_lab.training.events import RunFinished
+    from bertviz_lab.training.events import Event, RunFinished
+    from bertviz_lab.training.hardware import start_processes
     from bertviz_lab.training.history import read_config, read_log, record
     from bertviz_lab.training.pretrain import pretrain
+    from bertviz_lab.training.track import track
 
     folder = Path(options.out)
+    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(PretrainConfig) if f.name in options}
+    if "corpus" in given:
+        given["corpus"] = tuple(given["corpus"])
     resume = options.resume and (folder / "config.json").is_file()
     if resume:
-        config = read_config(folder)
+        config = read_config(folder).gone_on_with(**given)
     else:
-        values = {f.name: getattr(options, f.name) for f in dataclasses.fields(PretrainConfig)}
-        config = PretrainConfig(**values | {"corpus": tuple(options.corpus or ())})
+        config = PretrainConfig.of_recipe(**given)
         if (folder / "events.jsonl").exists():
             raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
     try:
@@ -72,8 +79,13 @@ def pretrain_command(options: argparse.Namespace) -> Result:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     finished: RunFinished | None = None
-    for event in record(pretrain(config, folder, resume=resume, should_stop=stop.is_set), folder):
-        _show(event)
+    main = start_processes().is_main_process
+    events: Iterable[Event] = pretrain(config, folder, resume=resume, should_stop=stop.is_set)
+    if main:
+        events = track(record(events, folder), config, folder)
+    for event in events:
+        if main:
+            _show(event)
         if isinstance(event, RunFinished):
             finished = event
     assert finished is not None
@@ -81,7 +93,7 @@ def pretrain_command(options: argparse.Namespace) -> Result:
     scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
     body = {"run": str(folder), **dataclasses.asdict(finished), **{k: v for k, v in scores.items() if "_" in k}}
     text = f"Your model is in {finished.path}"
-    return Result(body, text, _INTERRUPTED if stop.is_set() else 0)
+    return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:
@@ -246,12 +258,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def add_options(parser: argparse.ArgumentParser, config: type) -> None:
-    """One flag for each field of a config, with its type, choices and help."""
+    """One flag for each field of a config, with its type, choices and help; what is not given is not set."""
     hints = typing.get_type_hints(config)
     for field in dataclasses.fields(config):
         flag, hint = "--" + field.name.replace("_", "-"), hints[field.name]
         kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
-        keywords: dict[str, Any] = {"default": field.default, "help": field.metadata["help"]}
+        default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
+        keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": field.metadata["help"] + default}
         if hint is bool:
             keywords["action"] = argparse.BooleanOptionalAction
         elif typing.get_origin(hint) is tuple:

@@ -153,4 +153,25 @@ def test_control_c_saves_a_checkpoint_and_exits_with_130(text: str, tmp_path: Pa
     result, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert json.loads(result)["reason"] == "stopped"
-    assert (out / "checkpoints" / "last" / "trainer.json").is_file()
+    assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
+
+
+def test_a_recipe_sets_what_is_not_given(capsys, text: str, tmp_path: Path) -> None:
+    given = [*TINY, "--steps", "1", "--recipe", "roberta", "--vocab-size", "300", "--seq-len", "16", "--batch-size", "8", "--dropout", "0.2"]
+    answer(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *given)
+    saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))
+    assert (saved["recipe"], saved["objective"], saved["algorithm"]) == ("roberta", "mlm", "bpe")
+    assert (saved["seq_len"], saved["dropout"]) == (16, 0.2)
+
+
+def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, tmp_path: Path) -> None:
+    out = ["pretrain", "--out", str(tmp_path / "run")]
+    answer(capsys, *out, "--corpus", text, *TINY, "--steps", "2")
+    assert "--seq-len cannot change" in refusal(capsys, *out, "--resume", "--seq-len", "24")
+    found = answer(capsys, *out, "--resume", "--steps", "4", "--learning-rate", "1e-4")
+    assert (found["step"], found["reason"]) == (4, "finished")
+
+
+def test_an_unknown_tracker_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
+    arguments = ["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *TINY, "--tracker", "tensorbord"]
+    assert "Accelerate knows" in refusal(capsys, *arguments)

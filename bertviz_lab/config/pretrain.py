@@ -43,6 +43,12 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
+#: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
+ADJUSTABLE = frozenset(
+    "steps time_budget learning_rate clip_norm accumulate threads eval_every checkpoint_every "
+    "keep_checkpoints tracker compile".split()
+)
+
 
 @dataclass(frozen=True)
 class PretrainConfig:
@@ -163,6 +169,19 @@ class PretrainConfig:
     def of_recipe(cls, recipe: str = "lab", **given: Any) -> Self:
         """The settings of a recipe, with those given put in their place. Raises `InputError`."""
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
+
+    def gone_on_with(self, **given: Any) -> Self:
+        """The settings of a run that is gone on with, with those changed that leave it the same run.
+
+        Raises `InputError` naming one that would make it another.
+        """
+        for name, value in given.items():
+            if name not in ADJUSTABLE and value != getattr(self, name):
+                raise InputError(
+                    f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(self, name)!r}); "
+                    "name another --out for another run."
+                )
+        return dataclasses.replace(self, **given)
 
     @property
     def time_budget_seconds(self) -> float | None:

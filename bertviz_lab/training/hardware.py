@@ -9,7 +9,7 @@ import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
@@ -23,10 +23,10 @@ T = TypeVar("T")
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def start_processes() -> Accelerator:
-    """Join the other processes of this run, if there are any."""
+def start_processes(**options: Any) -> Accelerator:
+    """Join the other processes of this run, if there are any; `options` are more of Accelerate's."""
     # Number formats are the lab's own choice (below), so Accelerate is told to leave them alone.
-    return Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no")
+    return Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,10 @@ def pretrain(
 
     start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
     model_config = _model_config(config, objective, tokenizer, start)
+    if start and config.init_from:
+        notes.append(
+            f"Goes on from {Path(config.init_from).name}, with its tokenizer: the first score is what it knew before."
+        )
     # A run that goes on computes as it began: another number format would be another run.
     position = _read_position(saved)
     hardware = choose_hardware(position.get("precision", config.precision), model_config, config.threads, accelerator)
@@ -86,7 +90,7 @@ def pretrain(
     if saved:
         load_optimizers(optimizers, saved.path / "optimizer.safetensors")
         if hardware.scaler:
-            hardware.scaler.update(position["scale"])
+            hardware.scaler.load_state_dict(position["scale"])
 
     plan = Plan(
         learning_rate=peak,

@@ -64,7 +64,7 @@ class PretrainingTask:
         def write(fresh: Path) -> None:
             write_checkpoint(Checkpoint(self.model, self.tokenizer, self.model_config), fresh)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
-            scale = self.hardware.scaler.get_scale() if self.hardware.scaler else None
+            scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
             body = {"progress": asdict(progress), "position": asdict(self.curriculum.position), "scale": scale}
             write_json(fresh / "trainer.json", body | {"precision": self.hardware.precision})
 
