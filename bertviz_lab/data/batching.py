@@ -54,7 +54,9 @@ class PretrainingBatch:
 
     def to(self, device: torch.device) -> "PretrainingBatch":
         tensors: dict[str, Any] = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
-        return replace(self, **{name: tensor.to(device) for name, tensor in tensors.items()})
+        if device.type == "cuda":  # pinned memory is copied while the device computes
+            tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
 
 
 @dataclass(frozen=True)
