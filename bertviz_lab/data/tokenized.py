@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -10,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.data.document import Document
+from bertviz_lab.data.lookup import WordLookup
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-_BATCH = 20_000  # sentences handed to the tokenizer at once: enough to keep its threads busy, little to hold
+FORMAT = 2  # of the files in a corpus's folder
+_FILES = ("ids.bin", "sentence_ends.bin", "document_ends.bin")
+_BATCH = 20_000  # sentences tokenized at once: enough to keep its threads busy, little to hold
 
 
 @dataclass(frozen=True)
@@ -22,11 +26,13 @@ class TokenizedCorpus:
 
     `ids`: all tokens (tokens,). `sentence_ends`: (sentences,), where each sentence ends in `ids`.
     `document_ends`: (documents,), where each document ends in `sentence_ends`.
+    `frequencies`: how often each id occurs.
     """
 
     ids: NDArray[np.integer]
     sentence_ends: NDArray[np.int64]
     document_ends: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
 
     @property
     def documents(self) -> int:
@@ -55,42 +61,50 @@ class TokenizedCorpus:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "corpus.json").unlink(missing_ok=True)  # written last: with it, all the rest is whole
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
-        lengths: list[NDArray[np.int64]] = []
-        counts: list[int] = []
-        with (folder / "ids.bin").open("wb") as file:
+        frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+        lookup = WordLookup(tokenizer)
+        count = tokens = sentences = 0  # so far
+        last = done = 0  # where the document that is being written ends, and where the one before it does
+        with ExitStack() as stack:
+            ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
             for batch in _batches(documents):
-                ids = tokenizer.ids([sentence for document in batch for sentence in document.sentences])
-                sizes = np.fromiter((len(sentence) for sentence in ids), dtype=np.int64, count=len(ids))
-                first = 0
+                ids, sizes = lookup.ids([sentence for document in batch for sentence in document.sentences])
+                ids.astype(dtype).tofile(ids_file)
+                frequencies += np.bincount(ids, minlength=len(frequencies))
+                # Sentences without a token are dropped, and documents without a sentence.
+                (tokens + np.cumsum(sizes[sizes > 0])).tofile(sentence_file)
+                kept = np.concatenate(([0], np.cumsum(sizes > 0)))
+                first, ends = 0, []
                 for document in batch:
-                    kept = int(np.count_nonzero(sizes[first : first + len(document.sentences)]))
+                    if not document.continues and last > done:
+                        ends.append(last)
+                        done = last
                     first += len(document.sentences)
-                    if document.continues and counts:
-                        counts[-1] += kept
-                    else:
-                        counts.append(kept)
-                lengths.append(sizes[sizes > 0])
-                np.fromiter((i for s in ids for i in s), dtype=dtype, count=int(sizes.sum())).tofile(file)
+                    last = sentences + int(kept[first])
+                np.array(ends, dtype=np.int64).tofile(document_file)
+                tokens, sentences = tokens + len(ids), sentences + int(kept[-1])
+                count += sum(not document.continues for document in batch)
                 if on_progress:
-                    on_progress(len(counts))
-        counts = [count for count in counts if count]  # empty documents are dropped, as are sentences without a token
-        if not counts:
+                    on_progress(count)
+            np.array([last] if last > done else [], dtype=np.int64).tofile(document_file)
+        if not tokens:
             raise InputError("The text holds no words to train on.")
-        np.save(folder / "sentence_ends.npy", np.cumsum(np.concatenate(lengths)))
-        np.save(folder / "document_ends.npy", np.cumsum(np.array(counts, dtype=np.int64)))
-        meta = {"dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
+        np.save(folder / "frequencies.npy", frequencies)
+        meta = {"format": FORMAT, "dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
         (folder / "corpus.json").write_text(json.dumps(meta), encoding="utf-8")
         return cls.open(folder)
 
     @classmethod
     def open(cls, folder: Path) -> Self:
-        """Map a corpus written earlier."""
+        """Map a corpus written earlier. Raises `InputError` for one of another version of the lab."""
         meta = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
-        return cls(
-            ids=np.memmap(folder / "ids.bin", dtype=np.dtype(meta["dtype"]), mode="r"),
-            sentence_ends=np.load(folder / "sentence_ends.npy", mmap_mode="r"),
-            document_ends=np.load(folder / "document_ends.npy", mmap_mode="r"),
+        if meta.get("format") != FORMAT:
+            raise InputError(f"{folder} was prepared by another version of the lab; start the run anew from its text.")
+        types = (meta["dtype"], "int64", "int64")
+        ids, sentence_ends, document_ends = (
+            np.memmap(folder / name, dtype, mode="r") for name, dtype in zip(_FILES, types, strict=True)
         )
+        return cls(ids, sentence_ends, document_ends, np.load(folder / "frequencies.npy"))
 
     @classmethod
     def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
@@ -103,7 +117,8 @@ class TokenizedCorpus:
                 ids.extend(sentence)
                 sentence_ends.append(len(ids))
             document_ends.append(len(sentence_ends))
-        return cls(np.array(ids, np.uint32), np.array(sentence_ends, np.int64), np.array(document_ends, np.int64))
+        array = np.array(ids, np.uint32)
+        return cls(array, np.array(sentence_ends, np.int64), np.array(document_ends, np.int64), np.bincount(array))
 
     def sentence_bounds(self, document: int) -> NDArray[np.int64]:
         """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
@@ -117,10 +132,7 @@ class TokenizedCorpus:
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
         """How often each token id occurs: (vocab_size,)."""
-        total = np.zeros(vocab_size, dtype=np.int64)
-        for start in range(0, self.tokens, 1 << 22):  # in pieces, so that the map stays a map
-            total += np.bincount(self.ids[start : start + (1 << 22)], minlength=vocab_size)
-        return total
+        return np.pad(self.frequencies, (0, vocab_size - len(self.frequencies)))
 
 
 @dataclass(frozen=True)

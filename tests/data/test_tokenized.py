@@ -90,6 +90,42 @@ def test_the_size_of_a_batch_changes_nothing(tokenizer, tmp_path, monkeypatch):
     assert heard == [1, 2, 4]
 
 
+parts_of_documents = st.lists(
+    st.tuples(st.lists(st.sampled_from(["one", "two three", " ", "four five six"]), max_size=4), st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(parts_of_documents, st.integers(1, 6))
+def test_documents_in_parts_and_empty_ones_come_out_as_one_would_count_them(tokenizer, tmp_path_factory, parts, batch):
+    expected: list[list[list[int]]] = []
+    for sentences, continues in parts:
+        if not continues or not expected:
+            expected.append([])
+        expected[-1] += [ids for ids in tokenizer.ids(sentences) if ids]
+    expected = [document for document in expected if document]
+    given_documents = [Document("", tuple(sentences), continues) for sentences, continues in parts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenized, "_BATCH", batch)
+        if not expected:
+            with pytest.raises(InputError):
+                TokenizedCorpus.write(given_documents, tokenizer, tmp_path_factory.mktemp("corpus"))
+            return
+        corpus = TokenizedCorpus.write(given_documents, tokenizer, tmp_path_factory.mktemp("corpus"))
+    assert contents(corpus) == expected
+    flat = [i for document in expected for sentence in document for i in sentence]
+    assert corpus.counts(tokenizer.vocab_size).tolist() == [flat.count(i) for i in range(tokenizer.vocab_size)]
+
+
+def test_a_corpus_of_an_older_format_is_refused(tokenizer, tmp_path):
+    TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
+    meta = json.loads((tmp_path / "corpus.json").read_text())
+    (tmp_path / "corpus.json").write_text(json.dumps(meta | {"format": 1}))
+    with pytest.raises(InputError, match="another version"):
+        TokenizedCorpus.open(tmp_path)
+
+
 def test_half_a_corpus_is_none(tokenizer, tmp_path):
     """A crash while writing over an older corpus must not leave a mixture that opens."""
 
