@@ -46,7 +46,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 #: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
 ADJUSTABLE = frozenset(
     "steps time_budget learning_rate clip_norm accumulate threads eval_every checkpoint_every "
-    "keep_checkpoints tracker compile".split()
+    "keep_checkpoints tracker".split()
 )
 
 
@@ -139,7 +139,6 @@ class PretrainConfig:
     precision: str = option(
         "auto", "Number format of the arithmetic", group="advanced", choices=("auto", "fp32", "bf16", "fp16")
     )
-    compile: bool = option(False, "Compile the model first: a minute's wait, then faster steps", group="advanced")
     seed: int = option(0, "Start of every random stream", group="advanced", low=0, high=2**31 - 1)
     threads: int = option(0, "CPU threads; 0 takes all cores", group="advanced", low=0, high=1024)
     eval_every: float = option(
