@@ -13,20 +13,28 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import broadcast_object_list
+from accelerate.utils import DistributedType, broadcast_object_list
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
+from bertviz_lab.errors import InputError
 
 T = TypeVar("T")
 
+_KINDS = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def start_processes(**options: Any) -> Accelerator:
     """Join the other processes of this run, if there are any; `options` are more of Accelerate's."""
     # Number formats are the lab's own choice (below), so Accelerate is told to leave them alone.
-    return Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
+    accelerator = Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
+    if accelerator.distributed_type not in _KINDS:
+        raise InputError(
+            f"The lab trains with whole copies of the model, not with {accelerator.distributed_type.value}: "
+            "even BERT-large takes 6 GB so. Choose plain multi-GPU in the launcher's configuration."
+        )
+    return accelerator
 
 
 @dataclass(frozen=True)

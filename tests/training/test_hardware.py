@@ -2,10 +2,12 @@
 
 import pytest
 import torch
+from accelerate.utils import DistributedType
 
 from bertviz_lab.config import BertConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.training import hardware
-from bertviz_lab.training.hardware import choose_hardware, usable_cores
+from bertviz_lab.training.hardware import choose_hardware, start_processes, usable_cores
 
 CONFIG = BertConfig.preset("tiny", vocab_size=50)
 
@@ -38,3 +40,12 @@ def test_threads_are_those_asked_for_or_all_cores():
         assert choose_hardware("fp32", CONFIG).threads == torch.get_num_threads() == usable_cores()
     finally:
         torch.set_num_threads(threads)
+
+
+def test_sharded_models_are_refused_with_what_to_do_instead(monkeypatch):
+    class Sharded:
+        distributed_type = DistributedType.FSDP
+
+    monkeypatch.setattr(hardware, "Accelerator", lambda **_: Sharded())
+    with pytest.raises(InputError, match=r"not with FSDP: .* plain multi-GPU"):
+        start_processes()
