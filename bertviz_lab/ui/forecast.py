@@ -4,8 +4,6 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-import psutil
-
 from bertviz_lab.config import BertConfig, PretrainConfig
 
 #: Larger models are not tried in the page's own process; their speed follows from this one's.
@@ -30,24 +28,24 @@ class Forecaster:
 
     def forecast(self, config: PretrainConfig, vocab_size: int) -> Forecast:
         """For a vocabulary of `vocab_size` tokens. A text's vocabulary is rounded, so that it is measured once."""
-        from bertviz_lab.training.estimate import memory_needed
+        from bertviz_lab.training.memory import memory_available, memory_needed
 
         model = config.model_config(vocab_size)
         return Forecast(
             tokens_per_second=self._speed(config, -(-vocab_size // 1024) * 1024),
-            memory_bytes=memory_needed(model, config),
-            available_bytes=psutil.virtual_memory().available,
+            memory_bytes=memory_needed(model, config, config.precision).total,
+            available_bytes=memory_available(),
         )
 
     def _speed(self, config: PretrainConfig, vocab_size: int) -> float:
-        from bertviz_lab.training.estimate import estimate
+        from bertviz_lab.training.estimate import tokens_per_second
 
         tried = config.preset if config.preset in _TRIED else _TRIED[-1]
         model = BertConfig.preset(tried, vocab_size=vocab_size)
         key = (tried, vocab_size, config.seq_len, config.batch_size, config.optimizer)
         with self._lock:
             if key not in self._speeds:
-                self._speeds[key] = estimate(model, config).tokens_per_second
+                self._speeds[key] = tokens_per_second(model, config)
             speed = self._speeds[key]
         return speed * _work(model) / _work(config.model_config(vocab_size))
 
