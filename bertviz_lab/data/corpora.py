@@ -13,11 +13,13 @@ from pathlib import Path
 
 from bertviz_lab.data.document import Document
 from bertviz_lab.data.readers.encodings import recognise
+from bertviz_lab.data.readers.hub import PREFIX as DATASET_PREFIX
+from bertviz_lab.data.readers.hub import DatasetName, dataset_paragraphs
 from bertviz_lab.data.readers.markdown import markdown_paragraphs
 from bertviz_lab.data.readers.naming import quoted
 from bertviz_lab.data.readers.notes import FileNotes, ReadingNotes
 from bertviz_lab.data.readers.records import json_paragraphs, jsonl_paragraphs
-from bertviz_lab.data.readers.sources import MAX_BYTES, Meter, Source, find_sources
+from bertviz_lab.data.readers.sources import MAX_BYTES, Meter, Source, close_archives, find_sources
 from bertviz_lab.data.readers.tables import table_paragraphs
 from bertviz_lab.data.readers.text import Paragraphs, text_paragraphs
 from bertviz_lab.data.sentences import split_and_count
@@ -38,7 +40,7 @@ def read_documents(
     documents: str = "auto",
     text_field: str | None = None,
     language: str = "en",
-    max_bytes: int = MAX_BYTES,
+    max_bytes: float = MAX_BYTES,
     on_progress: Callable[[int, int], None] | None = None,
     notes: ReadingNotes | None = None,
 ) -> Iterator[Document]:
@@ -46,15 +48,17 @@ def read_documents(
 
     Args:
         paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
-            them), or "sample:NAME" for a text that comes with the lab (these are read first). Files with other
-            endings are read as plain text if they are text.
+            them) and patterns ("books/*.txt"); "sample:NAME" for a text that comes with the lab, and
+            "dataset:NAME" for a data set (see `readers.hub`; these two are read first). Files with other endings
+            are read as plain text if they are text.
         documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which
             decides for each file as `readers.layout` explains. A row of a table or a record of JSON is always
             a document.
         text_field: the column or field that holds the text; None guesses it.
         language: two-letter code for the abbreviations that end no sentence.
-        max_bytes: size allowed, unpacked, over all files.
-        on_progress: hears (bytes read, bytes in all) about two hundred times, and at the end.
+        max_bytes: size allowed, unpacked, over all files; `math.inf` for any.
+        on_progress: hears (bytes read, bytes in all) about two hundred times, and at the end; in all 0 where
+            that is not known.
         notes: filled with what reading finds out.
 
     Returns:
@@ -70,12 +74,21 @@ def read_documents(
         raise InputError(f"Documents can be told apart by {', '.join(DOCUMENT_MODES)}, not by {quoted(documents)}.")
     notes = notes if notes is not None else ReadingNotes()
     given = [paths] if isinstance(paths, (str, Path)) else list(paths)
-    samples = [path for path in given if isinstance(path, str) and path.startswith(SAMPLE_PREFIX)]
+    samples, datasets, files = sort_entries(given)
     streams = [_sample(name) for name in samples]
-    files = [path for path in given if path not in samples]
-    sources = find_sources(files, notes, max_bytes) if files or not samples else []
+    sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
     reading = _Reading(documents, text_field, language, notes)
-    return reading.run(streams, sources, Meter(sum(s.size for s in sources), max_bytes, on_progress))
+    total = 0 if datasets else sum(s.size for s in sources)
+    return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
+
+
+def sort_entries(entries: Sequence[str | Path]) -> tuple[list[str], list[DatasetName], list[str | Path]]:
+    """The samples, the data sets, and the files, folders and patterns among the entries of a corpus."""
+    names = [entry for entry in entries if isinstance(entry, str)]
+    samples = [name for name in names if name.startswith(SAMPLE_PREFIX)]
+    datasets = [name for name in names if name.startswith(DATASET_PREFIX)]
+    files = [entry for entry in entries if entry not in samples and entry not in datasets]
+    return samples, [DatasetName.parse(name) for name in datasets], files
 
 
 def _sample(path: str) -> Callable[[], Iterator[Document]]:
@@ -94,12 +107,20 @@ class _Reading:
         self._mode, self._text_field, self._language, self._notes = documents, text_field, language, notes
 
     def run(
-        self, samples: list[Callable[[], Iterator[Document]]], sources: list[Source], meter: Meter
+        self,
+        samples: list[Callable[[], Iterator[Document]]],
+        datasets: list[DatasetName],
+        sources: list[Source],
+        meter: Meter,
     ) -> Iterator[Document]:
         found = False
         try:
             for sample in samples:
                 for document in sample():
+                    found = True
+                    yield document
+            for dataset in datasets:
+                for document in self._numbered(dataset.name, self._rows(dataset, meter)):
                     found = True
                     yield document
             for source in sources:
@@ -112,8 +133,7 @@ class _Reading:
                         raise
                     self._notes.skipped.append(str(error))
         finally:
-            for archive in {id(s.archive): s.archive for s in sources if s.archive is not None}.values():
-                archive.close()
+            close_archives(sources)
         if not found:
             reasons = self._notes.skipped
             if len(reasons) == 1:
@@ -122,13 +142,8 @@ class _Reading:
         meter.finish()
 
     def _documents(self, source: Source, meter: Meter) -> Iterator[Document]:
-        """The documents of one source, named after it, and numbered from the second on."""
-        number = 0
         try:
-            for sentences, continues in self._parts(source, meter):
-                number += not continues
-                name = source.name if number == 1 else f"{source.name} #{number}"
-                yield Document(name, sentences, continues)
+            yield from self._numbered(source.name, self._parts(source, meter))
         except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
             if source.archive is None:
                 raise
@@ -137,32 +152,50 @@ class _Reading:
             raise InputError(
                 f"{quoted(source.name)} could not be read ({error.strerror or error}); try again."
             ) from error
+
+    def _numbered(self, name: str, parts: Iterator[tuple[tuple[str, ...], bool]]) -> Iterator[Document]:
+        """The documents of one source, named after it, and numbered from the second on."""
+        number = 0
+        for sentences, continues in parts:
+            number += not continues
+            yield Document(name if number == 1 else f"{name} #{number}", sentences, continues)
         if number == 0:
-            raise InputError(f"{quoted(source.name)} holds no words; choose a file with text in it.")
+            raise InputError(f"{quoted(name)} holds no words; choose a file with text in it.")
 
     def _parts(self, source: Source, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
         """Sentences of a document, or of a part of it, and whether it goes on the one before."""
         notes = FileNotes(source.name, recognise(source))
-        sentences: list[str] = []
-        continues = False
         with closing(io.TextIOWrapper(source.open(meter), encoding=notes.encoding, errors="replace")) as stream:
             self._notes.files.append(notes)
-            for paragraph in self._paragraphs(source, stream, notes):
-                if paragraph is None:
-                    if sentences:
-                        yield tuple(sentences), continues
-                    sentences, continues = [], False
-                    continue
-                if "\ufffd" in paragraph:
-                    notes.replaced += paragraph.count("\ufffd")
-                more, cut = split_and_count(paragraph, self._language)
-                self._notes.sentences_cut += cut
-                sentences += more
-                while len(sentences) > PART_SENTENCES:
-                    yield tuple(sentences[:PART_SENTENCES]), continues
-                    sentences, continues = sentences[PART_SENTENCES:], True
-            if sentences:
-                yield tuple(sentences), continues
+            yield from self._split(self._paragraphs(source, stream, notes), notes)
+
+    def _rows(self, dataset: DatasetName, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
+        notes = FileNotes(dataset.name, "a data set")
+        self._notes.files.append(notes)
+        rows = dataset_paragraphs(
+            dataset.rows(), self._mode, self._text_field, notes, lambda count: meter.add(count, dataset.name)
+        )
+        yield from self._split(rows, notes)
+
+    def _split(self, paragraphs: Paragraphs, notes: FileNotes) -> Iterator[tuple[tuple[str, ...], bool]]:
+        sentences: list[str] = []
+        continues = False
+        for paragraph in paragraphs:
+            if paragraph is None:
+                if sentences:
+                    yield tuple(sentences), continues
+                sentences, continues = [], False
+                continue
+            if "\ufffd" in paragraph:
+                notes.replaced += paragraph.count("\ufffd")
+            more, cut = split_and_count(paragraph, self._language)
+            self._notes.sentences_cut += cut
+            sentences += more
+            while len(sentences) > PART_SENTENCES:
+                yield tuple(sentences[:PART_SENTENCES]), continues
+                sentences, continues = sentences[PART_SENTENCES:], True
+        if sentences:
+            yield tuple(sentences), continues
 
     def _paragraphs(self, source: Source, stream: io.TextIOWrapper, notes: FileNotes) -> Paragraphs:
         if source.format == "table":

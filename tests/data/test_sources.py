@@ -1,5 +1,6 @@
 """Paths to readable files: limits, folders, zips, and every way in which a path may be no text."""
 
+import math
 import os
 import struct
 import time
@@ -11,7 +12,7 @@ import pytest
 from bertviz_lab.data.corpora import read_documents
 from bertviz_lab.data.readers.naming import quoted
 from bertviz_lab.data.readers.notes import ReadingNotes
-from bertviz_lab.data.readers.sources import READABLE
+from bertviz_lab.data.readers.sources import MAX_BYTES, READABLE, find_sources
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, text_of, written, zipped
 
@@ -213,3 +214,48 @@ def test_reading_leaves_no_file_open(tmp_path, recwarn):
     documents.close()  # type: ignore[attr-defined]
     path.unlink()
     assert not [w for w in recwarn if issubclass(w.category, ResourceWarning)]
+
+
+def test_a_pattern_names_files_in_the_order_of_their_names(tmp_path):
+    for name in ("b.txt", "a.txt", "c.md", "deep/er/d.txt", ".hidden.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        written(tmp_path, name, f"The text of {Path(name).stem}.")
+    assert [s.path.name for s in find_sources(f"{tmp_path}/*.txt", ReadingNotes())] == ["a.txt", "b.txt"]
+    assert [s.path.name for s in find_sources(f"{tmp_path}/[bc].*", ReadingNotes())] == ["b.txt", "c.md"]
+    everything = find_sources([f"{tmp_path}/**"], ReadingNotes())
+    assert [s.path.name for s in everything] == ["a.txt", "b.txt", "c.md", "d.txt"]
+    assert [s.format for s in everything] == ["text", "text", "markdown", "text"]
+
+
+def test_a_pattern_that_names_nothing_is_told(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for pattern in ("*.txt", "fold?r", "absent/**"):
+        with pytest.raises(InputError, match="No file is named like the pattern"):
+            find_sources(str(tmp_path / pattern), ReadingNotes())
+
+
+def test_what_a_pattern_names_beside_text_is_left_out_and_noted(tmp_path):
+    written(tmp_path, "a.txt", "A text. It is short.")
+    written(tmp_path, "b.txt", b"\x89PNG\r\n\x1a\n" + bytes(100))
+    written(tmp_path, "c.txt", b"")
+    notes = ReadingNotes()
+    assert [document.sentences[0] for document in read_documents(f"{tmp_path}/*", notes=notes)] == ["A text."]
+    assert len(notes.skipped) == 2
+    (tmp_path / "a.txt").unlink()
+    with pytest.raises(InputError, match="None of these 2 files"):
+        list(read_documents(f"{tmp_path}/*"))
+
+
+def test_a_name_with_brackets_is_a_name_where_such_a_file_is(tmp_path):
+    written(tmp_path, "notes [1].txt", "A text. It is short.")
+    (source,) = find_sources(tmp_path / "notes [1].txt", ReadingNotes())
+    assert source.named
+
+
+def test_a_person_s_own_text_has_no_limit(tmp_path):
+    file = tmp_path / "large.txt"
+    with file.open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)  # a hole: it takes no room on the disk
+    with pytest.raises(InputError, match="500 MB"):
+        find_sources(file, ReadingNotes())
+    assert find_sources(file, ReadingNotes(), math.inf)[0].size == MAX_BYTES + 1

@@ -20,13 +20,45 @@ _BLOCK = 1 << 16
 _BLANKS = " \t\r\n\ufeff"
 
 
+def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
+    """The texts of records (objects, strings, lists of strings), each ended by None.
+
+    Raises:
+        InputError: no field holds text, or there is no field `text_field`.
+    """
+    sample = list(islice(records, _SAMPLE_RECORDS))
+    field = text_field_of(sample, text_field, notes.name)
+    which = f", its text is field {quoted(field)}" if field is not None else ""
+    notes.layout = f"A record is a document{which}."
+    return _document_texts(chain(sample, records), field, notes)
+
+
+def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
+    """The field with the text in records such as these; None where they are strings. Raises `InputError`."""
+    objects = [record for record in sample if isinstance(record, dict)]
+    if not objects:
+        return None
+    if text_field is None:
+        field = longest_field(objects)
+        if field is None and len(objects) == len(sample):
+            raise InputError(f"{quoted(name)} has no field that holds text; give the texts as strings.")
+        return field
+    names = {name for record in objects for name in record}
+    if text_field not in names:
+        raise InputError(
+            f"{quoted(name)} has no field {quoted(text_field)}; "
+            f"it has {', '.join(quoted(name) for name in sorted(names)[:20])}."
+        )
+    return text_field
+
+
 def jsonl_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
     """The texts of a .jsonl file, each ended by None.
 
     Raises:
         InputError: a line is not JSON (the sentence names the line), or no field holds text.
     """
-    return _texts(_lines(stream, notes.name), text_field, notes)
+    return record_paragraphs(_lines(stream, notes.name), text_field, notes)
 
 
 def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
@@ -35,7 +67,7 @@ def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) ->
     Raises:
         InputError: it is not JSON (the sentence names the line), or holds no text.
     """
-    return _texts(_values(stream, notes.name), text_field, notes)
+    return record_paragraphs(_values(stream, notes.name), text_field, notes)
 
 
 def _lines(stream: TextIO, name: str) -> Iterator[Any]:
@@ -125,26 +157,6 @@ class _Window:
         self._line += self._text.count("\n", 0, self.position)
         self._text, self.position = self._text[self.position :] + block, 0
         return True
-
-
-def _texts(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
-    sample = list(islice(records, _SAMPLE_RECORDS))
-    objects = [record for record in sample if isinstance(record, dict)]
-    field = text_field
-    if objects:
-        names = {name for record in objects for name in record}
-        if field is None:
-            field = longest_field(objects)
-            if field is None and len(objects) == len(sample):
-                raise InputError(f"{quoted(notes.name)} has no field that holds text; give the texts as strings.")
-        elif field not in names:
-            raise InputError(
-                f"{quoted(notes.name)} has no field {quoted(field)}; "
-                f"it has {', '.join(quoted(name) for name in sorted(names)[:20])}."
-            )
-    which = f", its text is field {quoted(field)}" if field is not None and objects else ""
-    notes.layout = f"A record is a document{which}."
-    return _document_texts(chain(sample, records), field, notes)
 
 
 def _document_texts(records: Iterator[Any], field: str | None, notes: FileNotes) -> Paragraphs:

@@ -1,8 +1,9 @@
-"""Paths in, readable sources out: files, files in folders, files in zips, all checked before any is read.
+"""Paths in, readable sources out: files, those a pattern names, files in folders and zips, checked before any is read.
 
 Nothing is ever unpacked to disk: a member of a zip is a stream, so names that point elsewhere do no harm.
 """
 
+import glob
 import io
 import os
 import stat
@@ -17,7 +18,7 @@ from bertviz_lab.data.readers.notes import ReadingNotes
 from bertviz_lab.data.readers.signatures import container_kind
 from bertviz_lab.errors import InputError
 
-#: The text may be this large altogether, after unpacking.
+#: Text that somebody sends may be this large altogether, after unpacking. A person's own is read however large it is.
 MAX_BYTES = 500_000_000
 #: A zip that grows by more than this factor is refused; prose grows by 3 to 5, tables by up to 50.
 MAX_INFLATION = 100
@@ -45,8 +46,8 @@ OnProgress = Callable[[int, int], None]  # bytes done, bytes in all
 class Meter:
     """Bytes read so far, over all sources: reports progress and stops what is larger than it said."""
 
-    total: int
-    max_bytes: int
+    total: int  # 0 where it is not known
+    max_bytes: float
     on_progress: OnProgress | None = None
     done: int = 0
     _told: int = 0
@@ -59,11 +60,11 @@ class Meter:
             )
         if self.on_progress and self.done - self._told >= max(1 << 18, self.total // 200):
             self._told = self.done
-            self.on_progress(min(self.done, self.total), self.total)
+            self.on_progress(min(self.done, self.total) if self.total else self.done, self.total)
 
     def finish(self) -> None:
         if self.on_progress:
-            self.on_progress(self.total, self.total)
+            self.on_progress(self.total or self.done, self.total)
 
 
 @dataclass(frozen=True)
@@ -117,13 +118,15 @@ class _Metered(io.RawIOBase):
 
 
 def find_sources(
-    paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: int = MAX_BYTES
+    paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES
 ) -> list[Source]:
-    """The readable files behind `paths`, in the order given; folders and zips in the order of names.
+    """The readable files behind `paths`, in the order given; folders, zips and patterns in the order of names.
+
+    In a pattern ("books/*.txt", "texts/**") stands * for any characters, ? for one, and ** for folders at any depth.
 
     Raises:
         InputError: a path is missing, unreadable, empty, too large, no zip, a zip bomb or encrypted, or a
-            folder or zip holds nothing readable. Sizes come from the file system and the zip's table: no text
+            folder, zip or pattern gives nothing readable. Sizes come from the file system and the zip's table: no text
             is read yet.
     """
     if isinstance(paths, (str, Path)):
@@ -133,6 +136,9 @@ def find_sources(
     sources: list[Source] = []
     for given in paths:
         path = Path(given)
+        if glob.has_magic(str(given)) and not os.path.exists(path):
+            sources.extend(_of_pattern(str(given), notes, max_bytes))
+            continue
         mode, size = _status(path)
         if stat.S_ISDIR(mode):
             sources.extend(_in_folder(path, notes, max_bytes))
@@ -142,10 +148,34 @@ def find_sources(
             sources.extend(_of_file(path, path.name, size, notes, max_bytes, named=True))
     total = sum(source.size for source in sources)
     if total > max_bytes:
+        close_archives(sources)
         raise InputError(
             f"The files hold {megabytes(total)} of text together, more than {megabytes(max_bytes)}; take fewer of them."
         )
     return sources
+
+
+def close_archives(sources: Iterable[Source]) -> None:
+    """Close the zips that sources are members of."""
+    for archive in {id(s.archive): s.archive for s in sources if s.archive is not None}.values():
+        archive.close()
+
+
+def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float) -> Iterator[Source]:
+    """The files that a pattern names; one that cannot be read is noted, as in a folder."""
+    paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+    if not paths:
+        raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
+    found = False
+    for path in map(Path, paths):
+        try:
+            for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, named=False):
+                found = True
+                yield source
+        except InputError as error:
+            notes.skipped.append(str(error))
+    if not found:
+        raise InputError(f"No file like {quoted(pattern)} is readable; give {READABLE}.{_first(notes)}")
 
 
 def _status(path: Path) -> tuple[int, int]:
@@ -161,7 +191,9 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_mode, status.st_size
 
 
-def _of_file(path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: int, *, named: bool) -> Iterable[Source]:
+def _of_file(
+    path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, *, named: bool
+) -> Iterable[Source]:
     if size == 0:
         raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
     try:
@@ -180,7 +212,7 @@ def _of_file(path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: i
     return [Source(printable(name), FORMATS.get(suffix, "text"), size, path, named=named)]
 
 
-def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: int) -> Iterator[Source]:
+def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float) -> Iterator[Source]:
     """Files with a known ending, below `folder` at any depth, without hidden ones and links to folders."""
     found = False
     for parent, folders, names in os.walk(folder):
@@ -203,7 +235,7 @@ def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: int) -> Iterator[So
         raise InputError(f"The folder {quoted(name)} holds nothing readable; put in it {READABLE}.{_first(notes)}")
 
 
-def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: int) -> list[Source]:
+def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float) -> list[Source]:
     shown = quoted(name)
     try:
         archive = zipfile.ZipFile(path)
@@ -218,7 +250,7 @@ def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: int) -> list[
         raise
 
 
-def _members(archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: int) -> list[Source]:
+def _members(archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float) -> list[Source]:
     shown = quoted(name)
     infos = archive.infolist()
     if len(infos) > _MAX_MEMBERS:
@@ -256,7 +288,7 @@ def _members(archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNote
     return sources
 
 
-def megabytes(count: int) -> str:
+def megabytes(count: float) -> str:
     """A size for people, in units of 1,000,000 bytes."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
