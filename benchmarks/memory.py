@@ -1,0 +1,93 @@
+"""The memory that a run really takes at its peak, beside what is estimated before it starts: a process a shape."""
+
+import argparse
+import itertools
+import json
+import random
+import resource
+import string
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import markdown, report, spread
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.events import RunStarted
+from bertviz_lab.training.memory import memory_needed
+from bertviz_lab.training.pretrain import pretrain
+
+#: vocabulary, and what is set other than the `lab` recipe's defaults
+CASES: tuple[tuple[int, dict[str, Any]], ...] = (
+    (8192, {"preset": "tiny"}),
+    (8192, {"preset": "mini"}),
+    (8192, {"preset": "mini", "causal_share": 0.0}),
+    (8192, {"preset": "mini", "precision": "bf16"}),
+    (8192, {"preset": "mini", "causal_share": 0.0, "dropout": 0.1}),
+    (8192, {"preset": "mini", "causal_share": 0.0, "dropout": 0.1, "seq_len": 512, "batch_size": 8}),
+    (8192, {"preset": "mini", "causal_share": 0.0, "optimizer": "muon"}),
+    (30522, {"preset": "mini"}),
+    (30522, {"preset": "mini", "accumulate": 4}),
+    (8192, {"preset": "small", "precision": "bf16"}),
+    (8192, {"preset": "small", "causal_share": 0.0}),
+)
+
+
+def write_text(folder: Path, vocab_size: int) -> dict[str, Any]:
+    """A text of as many different words as the vocabulary has, and a tokenizer that knows them."""
+    words = ["".join(letters) for letters in itertools.product(string.ascii_lowercase, repeat=4)][: vocab_size - 5]
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *words]
+    (folder / "vocab.txt").write_text("\n".join(vocabulary) + "\n", encoding="utf-8")
+    Tokenizer.from_vocab(folder / "vocab.txt").save(folder / "tokenizer")
+    rng = random.Random(0)
+    documents = ["\n".join(" ".join(rng.choices(words, k=14)) for _ in range(60)) for _ in range(400)]
+    (folder / "text.txt").write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    return {"corpus": (str(folder / "text.txt"),), "documents": "blank-line", "tokenizer": str(folder / "tokenizer")}
+
+
+def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
+    """Train a few steps in this process; megabytes."""
+    with tempfile.TemporaryDirectory() as name:
+        text = write_text(Path(name), vocab_size)
+        config = PretrainConfig(**{"steps": 6, "precision": "fp32", **text, **changes})
+        for event in pretrain(config, Path(name) / "run"):
+            if isinstance(event, RunStarted):
+                needed = memory_needed(config.model_config(vocab_size), config, event.precision, device=event.device)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
+    found = {"measured": round(peak / 1e6), "estimated": round(needed.total / 1e6), "ratio": needed.total / peak}
+    return found | {part: round(count / 1e6) for part, count in vars(needed).items()}
+
+
+def measure(vocab_size: int, changes: dict[str, Any]) -> dict[str, Any]:
+    """The same in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.memory", "--case", json.dumps([vocab_size, changes])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return {"vocab_size": vocab_size, "settings": changes, **json.loads(done.stdout)}
+
+
+def table(body: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"V {case['vocab_size']:,}; " + ", ".join(f"{name} {value}" for name, value in case["settings"].items()),
+            f"{case['measured']:,}",
+            f"{case['estimated']:,}",
+            f"{case['ratio']:.2f}",
+        )
+        for case in body["cases"]
+    ]
+    return markdown(("run", "peak, MB", "estimated, MB", "ratio"), rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--case", help="[vocabulary, settings] to run in this process")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results/")
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(run(*json.loads(options.case))))
+    else:
+        cases = [measure(*case) for case in CASES]
+        report("memory", {"cases": cases, "ratio": spread([case["ratio"] for case in cases])}, table)
