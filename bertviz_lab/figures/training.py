@@ -1,6 +1,6 @@
 """What the loss chart is given: the name of a run to follow, or the rows of one that has ended."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bertviz_lab.figures.payload import to_json
@@ -22,11 +22,24 @@ def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_s
     """Show the log of a run that has ended.
 
     `rows` are events as `events.jsonl` holds them (key `event` names the type). Of more than `most_steps`
-    training steps an even selection goes out; the first, the last and every evaluation are always kept.
+    training steps an even selection goes out; the first, the last and every evaluation are always kept. A step
+    that has no value of some kind, as while a run reads forwards, takes over that of the steps left out before it.
     """
     kept = [dict(row) for row in rows if row.get("event") in _KINDS]
     steps = [index for index, row in enumerate(kept) if row["event"] == "StepDone"]
     if len(steps) > most_steps:
         spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
-        kept = [row for index, row in enumerate(kept) if row["event"] != "StepDone" or index in spaced]
+        kept = list(_selection(kept, spaced))
     return to_json({"rows": kept, "title": title})
+
+
+def _selection(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:
+    left_out: dict[str, Any] = {}
+    for index, row in enumerate(rows):
+        if row["event"] != "StepDone":
+            yield row
+        elif index in steps:
+            yield left_out | row
+            left_out = {}
+        else:
+            left_out |= row

@@ -28,3 +28,14 @@ def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
     assert max(second - first for first, second in itertools.pairwise(steps)) <= 18
     assert sum(row["event"] == "EvalDone" for row in kept) == 10
     assert [row["event"] for row in kept][-1] == "RunFinished"
+
+
+def test_thinning_loses_no_kind_of_value() -> None:
+    # Each eighth step alone has masked words; a selection of each eighth could miss them all.
+    rows = events(1601, total=1601, forwards=1601)
+    kept = [row for row in json.loads(replay_payload(rows, most_steps=201))["rows"] if row["event"] == "StepDone"]
+    assert len(kept) == 201
+    assert sum("mlm_loss" in row for row in kept) >= 200
+    assert sum("causal_loss" in row for row in kept) >= 200
+    by_step = {row["step"]: row for row in rows if row["event"] == "StepDone"}
+    assert all(row["loss"] == by_step[row["step"]]["loss"] for row in kept)

@@ -25,12 +25,13 @@ const panels = h('div', { class: 'panels' });
 const boxes = PANELS.map((panel) => {
   const base = h('canvas', { class: 'base', 'aria-hidden': 'true' });
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'line chart' });
+  const name = h('p', { class: 'heading' });
   const now = h('span', { class: 'now' });
   const host = h('div', { class: 'curves' }, base, top);
   const node = h('div', { class: 'panel', 'data-panel': panel.id },
-    h('div', { class: 'panel-head' }, h('p', { class: 'heading', title: panel.about }, panel.title), now), host);
+    h('div', { class: 'panel-head' }, name, now), host);
   panels.append(node);
-  const box = { panel, base, top, now, host, node };
+  const box = { panel, name, base, top, now, host, node };
   top.addEventListener('pointermove', (event) => pointAt(box, event.clientX));
   top.addEventListener('pointerleave', () => setCursor(null));
   top.addEventListener('keydown', (event) => keyMove(event));
@@ -51,11 +52,16 @@ const knobs = h('div', { class: 'bar knobs' },
     JSON: () => saveJson('training.json', { started: log.started, finished: log.finished,
       rows: lossRows(log).slice(1).map((row) => Object.fromEntries(row.map((value, index) => [['kind', ...FIELDS][index], value]))) }),
   }));
-const keys = h('p', { class: 'quiet legend' },
+const forwardsKey = h('span', { style: 'color: var(--lab-kept)' }, h('i', { class: 'line thin' }),
+  'each next word (reading forwards)');
+const keys = h('p', { class: 'quiet legend' }, forwardsKey,
   h('span', {}, h('i', { class: 'line' }), 'training text, smoothed'), h('span', {}, h('i', { class: 'line faint' }), 'not smoothed'),
   h('span', {}, h('i', { class: 'dot' }), 'held-out text, which it never trains on'),
   h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
-const curves = h('div', {}, knobs, panels, readout, keys);
+const why = h('p', { class: 'quiet why' }, 'Shaded: the run reads forwards first and guesses each next word from those '
+  + 'before it. Reading forwards, every word is a question; masked, only one in seven is. So it learns the language '
+  + 'sooner, and when it then reads in both directions the masked-word curve suddenly falls.');
+const curves = h('div', {}, knobs, panels, readout, keys, why);
 view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, notes), spoken, curves);
 new ResizeObserver(want).observe(panels);
 onThemeChange(want);
@@ -126,6 +132,7 @@ function refresh() {
   const sentences = log.started?.notes ?? [];
   if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences.map((note) => h('li', {}, note)));
   curves.hidden = log.count === 0 && log.evals.length === 0;
+  why.hidden = forwardsKey.hidden = log.forwardsUntil() < 0;
   want();
   speak();
 }
@@ -138,8 +145,9 @@ function speak() {
   saidAt = performance.now();
   spoken.dataset.status = key;
   const chance = started?.baselines?.mlm_loss;
+  const forwards = log.readsForwards() ? `, next word ${short(log.newest('causal_loss'))}` : '';
   spoken.textContent = status === 'training' && last
-    ? `${stage.textContent}; masked-word loss ${short(last.mlm_loss)}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}`
+    ? `${stage.textContent}; masked-word loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}${forwards}`
     : `${stage.textContent}. ${detail.textContent}`;
 }
 
@@ -157,7 +165,7 @@ function want() {
 
 function paintbox() {
   const paints = { page: colour('--lab-page'), quiet: colour('--lab-quiet'), edge: colour('--lab-edge'), text: colour('--lab-text') };
-  for (const name of ['--lab-a', '--lab-b']) paints[name] = colour(name);
+  for (const name of ['--lab-a', '--lab-b', '--lab-kept']) paints[name] = colour(name);
   paints.font = getComputedStyle(element).fontFamily || 'sans-serif';
   return paints;
 }
@@ -171,15 +179,20 @@ function draw() {
     if (box.node.hidden) return null;
     const plan = planPanel(box.panel, log, look, box.host.clientWidth, 230);
     paintPanel(sharpContext(box.base, plan.width, plan.height), plan, paints);
-    const words = plan.series.map((one) => {
-      const value = log.count ? one.line[log.count - 1] : log.evals.at(-1)?.[one.field];
-      return [one, Number.isFinite(value) ? (box.panel.loss ? short(value) : percent(value)) : '–'];
+    box.name.textContent = inWordsOf(log, box.panel.title);
+    box.name.title = inWordsOf(log, box.panel.about);
+    const told = plan.series.filter((one) => !one.forwards || log.readsForwards());
+    const words = told.map((one) => {
+      const value = one.line[lastPlace(one.line, log.count)] ?? log.evals.at(-1)?.[one.field];
+      return [one, Number.isFinite(value) ? (box.panel.loss ? short(value) : percent(value, told.length > 2 ? 0 : 1)) : '–'];
     });
     box.now.replaceChildren(...words.map(([one, text]) => h('span', { style: `color: var(${one.paint})` },
       words.length > 1 ? `${one.name} ${text}` : text)));
     const chance = plan.chances.map(([value, name]) => `${name} ${box.panel.loss ? short(value) : percent(value)}`).join(', ');
-    box.top.setAttribute('aria-label', `${box.panel.title}, ${box.panel.about}. Now: ${
-      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Chance: ${chance || 'unknown'}. Arrow keys read the steps.`);
+    const forwards = log.forwardsUntil() < 0 ? ''
+      : ` Up to step ${whole(log.columns.step[log.forwardsUntil()])} it reads forwards and guesses each next word.`;
+    box.top.setAttribute('aria-label', `${box.name.textContent}, ${box.name.title}. Now: ${
+      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Chance: ${chance || 'unknown'}.${forwards} Arrow keys read the steps.`);
     return plan;
   });
   drawCursor(paints);
@@ -201,9 +214,11 @@ function tell() {
     return;
   }
   const at = (field) => log.columns[field][cursor];
-  const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`,
-    `masked-word loss ${short(at('mlm_loss'))}`, `accuracy ${percent(at('mlm_accuracy'))}`];
-  if (Number.isFinite(at('nsp_loss'))) parts.push(`next-sentence loss ${short(at('nsp_loss'))}`, `accuracy ${percent(at('nsp_accuracy'))}`);
+  const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`];
+  for (const [kind, name] of [['causal', 'next-word'], ['mlm', 'masked-word'], ['nsp', inWordsOf(log, 'next-sentence')]]) {
+    if (Number.isFinite(at(`${kind}_loss`))) parts.push(`${name} loss ${short(at(`${kind}_loss`))}`);
+    if (Number.isFinite(at(`${kind}_accuracy`))) parts.push(`accuracy ${percent(at(`${kind}_accuracy`))}`);
+  }
   readout.textContent = parts.join(' · ');
 }
 
@@ -250,7 +265,7 @@ function picture() {
     if (place === 0) context.fillText([title.textContent, stage.textContent].filter(Boolean).join(' · '), 4, 20);
     context.fillStyle = paints.text;
     context.font = `bold 13px ${paints.font}`;
-    context.fillText(`${box.panel.title}  (${X_AXES[look.axis].label})`, 4, 46);
+    context.fillText(`${box.name.textContent}  (${X_AXES[look.axis].label})`, 4, 46);
     context.translate(0, head);
     paintPanel(context, planPanel(box.panel, log, look, width - 10, height), paints);
     context.restore();

@@ -1,7 +1,7 @@
 // The rows of a run, kept as columns of numbers: 100,000 steps are 7 MB and quick to draw.
 
 const FIELDS = ['step', 'seconds', 'tokens', 'mlm_loss', 'nsp_loss', 'mlm_accuracy', 'nsp_accuracy',
-  'learning_rate', 'grad_norm', 'tokens_per_second'];
+  'causal_loss', 'causal_accuracy', 'learning_rate', 'grad_norm', 'tokens_per_second'];
 
 const ENDED = ['finished', 'stopped', 'failed', 'missing'];
 
@@ -46,9 +46,25 @@ function makeLog() {
   };
   log.fold = (row) => handlers[row.event]?.(row);
   log.hasNsp = () => log.evals.some((row) => Number.isFinite(row.nsp_loss))
-    || (log.count > 0 && Number.isFinite(log.columns.nsp_loss[log.count - 1]))
+    || lastPlace(log.columns.nsp_loss, log.count) >= 0
     || (log.count === 0 && log.started?.objective !== 'mlm');
+  /** The last row of the part of the run that reads forwards; -1 where there is none. */
+  log.forwardsUntil = () => lastPlace(log.columns.causal_loss, log.count);
+  // Every eighth step of that part is masked: of three steps one at least is not, unless the part is over.
+  log.readsForwards = () => log.forwardsUntil() >= 0
+    && log.columns.step[log.count - 1] - log.columns.step[log.forwardsUntil()] < 3;
+  /** The newest value of a column; not every row has one. */
+  log.newest = (field) => log.columns[field][lastPlace(log.columns[field], log.count)] ?? NaN;
+  /** What a model that already knew something scored before the first step, and the newest score; else null. */
+  log.beforeAndNow = () => (log.evals.length > 1 && log.evals[0].step === 0 ? [log.evals[0], log.evals.at(-1)] : null);
   return log;
+}
+
+/** Where the last number of a column stands, -1 where there is none. */
+function lastPlace(values, count) {
+  let place = count - 1;
+  while (place >= 0 && !Number.isFinite(values[place])) place -= 1;
+  return place;
 }
 
 /** starting, preparing, training, finished, stopped, failed or missing. */
@@ -75,12 +91,13 @@ function progressOf(log, status) {
   return Number.isFinite(eta) ? seconds / Math.max(1e-9, seconds + eta) : null;
 }
 
-/** Exponential moving average over about a fiftieth of the run; gaps (NaN) are passed over. */
+/** Exponential moving average over about a fiftieth of the run; gaps (NaN) are passed over, the end is not overrun. */
 function smoothed(values, count) {
   const decay = 0.5 ** (1 / Math.max(2, count / 50));
-  const result = new Float64Array(count);
+  const result = new Float64Array(count).fill(NaN);
+  const end = lastPlace(values, count);
   let [sum, weight] = [0, 0];
-  for (let index = 0; index < count; index += 1) {
+  for (let index = 0; index <= end; index += 1) {
     if (Number.isFinite(values[index])) {
       sum = decay * sum + (1 - decay) * values[index];
       weight = decay * weight + (1 - decay);

@@ -9,18 +9,30 @@ const X_AXES = {
 const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
   : value >= 1e3 ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 
+const FORWARDS = 'reads forwards'; // written on the ground of that part
+
+// Only a run that reads forwards first has the curves marked so; they are drawn thinner than what the run is about.
 const PANELS = [
   { id: 'mlm', title: 'Masked-word loss', about: 'how surprised the model is by the hidden words; lower is better',
-    loss: true, series: [{ field: 'mlm_loss', name: 'masked words', paint: '--lab-a' }],
+    loss: true, series: [{ field: 'causal_loss', name: 'next word', paint: '--lab-kept', forwards: true },
+      { field: 'mlm_loss', name: 'masked words', paint: '--lab-a' }],
     chances: (base) => [[base.mlm_loss, 'blind guess, ln V'], [base.unigram_entropy, 'word frequencies alone']] },
   { id: 'nsp', title: 'Next-sentence loss', about: 'how surprised the model is by whether B follows A; lower is better',
     loss: true, nsp: true, series: [{ field: 'nsp_loss', name: 'next sentence', paint: '--lab-b' }],
     chances: (base) => [[base.nsp_loss, 'coin toss, ln 2']] },
   { id: 'accuracy', title: 'Accuracy', about: 'share of right answers; higher is better', loss: false,
-    series: [{ field: 'mlm_accuracy', name: 'masked words', paint: '--lab-a' },
+    series: [{ field: 'causal_accuracy', name: 'next word', paint: '--lab-kept', forwards: true },
+      { field: 'mlm_accuracy', name: 'masked words', paint: '--lab-a' },
       { field: 'nsp_accuracy', name: 'next sentence', paint: '--lab-b', nsp: true }],
     chances: (base, hasNsp) => [[base.unigram_accuracy, 'always the commonest token'], [hasNsp ? 0.5 : null, 'coin toss']] },
 ];
+
+/** The question about the two sentences in words: whether B follows A, or which of the two came first. */
+function inWordsOf(log, text) {
+  if (log.started?.objective !== 'mlm+sop') return text;
+  return text.replace('Next-sentence', 'Sentence-order').replace('next-sentence', 'sentence-order')
+    .replace('next sentence', 'sentence order').replace('whether B follows A', 'which of two sentences came first');
+}
 
 /** About `count` round numbers from low to high. */
 function ticksOf(low, high, count, log) {
@@ -52,8 +64,10 @@ function timeTicks(high, count) {
  */
 function planPanel(panel, log, look, width, height) {
   const hasNsp = log.hasNsp();
-  const series = panel.series.filter((one) => hasNsp || !one.nsp)
-    .map((one) => ({ ...one, raw: log.columns[one.field], line: smoothed(log.columns[one.field], log.count) }));
+  const forwards = log.forwardsUntil();
+  const series = panel.series.filter((one) => (hasNsp || !one.nsp) && (forwards >= 0 || !one.forwards))
+    .map((one) => ({ ...one, name: inWordsOf(log, one.name), raw: log.columns[one.field],
+      line: smoothed(log.columns[one.field], log.count) }));
   const chances = panel.chances(log.started?.baselines ?? {}, hasNsp).filter(([value]) => Number.isFinite(value));
   const xs = log.columns[look.axis];
   const evalX = (row) => row[look.axis] ?? (log.count ? xs[indexNear(log.columns.step, log.count, row.step)] : 0);
@@ -79,16 +93,18 @@ function planPanel(panel, log, look, width, height) {
   const bend = log10 ? Math.log : (value) => value;
   const x = (value) => frame.left + ((frame.right - frame.left) * value) / right;
   const y = (value) => frame.bottom - ((frame.bottom - frame.top) * (bend(Math.max(value, log10 ? 1e-9 : -1e9)) - bend(low))) / (bend(high) - bend(low));
-  return { panel, series, chances, evals, xs, x, y, low, high, right, frame, width, height, log10, count: log.count, look };
+  const band = forwards < 0 ? null : x(xs[forwards]); // where the part that reads forwards ends
+  return { panel, series, chances, evals, xs, x, y, low, high, right, frame, width, height, log10, band, count: log.count, look };
 }
 
 function paintPanel(context, plan, paints) {
   const { frame, x, y, chances, series, evals } = plan;
   context.font = `11px ${paints.font}`;
+  paintBand(context, plan, paints);
   paintAxes(context, plan, paints);
   context.save();
   context.beginPath();
-  context.rect(frame.left - 1, frame.top - 4, frame.right - frame.left + 6, frame.bottom - frame.top + 6);
+  context.rect(frame.left - 5, frame.top - 4, frame.right - frame.left + 10, frame.bottom - frame.top + 6);
   context.clip();
   context.setLineDash([5, 4]);
   context.lineWidth = 1.2;
@@ -98,11 +114,11 @@ function paintPanel(context, plan, paints) {
   context.lineJoin = 'round';
   for (const one of series) {
     context.strokeStyle = paints[one.paint];
-    context.globalAlpha = plan.look.smooth ? 0.28 : 0.9;
+    context.globalAlpha = plan.look.smooth ? (one.forwards ? 0.14 : 0.28) : 0.9;
     context.lineWidth = 1;
     strokeCurve(context, plan, one.raw);
     context.globalAlpha = 1;
-    context.lineWidth = 2;
+    context.lineWidth = one.forwards ? 1.3 : 2;
     if (plan.look.smooth) strokeCurve(context, plan, one.line);
   }
   for (const one of series) {
@@ -118,7 +134,17 @@ function paintPanel(context, plan, paints) {
     }
   }
   context.restore();
-  paintChanceNames(context, plan, paints);
+  paintNames(context, plan, paints);
+}
+
+/** A light ground under the part of the run that reads forwards. */
+function paintBand(context, { band, frame }, paints) {
+  if (band === null) return;
+  context.save();
+  context.globalAlpha = 0.08;
+  context.fillStyle = paints['--lab-kept'];
+  context.fillRect(frame.left, frame.top, band - frame.left, frame.bottom - frame.top);
+  context.restore();
 }
 
 function strokePath(context, points) {
@@ -183,27 +209,33 @@ function paintAxes(context, plan, paints) {
   }
 }
 
-/** The name of a chance line goes above or below its line, right or left: where it hides least of the curves. */
-function paintChanceNames(context, plan, paints) {
-  const { chances, y, frame, panel } = plan;
+/** The name of a chance line goes above or below its line, right or left; that of the band to its top or foot. */
+function paintNames(context, plan, paints) {
+  const { chances, y, frame, panel, band } = plan;
   context.lineWidth = 3;
   context.strokeStyle = paints.page;
   context.fillStyle = paints.quiet;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
   const taken = [];
-  for (const [value, name] of chances) {
-    const text = `${name}: ${panel.loss ? value.toFixed(2) : percent(value, value < 0.1 ? 1 : 0)}`;
-    const width = context.measureText(text).width;
-    const spots = [frame.right - width - 3, frame.left + 5].flatMap((left) =>
-      [-8, 9].map((shift) => ({ left, width, middle: y(value) + shift })));
+  const put = (text, width, spots) => {
     const cost = (spot) => hidden(plan, spot) + 1000 * taken.filter((other) => touches(spot, other)).length
       + (spot.middle + 7 > frame.bottom || spot.middle - 7 < 0 ? 500 : 0);
     const best = spots.reduce((one, other) => (cost(other) < cost(one) ? other : one));
     taken.push(best);
     context.strokeText(text, best.left, best.middle);
     context.fillText(text, best.left, best.middle);
+  };
+  for (const [value, name] of chances) {
+    const text = `${name}: ${panel.loss ? value.toFixed(2) : percent(value, value < 0.1 ? 1 : 0)}`;
+    const width = context.measureText(text).width;
+    put(text, width, [frame.right - width - 3, frame.left + 5].flatMap((left) =>
+      [-8, 9].map((shift) => ({ left, width, middle: y(value) + shift }))));
   }
+  const width = context.measureText(FORWARDS).width;
+  if (band === null || band - frame.left < width + 8) return;
+  const left = frame.left + (band - frame.left - width) / 2;
+  put(FORWARDS, width, [frame.bottom - 10, frame.top + 8].map((middle) => ({ left, width, middle })));
 }
 
 const touches = (one, other) => Math.abs(one.middle - other.middle) < 14

@@ -10,7 +10,8 @@ function stageWords(log, status) {
   if (status === 'failed') return 'The run failed';
   if (status === 'missing') return 'This run is no longer here';
   if (status === 'training' && last) {
-    return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}`;
+    const how = log.readsForwards() ? ', reading forwards' : '';
+    return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}${how}`;
   }
   if (status === 'training') return 'Training: the first step is on its way';
   if (status !== 'preparing' || !preparing) return 'Starting …';
@@ -18,7 +19,7 @@ function stageWords(log, status) {
   return `Preparing: ${preparing.message || preparing.stage}${done}`;
 }
 
-/** How fast it goes and how long it takes, or what came of it. */
+/** How fast it goes and how long it takes, or what came of it; of a model that knew something, before and now. */
 function detailWords(log, state, status) {
   const { last, finished } = log;
   if (ENDED.includes(status)) {
@@ -26,16 +27,31 @@ function detailWords(log, state, status) {
     return [resultWords(log), message].filter(Boolean).join(' ');
   }
   if (!last || status !== 'training') return '';
-  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
+  const pace = [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
     Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
+  return [pace, changeWords(log)].filter(Boolean).join('. ');
+}
+
+/** What a model that was trained on already scored on held-out text before and scores now; "" for any other. */
+function changeWords(log) {
+  const scores = log.beforeAndNow();
+  if (!scores) return '';
+  const change = (field, show) => scores.map((row) => show(row[field])).map((text, place) => `${text} ${['before', 'now'][place]}`).join(', ');
+  const parts = [`masked words right: ${change('mlm_accuracy', percent)}`, `their loss: ${change('mlm_loss', short)}`];
+  if (scores.every((row) => Number.isFinite(row.nsp_accuracy))) {
+    parts.push(`${inWordsOf(log, 'next sentence')} right: ${change('nsp_accuracy', percent)}`);
+  }
+  return `On held-out text, ${parts.join('; ')}.`;
 }
 
 function resultWords(log) {
   const best = log.evals.at(-1);
   if (!best) return '';
+  const change = changeWords(log);
+  if (change) return change;
   const base = log.started?.baselines ?? {};
   const parts = [`On held-out text it guesses ${percent(best.mlm_accuracy)} of the hidden words`];
   if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
-  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the next sentences (a coin: 50 %)`);
+  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the ${inWordsOf(log, 'next sentence')}s (a coin: 50 %)`);
   return `${parts.join('')}.`;
 }

@@ -114,8 +114,8 @@ def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> Simp
     return SimpleNamespace(encoding=encoding(tokens), masks=masks)
 
 
-def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0) -> list[dict[str, Any]]:
-    """The events of a run up to a step, without its end."""
+def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0, forwards: int = 0) -> list[dict[str, Any]]:
+    """The events of a run up to a step, without its end; the first `forwards` steps read forwards, but each eighth."""
     random = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = [
         {"event": "Preparing", "stage": "tokenizer", "done": 1, "total": 2, "message": "learning the vocabulary"},
@@ -137,6 +137,9 @@ def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0) -> 
             "learning_rate": 1e-3, "grad_norm": 1.0, "tokens_per_second": 34_000.0,
             "eta_seconds": 0.12 * (total - step),
         })  # fmt: skip
+        if step <= forwards and step % 8 != 1:
+            causal = {"causal_loss": loss + 1.0, "causal_accuracy": 0.4 * ease}
+            rows[-1] = {k: v for k, v in rows[-1].items() if not k.startswith(("mlm_", "nsp_"))} | causal
         if step % max(1, total // 10) == 0:
             rows.append({
                 "event": "EvalDone", "step": step, "seconds": 0.12 * step, "mlm_loss": loss + 0.1,

@@ -251,3 +251,85 @@ def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visi
         }"""
     )
     assert took < 400  # milliseconds to redraw everything, on a busy machine
+
+
+def test_the_part_that_reads_forwards_is_shown_and_explained(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    rows = events(200, forwards=80)
+    until = next(place for place, row in enumerate(rows) if row.get("step") == 61)
+    desk.runs["r1"], desk.states["r1"] = rows[:until], {"status": "training"}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_have_text("Training: step 60 of 500, reading forwards")
+    masked, each = (
+        next(row[name] for row in rows[until - 1 :: -1] if name in row) for name in ("mlm_loss", "causal_loss")
+    )
+    now = page.locator('#loss [data-panel="mlm"] .now span')
+    expect(now).to_have_text([re.compile("^next word [67]"), re.compile("masked words [67]")])
+    expect(page.locator("#loss [role=status]").last).to_contain_text(
+        f"masked-word loss {masked:.3f}, chance 9.011, next word {each:.3f}"
+    )
+    expect(page.locator("#loss .legend")).to_contain_text("each next word (reading forwards)")
+    expect(page.locator("#loss .why")).to_contain_text("every word is a question; masked, only one in seven is")
+
+    # Once it is over, the band stays and the curve's last value is no longer the present one.
+    desk.runs["r1"] = rows
+    expect(page.locator("#loss .stage")).to_have_text("Training: step 200 of 500")
+    expect(now).to_have_count(1)
+    chart = page.locator('#loss [data-panel="mlm"] .top')
+    expect(chart).to_have_attribute("aria-label", re_contains("Up to step 80 it reads forwards"))
+
+
+def test_a_run_that_never_reads_forwards_says_nothing_of_it(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload([*events(200), ending(200)]))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .why")).to_be_hidden()
+    assert "forwards" not in page.locator("#loss").inner_text()
+
+
+def test_the_readout_tells_only_what_a_step_has(visit: Visit, feed: Feed):
+    page = visit()
+    feed("loss", replay_payload(events(40, forwards=40)))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    page.locator('#loss [data-panel="mlm"] .top').focus()
+    page.keyboard.press("Home")
+    readout = page.locator("#loss .readout")
+    expect(readout).to_contain_text("masked-word loss")
+    expect(readout).not_to_contain_text("next-word")
+    page.keyboard.press("ArrowRight")
+    expect(readout).to_contain_text(re.compile(r"next-word loss \d\.\d+ · accuracy -?\d+\.\d %$"))
+    expect(readout).not_to_contain_text("masked-word")
+    assert "–" not in readout.inner_text()
+
+
+def test_saved_rows_hold_the_values_of_reading_forwards(visit: Visit, feed: Feed):
+    page = visit()
+    rows = [row for row in events(30, forwards=20) if row["event"] == "StepDone"]
+    feed("loss", replay_payload(events(30, forwards=20)))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    saved = saved_rows(page)
+    assert float(saved[1]["causal_loss"]) == rows[1]["causal_loss"]
+    assert saved[1]["mlm_loss"] == saved[29]["causal_loss"] == ""
+    assert float(saved[0]["nsp_accuracy"]) == rows[0]["nsp_accuracy"]
+
+
+def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, feed: Feed):
+    page = visit()
+    before = {"event": "EvalDone", "step": 0, "seconds": 0.0, "tokens": 0, "mlm_loss": 3.5463, "mlm_accuracy": 0.3561,
+              "nsp_loss": 0.31, "nsp_accuracy": 0.875}  # fmt: skip
+    rows = events(100, total=500)
+    feed("loss", replay_payload([*rows[:2], before, *rows[2:], ending(100)]))
+    now = [row for row in rows if row["event"] == "EvalDone"][-1]
+    state = page.locator("#loss .state")
+    expect(state).to_contain_text(f"masked words right: 35.6 % before, {100 * now['mlm_accuracy']:.1f} % now")
+    expect(state).to_contain_text(f"their loss: 3.546 before, {now['mlm_loss']:.3f} now")
+    expect(state).to_contain_text(f"next sentence right: 87.5 % before, {100 * now['nsp_accuracy']:.1f} % now")
+
+
+def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
+    page = visit()
+    rows = events(60)
+    rows[1] = {**rows[1], "objective": "mlm+sop"}
+    feed("loss", replay_payload([*rows, ending(60)]))
+    expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("Sentence-order loss")
+    expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("sentence order")
