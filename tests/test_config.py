@@ -223,7 +223,6 @@ def test_the_papers_recipe_is_the_papers():
     ("changes", "message"),
     [
         ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, not 'bert'"),
-        ({"seq_len": 64, "short_seq_len": 128}, "--short-seq-len 128 is longer than --seq-len 64"),
         ({"batch_size": 4, "accumulate": 8}, "--accumulate 8 cuts a batch of 4 into too many parts"),
     ],
 )

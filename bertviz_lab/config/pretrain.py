@@ -33,6 +33,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "lowercase": False,
         "causal_share": 0.0,
         "seq_len": 512,
+        "short_seq_len": 0,
         "batch_size": 256,
         "accumulate": 8,
         "short_seq_probability": 0.0,
@@ -78,14 +79,10 @@ class PretrainConfig:
     text_field: str = option("", "Column or field of a table that holds the text; empty guesses it", group="text")
     seq_len: int = option(128, "Tokens in one example", group="advanced", low=8, high=512)
     short_seq_len: int = option(
-        0,
-        "Tokens in one example of the first part of a run; 0 for the same as later",
-        group="advanced",
-        low=0,
-        high=512,
+        32, "Tokens in one example of the first part of a run, if that is shorter", group="advanced", low=0, high=512
     )
     short_share: float = option(
-        0.9, "Share of the run with short examples, if there are any", group="advanced", low=0.0, high=1.0
+        0.5, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
     )
     batch_size: int = option(32, "Examples in one step", group="advanced", low=1, high=65_536)
     accumulate: int = option(
@@ -96,7 +93,7 @@ class PretrainConfig:
         high=4096,
     )
     causal_share: float = option(
-        0.4,
+        0.2,
         "Share of the run, at its start, in which the model predicts each next word from those before it",
         group="advanced",
         low=0.0,
@@ -156,8 +153,6 @@ class PretrainConfig:
         if isinstance(self.corpus, str) or not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         check_options(self)
-        if self.short_seq_len > self.seq_len:
-            raise InputError(f"--short-seq-len {self.short_seq_len} is longer than --seq-len {self.seq_len}.")
         if self.accumulate > self.batch_size:
             raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
         if self.init_from and self.tokenizer:

@@ -30,8 +30,11 @@ def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
     Source: two sequence lengths, Devlin et al. 2018, appendix A.2; next-token prediction before masked-token
     prediction, Gisserot-Boukhlef et al. 2025. Both leave the model as it is: only the task at the start differs.
     """
-    causal_until = 0.0 if config.init_from else config.causal_share
-    short_until = config.short_share if config.short_seq_len else 0.0
+    causal_until, short_until = config.causal_share, config.short_share
+    if not 0 < config.short_seq_len < config.seq_len:
+        short_until = 0.0
+    if config.init_from:  # a model that reads already needs no easy start
+        causal_until = short_until = 0.0
     found: list[Stage] = []
     start = 0.0
     for until in sorted({causal_until, short_until, 1.0}):
