@@ -1,12 +1,15 @@
 """What every test shares: a machine that is offline, and the way to the data beside the repository."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 # Before anything imports a Hugging Face library: no test may depend on the network, and a tokenizer that has run
 # threads must not be forked with them running.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Nor may one read or write the texts that a person has prepared.
+os.environ["BERTVIZ_LAB_CACHE"] = "none"
 
 import pytest
 from hypothesis import settings
@@ -19,6 +22,16 @@ settings.register_profile("lab", deadline=None, print_blob=True)
 # `pytest --hypothesis-profile thorough` looks for what a hundred examples do not show.
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=5000)
 settings.load_profile("lab")
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache of prepared texts for each test alone. (Fixtures shared by several tests have none.)"""
+    before = os.environ["BERTVIZ_LAB_CACHE"]
+    folder = tmp_path_factory.mktemp("cache")
+    os.environ["BERTVIZ_LAB_CACHE"] = str(folder)
+    yield folder
+    os.environ["BERTVIZ_LAB_CACHE"] = before
 
 
 @pytest.fixture(scope="session")

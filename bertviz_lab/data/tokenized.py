@@ -59,7 +59,8 @@ class TokenizedCorpus:
         Raises `InputError` when no document holds a token.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / "corpus.json").unlink(missing_ok=True)  # written last: with it, all the rest is whole
+        for name in ("corpus.json", *_FILES):  # not written over: others may hold links to the files
+            (folder / name).unlink(missing_ok=True)
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
         lookup = WordLookup(tokenizer)
@@ -90,6 +91,7 @@ class TokenizedCorpus:
         if not tokens:
             raise InputError("The text holds no words to train on.")
         np.save(folder / "frequencies.npy", frequencies)
+        # Written last: with it, all the rest is whole.
         meta = {"format": FORMAT, "dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
         (folder / "corpus.json").write_text(json.dumps(meta), encoding="utf-8")
         return cls.open(folder)
