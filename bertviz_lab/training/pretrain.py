@@ -32,6 +32,7 @@ from bertviz_lab.training.hardware import choose_hardware, from_main, start_proc
 from bertviz_lab.training.history import write_json
 from bertviz_lab.training.keep import Checkpoints, Saved
 from bertviz_lab.training.loop import Plan, Progress, train
+from bertviz_lab.training.memory import require_memory
 from bertviz_lab.training.optim import build_optimizers, learning_rate_for
 from bertviz_lab.training.prepare import prepare
 from bertviz_lab.training.pretraining_task import PretrainingTask
@@ -81,6 +82,7 @@ def pretrain(
     # A run that goes on computes as it began: another number format would be another run.
     position = _read_position(saved)
     hardware = choose_hardware(position.get("precision", config.precision), model_config, config.threads, accelerator)
+    require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     bare = _model(objective, model_config, config.seed, start)
     model = hardware.share(bare)
