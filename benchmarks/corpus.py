@@ -1,5 +1,6 @@
 """The text that trainings are measured on: an encyclopaedia where it is at hand, else text made up for the purpose."""
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ import numpy as np
 from bertviz_lab.data.corpora import read_documents
 from bertviz_lab.data.document import Document
 from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
 VOCABULARY_CHARACTERS = 20_000_000  # as much as a vocabulary needs to settle
@@ -46,9 +48,10 @@ def tokenized(
     """The start of a text as ids under a vocabulary of `vocab_size` learnt from it; kept for the next measurement."""
     tokenizer = learnt_tokenizer(path, vocab_size)
     folder = _cache() / f"{path.parent.name}-{path.stem}-{characters}-{tokenizer.fingerprint}"
-    if not (folder / "corpus.json").is_file():
-        TokenizedCorpus.write(_documents(path, characters), tokenizer, folder)
-    return TokenizedCorpus.open(folder), tokenizer
+    if (folder / "corpus.json").is_file():
+        with contextlib.suppress(InputError):  # written by another version of the lab
+            return TokenizedCorpus.open(folder), tokenizer
+    return TokenizedCorpus.write(_documents(path, characters), tokenizer, folder), tokenizer
 
 
 def learnt_tokenizer(path: Path, vocab_size: int) -> Tokenizer:

@@ -92,6 +92,7 @@ class Lab:
                 labels=batch.labels,
                 next_sentence_label=batch.next_sentence_label,
                 positions=batch.positions,
+                causal=batch.causal,
             )
         assert out.loss is not None
         out.loss.backward()
@@ -101,8 +102,8 @@ class Lab:
             optimizer.zero_grad(set_to_none=True)
 
 
-def batches(case: Case, seq_len: int = SEQ_LEN) -> BatchStream:
-    """Training batches as a default run draws them from the text."""
+def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
+    """Training batches as a default run draws them from the text, or those of its start, which are read forwards."""
     corpus, tokenizer = tokenized(find_text().train, case.vocab_size)
     return BatchStream(
         PretrainingData(
@@ -114,6 +115,7 @@ def batches(case: Case, seq_len: int = SEQ_LEN) -> BatchStream:
             short_seq_probability=_SETTINGS.short_seq_probability,
             pairs="nsp",
             seed=0,
+            causal=causal,
         )
     )
 
@@ -167,8 +169,8 @@ def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict
 
 
 def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[str, Callable[[], int]]:
-    def lab(dropout: float) -> Callable[[], int]:
-        training, stream = Lab(case.config(dropout), hardware), batches(case)
+    def lab(dropout: float, causal: bool = False) -> Callable[[], int]:
+        training, stream = Lab(case.config(dropout), hardware), batches(case, causal=causal)
 
         def step() -> int:
             batch = next(stream)
@@ -192,6 +194,7 @@ def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[
         "hf fp32": huggingface(0.1, bf16=False),
         "hf bf16": huggingface(0.1, bf16=True),
         "lab dropout": lab(0.1),
+        "lab forwards": lab(0.0, causal=True),
         "hf fp32 no dropout": huggingface(0.0, bf16=False),
         "hf bf16 no dropout": huggingface(0.0, bf16=True),
     }

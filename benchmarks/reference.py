@@ -60,7 +60,8 @@ class Reference:
 
     def __init__(self, config: BertConfig, device: torch.device, *, bf16: bool, learning_rate: float = 1e-4):
         torch.manual_seed(0)
-        self.model = transformers.BertForPreTraining(huggingface_config(config)).to(device).train()
+        self.model = transformers.BertForPreTraining(huggingface_config(config)).train()
+        nn.Module.to(self.model, device)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=learning_rate)
         self.device, self.bf16 = device, bf16
 

@@ -1,0 +1,133 @@
+"""Microseconds and megabytes of training against sequence length, model size and vocabulary, beside transformers.
+
+Every measurement is a process of its own, so that its peak of memory is its own. A step has 4,096 places for
+tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
+"""
+
+import argparse
+import itertools
+import json
+import resource
+import subprocess
+import sys
+from typing import Any
+
+import torch
+
+from benchmarks.corpus import find_text, tokenized
+from benchmarks.machine import markdown, report
+from benchmarks.pretraining import Case, Lab, batches, turn
+from benchmarks.reference import Reference, dense
+from bertviz_lab.training.hardware import choose_hardware
+
+_PLACES = 4096
+#: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
+SHAPES = tuple(
+    dict.fromkeys(
+        [
+            *(("mini", 8192, length) for length in (64, 128, 256, 512)),
+            *((preset, 8192, 128) for preset in ("tiny", "mini", "small", "medium")),
+            *(("mini", size, 128) for size in (2048, 8192, 30522)),
+        ]
+    )
+)
+SIDES = ("lab", "hf fp32", "hf bf16")
+
+
+def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, threads: int) -> dict[str, Any]:
+    """Train for about `seconds` in this process."""
+    case = Case(preset, vocab_size, _PLACES // seq_len)
+    hardware = choose_hardware("auto", case.config(0.0), threads)
+    stream = batches(case, seq_len)
+    if side == "lab":
+        lab = Lab(case.config(0.0), hardware)
+
+        def step() -> int:
+            batch = next(stream)
+            lab.step(batch)
+            return batch.real_tokens
+
+    else:
+        reference = Reference(case.config(0.1), hardware.device, bf16=side == "hf bf16")
+        ready = itertools.cycle([dense(batch) for batch in itertools.islice(stream, 32)])
+
+        def step() -> int:
+            batch = next(ready)
+            reference.step(batch)
+            return batch.real_tokens
+
+    turn(step, hardware.device, seconds / 4)
+    speed = turn(step, hardware.device, seconds)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
+    if hardware.device.type == "cuda":
+        peak = torch.cuda.max_memory_allocated()
+    return {"microseconds": round(1e6 / speed, 2), "megabytes": round(peak / 1e6)}
+
+
+def measure(shape: tuple[str, int, int], rounds: int, seconds: float, threads: int) -> dict[str, Any]:
+    """Each side in turn, in processes of their own; the fastest of the rounds, and the highest peak."""
+    preset, vocab_size, seq_len = shape
+    tokenized(find_text().train, vocab_size)  # here, so that no measurement has it in its memory
+    found: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
+    for _ in range(rounds):
+        for side in SIDES:
+            case = json.dumps([side, *shape, seconds, threads])
+            command = [sys.executable, "-m", "benchmarks.cost", "--case", case]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            found[side].append(json.loads(done.stdout))
+    sides = {
+        side: {
+            "microseconds": min(one["microseconds"] for one in tries),
+            "megabytes": max(one["megabytes"] for one in tries),
+        }
+        for side, tries in found.items()
+    }
+    return {"preset": preset, "vocab_size": vocab_size, "seq_len": seq_len, "sides": sides}
+
+
+def table(result: dict[str, Any]) -> str:
+    """Cost of a token and peak memory of each shape, side by side."""
+    rows = [
+        [
+            f"{shape['preset']}, V {shape['vocab_size']:,}, {shape['seq_len']} tokens",
+            *(f"{shape['sides'][side]['microseconds']:,.1f}" for side in SIDES),
+            *(f"{shape['sides'][side]['megabytes']:,}" for side in SIDES),
+        ]
+        for shape in result["shapes"]
+    ]
+    header = ["shape", *(f"{side}, µs a token" for side in SIDES), *(f"{side}, MB" for side in SIDES)]
+    note = (
+        f"Fastest of {result['rounds']} tries ({result['text']}, {result['device']}, {result['threads']} threads), "
+        "and the most memory that the process held, libraries and all. The lab trains as it does by default, "
+        "transformers with dropout 0.1 on ready-made batches."
+    )
+    return f"{note}\n\n{markdown(header, rows)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--case", help="one measurement in this process, as JSON")
+    parser.add_argument("--quick", action="store_true", help="half a second each: to see that it runs")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each shape is tried")
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a try")
+    parser.add_argument("--only", default="", metavar="PRESET", help="shapes of this size of model only")
+    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    given = parser.parse_args()
+    if given.case:
+        print(json.dumps(run(*json.loads(given.case))))
+        return
+    shapes = [shape for shape in SHAPES if shape[0].startswith(given.only)]
+    if not shapes:
+        parser.error(f"no shape is of size {given.only}")
+    seconds = 0.5 if given.quick else given.seconds
+    found = [measure(shape, given.rounds, seconds, given.threads) for shape in shapes]
+    hardware = choose_hardware("fp32", Case("mini", 8192, 32).config(0.0), given.threads)
+    device = torch.cuda.get_device_name() if hardware.device.type == "cuda" else "cpu"
+    body = {"text": find_text().name, "device": device, "threads": hardware.threads, "rounds": given.rounds}
+    report("cost", {**body, "shapes": found}, table)
+
+
+if __name__ == "__main__":
+    main()
