@@ -8,7 +8,7 @@ blank ends one. Sentences of neither kind go to the tokenizer itself. The ids ar
 import json
 import re
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +16,16 @@ from numpy.typing import NDArray
 from bertviz_lab.tokenization import Tokenizer
 
 #: Characters of different words that are remembered; then it starts anew, so that memory stays flat.
-_REMEMBERED = 2_000_000
+_REMEMBERED = 4_000_000
 #: In writings with blanks, a blank comes at least this often, in characters. (Chinese has none to split at.)
 _MOST_BETWEEN_BLANKS = 20
-_END = -1  # stands for the line end after each sentence
 
 _ALONE, _ASCII, _SPACED = range(3)  # kinds of sentences
-# What is looked up, in each kind. BERT: letters and digits, or a mark. GPT-2: these with the blank before them.
-_BERT = {_ASCII: r"[A-Za-z0-9]+|[^A-Za-z0-9 ]", _SPACED: r"\n|[^ \n]+"}
-_GPT2 = {_ASCII: r"\n|'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]+", _SPACED: r"\n| ?[^ \n]+"}
+# What is looked up. BERT: letters and digits, or a mark. GPT-2: these with the blank before them. Line ends stand
+# between sentences. In text beyond ASCII, all between two blanks is one word where a single letter is beyond it.
+_BERT = r"[A-Za-z0-9]+|[^A-Za-z0-9 ]"
+_GPT2 = r"\n|'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]+"
+_BEYOND_ASCII = r" ?[^ \n]*[^\x00-\x7f \n][^ \n]*|"
 
 
 class WordLookup:
@@ -32,9 +33,9 @@ class WordLookup:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         self._tokenizer = tokenizer
-        self._patterns = {kind: re.compile(pattern) for kind, pattern in _word_patterns(tokenizer).items()}
-        self._known: dict[str, tuple[int, ...]] = {}
-        self._characters = 0
+        pattern = _word_pattern(tokenizer)
+        self._patterns = {_ASCII: re.compile(pattern), _SPACED: re.compile(_BEYOND_ASCII + pattern)} if pattern else {}
+        self._known = _Known()
 
     def ids(self, sentences: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """All ids one after another, (tokens,), and how many belong to each sentence, (sentences,)."""
@@ -59,6 +60,7 @@ class WordLookup:
         return _SPACED if len(sentence) <= _MOST_BETWEEN_BLANKS * (1 + sentence.count(" ")) else _ALONE
 
     def _split(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The ids as the tokenizer gives them."""
         found = self._tokenizer.ids(sentences)
         sizes = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
         return np.fromiter(chain.from_iterable(found), dtype=np.int64, count=int(sizes.sum())), sizes
@@ -68,24 +70,56 @@ class WordLookup:
         if kind == _ASCII and self._tokenizer.lowercase:
             text = text.lower()  # fewer different words
         words: list[str] = self._patterns[kind].findall(text)
-        if self._characters > _REMEMBERED or not self._known:
-            self._known, self._characters = {"\n": (_END,)}, 0
-        new = list(set(words) - self._known.keys())
-        self._known.update(zip(new, map(tuple, self._tokenizer.ids(new)), strict=True))
-        self._characters += sum(map(len, new))
-        ids = np.fromiter(chain.from_iterable(map(self._known.__getitem__, words)), dtype=np.int64)
-        ends = np.flatnonzero(ids == _END)
-        return ids[ids != _END], np.diff(ends, prepend=-1) - 1
+        if self._known.characters > _REMEMBERED:
+            self._known = _Known()
+        known = self._known
+        which = np.fromiter(map(known.numbers.__getitem__, words), dtype=np.int64, count=len(words))
+        new = known.unsplit()
+        known.add(new, *self._split(new, _ALONE))
+        lengths = known.ends[which] - known.starts[which]
+        ends = np.cumsum(lengths)  # of the words, in the ids
+        place = np.arange(ends[-1]) - np.repeat(ends - lengths - known.starts[which], lengths)
+        return known.ids[place], np.diff(ends[which == 0], prepend=0)
 
 
-def _word_patterns(tokenizer: Tokenizer) -> dict[int, str]:
-    """What finds the words as the tokenizer's own stages do; nothing for stages that are not known here."""
+class _Numbers(dict[str, int]):
+    """Numbers words in the order in which they are first asked for; the line end is 0."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
+
+
+class _Known:
+    """The words seen, and where the ids of each start and end."""
+
+    def __init__(self) -> None:
+        self.numbers = _Numbers({"\n": 0})
+        self.ids = np.zeros(0, dtype=np.int64)
+        self.starts = self.ends = np.zeros(1, dtype=np.int64)  # a line end has no ids
+        self.characters = 0
+
+    def unsplit(self) -> list[str]:
+        """The words that have a number and no ids yet."""
+        return list(islice(self.numbers, len(self.ends), None))
+
+    def add(self, words: list[str], ids: NDArray[np.int64], sizes: NDArray[np.int64]) -> None:
+        """Their ids, one after another, and how many each has."""
+        ends = len(self.ids) + np.cumsum(sizes)
+        self.ids = np.concatenate([self.ids, ids])
+        self.starts = np.concatenate([self.starts, ends - sizes])
+        self.ends = np.concatenate([self.ends, ends])
+        self.characters += sum(map(len, words))
+
+
+def _word_pattern(tokenizer: Tokenizer) -> str | None:
+    """What finds the words of plain ASCII as the tokenizer's own stages do; None for stages that are not known here."""
     state = json.loads(tokenizer.backend.to_str())
     normalizer, splitter = state["normalizer"] or {}, state["pre_tokenizer"] or {}
     if not all(token["special"] for token in state["added_tokens"]):
-        return {}  # it takes words of its own out of the text before it is split
+        return None  # it takes words of its own out of the text before it is split
     if normalizer.get("type") == "BertNormalizer" and splitter.get("type") == "BertPreTokenizer":
         return _BERT
     steps = normalizer.get("normalizers") if normalizer else []
     whole = splitter.get("type") == "ByteLevel" and splitter.get("use_regex", True)
-    return _GPT2 if whole and not splitter["add_prefix_space"] and steps in ([], [{"type": "Lowercase"}]) else {}
+    return _GPT2 if whole and not splitter["add_prefix_space"] and steps in ([], [{"type": "Lowercase"}]) else None

@@ -1,0 +1,141 @@
+"""From a text to the first batch: seconds anew and from the cache, tokens a second, memory as the text grows."""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.corpus import find_text
+from benchmarks.machine import markdown, report, spread
+
+COPIES = (1, 2, 4)  # of the text, one after another
+
+
+def run(text: str, folder: str) -> dict[str, float]:
+    """Prepare a text in this process and make the first batch; seconds of each stage, tokens, megabytes."""
+    from bertviz_lab.config import PretrainConfig
+    from bertviz_lab.data.batching import BatchStream, PretrainingData, masking_rule
+    from bertviz_lab.data.tokenized import TokenizedCorpus, split_held_out
+    from bertviz_lab.tokenization import Tokenizer
+    from bertviz_lab.training.prepare import prepare
+
+    config = PretrainConfig(corpus=(text,))
+    imported = _peak()
+    Path(folder).mkdir(parents=True)
+    began = time.perf_counter()
+    reached: dict[str, float] = {}
+    for event in prepare(config, Path(folder)):
+        reached.setdefault(event.message, time.perf_counter() - began)
+    reached["The first batch"] = time.perf_counter() - began
+    tokenizer = Tokenizer.load(Path(folder) / "tokenizer")
+    corpus = TokenizedCorpus.open(Path(folder) / "corpus")
+    training, _ = split_held_out(corpus, least=2)
+    rule = masking_rule(tokenizer, config.mask_probability)
+    data = PretrainingData(
+        training, tokenizer, rule, config.seq_len, config.batch_size, config.short_seq_probability, "nsp", config.seed
+    )
+    next(BatchStream(data))
+    seconds = time.perf_counter() - began
+    ends = [*list(reached.values())[1:], seconds]
+    stages = {name: end - start for (name, start), end in zip(reached.items(), ends, strict=True)}
+    found = {"seconds": seconds, "tokens": corpus.tokens, "peak_mb": _peak() / 1e6, "imported_mb": imported / 1e6}
+    return found | {f"stage: {name}": value for name, value in stages.items()}
+
+
+def _peak() -> int:
+    """The most memory that this process has had, in bytes, pages of mapped files included."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # what `resource` says there begins with the peak of the process that started this one
+        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def measure(text: Path, folder: Path) -> dict[str, float]:
+    """The same in a process of its own, with the seconds that it took from its start on."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "benchmarks.data_path", "--case", json.dumps([str(text), str(folder)])]
+    environment = os.environ | {"BERTVIZ_LAB_CACHE": str(folder.parent / "cache")}
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout) | {"process_seconds": time.perf_counter() - began}
+
+
+def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
+    """Prepare `copies` of a text anew and from the cache, `rounds` times each."""
+    anew, cached = [], []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as name:
+            corpus = Path(name) / "text.txt"
+            with corpus.open("wb") as file:
+                for _ in range(copies):
+                    file.write(text.read_bytes())
+                    file.write(b"\n\n")
+            size = corpus.stat().st_size
+            anew.append(measure(corpus, Path(name) / "one"))
+            cached.append(measure(corpus, Path(name) / "two"))
+    speeds = [one["tokens"] / one["stage: Turning text into token ids"] for one in anew]
+    return {
+        "bytes": size,
+        "tokens": anew[0]["tokens"],
+        "seconds_anew": spread([one["seconds"] for one in anew]),
+        "seconds_cached": spread([one["seconds"] for one in cached]),
+        "process_seconds_cached": spread([one["process_seconds"] for one in cached]),
+        "tokens_per_second": spread(speeds),
+        "peak_mb": spread([one["peak_mb"] for one in anew]),
+        "peak_mb_cached": spread([one["peak_mb"] for one in cached]),
+        "imported_mb": spread([one["imported_mb"] for one in anew]),
+        "stages": {
+            name.removeprefix("stage: "): spread([one[name] for one in anew])
+            for name in anew[0]
+            if name.startswith("stage: ")
+        },
+    }
+
+
+def table(body: dict[str, Any]) -> str:
+    """What was measured, a line a size; medians."""
+    header = ("text", "anew, s", "cached, s", "cached, s from the process's start", "tokens/s", "peak, MB", "cached")
+    rows = [
+        (
+            f"{case['bytes'] / 1e6:.0f} MB, {case['tokens'] / 1e6:.1f}M tokens",
+            f"{case['seconds_anew']['median']:.1f}",
+            f"{case['seconds_cached']['median']:.2f}",
+            f"{case['process_seconds_cached']['median']:.1f}",
+            f"{case['tokens_per_second']['median'] / 1e6:.2f}M",
+            f"{case['peak_mb']['median']:.0f}",
+            f"{case['peak_mb_cached']['median']:.0f}",
+        )
+        for case in body["sizes"]
+    ]
+    first = body["sizes"][0]
+    stages = "; ".join(f"{name}: {seconds['median']:.1f} s" for name, seconds in first["stages"].items())
+    imports = f"With its libraries loaded a process has {first['imported_mb']['median']:.0f} MB before it begins."
+    return "\n\n".join([f"From a text ({body['text']}) to the first batch", markdown(header, rows), stages, imports])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3, help="how often the smallest text is measured")
+    parser.add_argument("--quick", action="store_true", help="once, and the smallest text only")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.case:
+        print(json.dumps(run(*json.loads(given.case))))
+        return
+    text = find_text()
+    copies = COPIES[:1] if given.quick else COPIES
+    rounds = 1 if given.quick else given.rounds
+    sizes = [measure_size(text.train, count, rounds if count == 1 else 1) for count in copies]
+    report("data_path", {"text": text.name, "rounds": rounds, "sizes": sizes}, table)
+
+
+if __name__ == "__main__":
+    main()
