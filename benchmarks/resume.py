@@ -1,0 +1,356 @@
+"""A hundred interruptions of real runs: afterwards each must be the run that was never interrupted, to the last bit.
+
+Every sitting is a process that does what `python -m bertviz_lab pretrain ... --resume` does, forked from this one so
+that it need not import everything again. It is killed at a random moment, killed while it writes a checkpoint, sent
+SIGTERM or SIGINT, given a disk that is full, or killed and its newest checkpoint damaged; then the next sitting goes
+on, until the run is finished. Its weights, optimiser state and log are then compared with those of a run in one go.
+Reports are made at every step, not by the clock as usual, so that every step's loss is compared.
+"""
+
+import os
+
+# One thread for everything: what forks must have no others. These are read at the first import.
+os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+import argparse
+import itertools
+import json
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch._dynamo
+import torch.distributed.tensor
+from safetensors.numpy import load_file
+
+from benchmarks.machine import markdown, report
+from bertviz_lab.__main__ import main as command_line
+from bertviz_lab.config import PRESETS
+from bertviz_lab.errors import InputError
+from bertviz_lab.training import loop
+from bertviz_lab.training.history import read_log
+from bertviz_lab.training.keep import Checkpoints
+from bertviz_lab.training.pretrain import pretrain
+
+#: What a training imports only when it needs it is imported before the first fork, not after every one.
+_IMPORTED = (pretrain, torch._dynamo, torch.distributed.tensor)
+
+STEPS = 80
+OPTIMIZERS = ("adamw", "muon")
+_MOST_IN_A_RUN = 8  # interruptions after which a run is left alone
+_STUCK = 120.0  # seconds after which a sitting counts as hanging
+
+_WHO = ("the cat", "a dog", "the old man", "my sister", "the baker")
+_DID = ("sat on", "looked at", "walked around", "slept under", "talked about")
+_WHAT = ("the mat", "a tree", "the red house", "his bread", "the river")
+
+
+def write_text(path: Path) -> Path:
+    parts = itertools.cycle(itertools.product(_WHO, _DID, _WHAT))
+    documents = ["\n".join(f"{' '.join(next(parts))}." for _ in range(6)) for _ in range(40)]
+    path.write_text("\n\n".join(documents) + "\n", encoding="utf-8")
+    return path
+
+
+# One sitting of a run
+
+
+@dataclass(frozen=True)
+class Sitting:
+    """A process that trains in a folder."""
+
+    pid: int
+    output: Path
+
+    def ended(self) -> int | None:
+        """The exit code (negative for a signal), None while it works."""
+        pid, status = os.waitpid(self.pid, os.WNOHANG)
+        return os.waitstatus_to_exitcode(status) if pid else None
+
+    def wait(self, seconds: float, until: Callable[[], bool] = lambda: False) -> int | None:
+        """Wait so long, or until something is so; the exit code if it ends meanwhile."""
+        end = time.monotonic() + seconds
+        while (code := self.ended()) is None and time.monotonic() < end and not until():
+            time.sleep(0.0005)
+        return code
+
+    def end(self, number: int) -> int:
+        """Send a signal and wait for the end; a sitting that does not end is killed, and says so in its code."""
+        os.kill(self.pid, number)
+        code = self.wait(_STUCK)
+        if code is None:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            return -999
+        return code
+
+
+def sit_down(folder: Path, text: Path, optimizer: str, *, largest_file: int | None = None) -> Sitting:
+    """Begin a run, or go on with it, in a process of its own."""
+    output = folder.with_suffix(".out")
+    pid = os.fork()
+    if pid:
+        return Sitting(pid, output)
+    code = 99
+    try:
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(handle, 1)
+        os.dup2(handle, 2)
+        if largest_file is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
+        PRESETS["tiny"] = (2, 32, 2)
+        loop._report_due = lambda window, progress: True
+        options = (
+            f"--preset tiny --steps {STEPS} --vocab-size 120 --seq-len 24 --batch-size 4 --dropout 0.1 --threads 1"
+        )
+        options += " --precision fp32 --documents blank-line --checkpoint-every 0.1 --eval-every 0.3 --seed 3"
+        run = ["pretrain", "--corpus", str(text), "--out", str(folder), "--resume", "--optimizer", optimizer]
+        code = command_line([*run, *options.split()])
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+# Interruptions: each returns whether it came while the run was at work, and what went wrong
+
+
+@dataclass
+class Trial:
+    """A run that is interrupted again and again."""
+
+    folder: Path
+    text: Path
+    optimizer: str
+    seconds: float  # of a run in one go
+    rng: random.Random
+    failures: list[str] = field(default_factory=list)
+
+    @property
+    def checkpoints(self) -> Path:
+        return self.folder / "checkpoints"
+
+    def sit(self, **options: Any) -> Sitting:
+        return sit_down(self.folder, self.text, self.optimizer, **options)
+
+    def require(self, right: bool, problem: str) -> None:
+        if not right:
+            output = self.folder.with_suffix(".out").read_text(errors="replace")
+            self.failures.append(f"{self.folder.name} ({self.optimizer}): {problem}\n{output[-1500:]}")
+
+    def at_a_random_moment(self, number: int) -> bool:
+        sitting = self.sit()
+        code = sitting.wait(self.rng.uniform(0.0, 0.4 * self.seconds))
+        if code is None:
+            code = sitting.end(number)
+            # Before the command has begun to listen, these end it as they end any program.
+            self.require(code in (0, 130, -number), f"ended with {code} after signal {number}")
+            return True
+        self.require(code == 0, f"ended with {code} by itself")
+        return False
+
+    def kill(self) -> bool:
+        return self.at_a_random_moment(signal.SIGKILL)
+
+    def sigterm(self) -> bool:
+        return self.at_a_random_moment(signal.SIGTERM)
+
+    def sigint(self) -> bool:
+        return self.at_a_random_moment(signal.SIGINT)
+
+    def kill_while_saving(self) -> bool:
+        """Counted only where a half-written checkpoint was left behind."""
+        self.whole()  # sweeps what an earlier kill has left
+        sitting = self.sit()
+        started = time.monotonic() + self.rng.uniform(0.0, 0.4 * self.seconds)
+        code = sitting.wait(_STUCK, lambda: time.monotonic() > started and self.half_written())
+        if code is None:
+            code = sitting.wait(self.rng.uniform(0.0, 0.02))
+        if code is None:
+            sitting.end(signal.SIGKILL)
+            return self.half_written()
+        self.require(code == 0, f"ended with {code} by itself")
+        return False
+
+    def full_disk(self) -> bool:
+        """No file may be larger than so much: too little for a checkpoint, or for a few more lines of the log."""
+        before = self.whole()
+        log = self.folder / "events.jsonl"
+        written = log.stat().st_size if log.is_file() else 0
+        limit = self.rng.choice([20_000 + written, written + self.rng.randrange(6000, 16_000)])
+        sitting = self.sit(largest_file=limit)
+        code = sitting.wait(_STUCK)
+        told = sitting.output.read_text(errors="replace")
+        self.require(code == 2, f"ended with {code} where the disk was full")
+        self.require("could not be written: File too large" in told, "did not say that the disk is full")
+        self.require("Traceback" not in told, "more than a sentence about the full disk")
+        after = self.whole()
+        self.require(before is None or (after is not None and after >= before), f"lost the checkpoint of {before}")
+        return True
+
+    def damage(self) -> bool:
+        """Kill it, then spoil a byte or cut the end of one of the newest checkpoint's files, or remove it."""
+        if not self.kill() or self.whole() is None or len(names := sorted(self.checkpoints.glob("step-*"))) < 2:
+            return False
+        path = self.rng.choice(sorted(path for path in names[-1].rglob("*") if path.is_file()))
+        content = bytearray(path.read_bytes())
+        how = self.rng.choice(["flip", "flip", "cut", "remove"])
+        if how == "flip":
+            content[self.rng.randrange(len(content))] ^= 1 << self.rng.randrange(8)
+        path.write_bytes(content[: self.rng.randrange(len(content))] if how == "cut" else content)
+        if how == "remove":
+            path.unlink()
+        saved = Checkpoints(self.checkpoints).newest()
+        passed = saved is not None and saved.path == names[-2] and len(saved.damaged) == 1
+        self.require(passed, f"did not pass over {names[-1].name} after {how} of {path.name}")
+        return True
+
+    def whole(self) -> int | None:
+        """The step of the newest checkpoint that verifies."""
+        try:
+            saved = Checkpoints(self.checkpoints).newest()
+        except InputError as error:
+            self.require(False, str(error))
+            return None
+        return saved.step if saved else None
+
+    def half_written(self) -> bool:
+        return any(self.checkpoints.glob(".step-*"))
+
+    def finished(self) -> bool:
+        rows = read_log(self.folder)[0]
+        return bool(rows) and rows[-1].get("reason") == "finished"
+
+
+KINDS: dict[str, Callable[[Trial], bool]] = {
+    "kill -9 at a random moment": Trial.kill,
+    "kill -9 while a checkpoint is written": Trial.kill_while_saving,
+    "SIGTERM": Trial.sigterm,
+    "SIGINT (Ctrl-C)": Trial.sigint,
+    "full disk": Trial.full_disk,
+    "kill -9, then the newest checkpoint damaged": Trial.damage,
+}
+
+
+# What must be equal
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """All that a run leaves which must not depend on interruptions."""
+    newest = Checkpoints(folder / "checkpoints").newest()
+    assert newest is not None
+    tensors = {"model": folder / "model" / "model.safetensors", "optimizer": newest.path / "optimizer.safetensors"}
+    trainer = json.loads((newest.path / "trainer.json").read_bytes())
+    del trainer["progress"]["seconds"]
+    rows = read_log(folder)[0]
+    timed = ("seconds", "tokens_per_second", "eta_seconds")
+    steps = [{k: v for k, v in row.items() if k not in timed} for row in rows if row["event"] == "StepDone"]
+    scores = [{k: v for k, v in row.items() if k not in timed} for row in rows if row["event"] == "EvalDone"]
+    return {
+        "weights": {key: value.tobytes() for key, value in load_file(tensors["model"]).items()},
+        "optimiser and random state": {key: value.tobytes() for key, value in load_file(tensors["optimizer"]).items()},
+        "position": trainer,
+        "losses": steps,
+        "final score": scores[-1:],
+    }
+
+
+def problems(folder: Path, reference: dict[str, Any]) -> list[str]:
+    """What a finished run has that the one in one go has not."""
+    found = [f"{name} differ" for name, value in outcome(folder).items() if value != reference[name]]
+    rows = read_log(folder)[0]
+    if [row["step"] for row in rows if row["event"] == "StepDone"] != list(range(1, STEPS + 1)):
+        found.append("the log has a gap or a repeat")
+    for kind in ("EvalDone", "CheckpointSaved", "RunStarted"):
+        steps = [row["step"] for row in rows if row["event"] == kind]
+        if steps != sorted(set(steps)):
+            found.append(f"the log repeats a {kind}: {steps}")
+    if [row["event"] for row in rows].index("RunFinished") != len(rows) - 1:
+        found.append("the log ends more than once")
+    lines = (folder / "events.jsonl").read_bytes().splitlines()
+    if len(lines) != len(rows):
+        found.append("the log has a broken line")
+    left = [path.name for path in (*folder.glob(".*"), *(folder / "checkpoints").glob(".*"))]
+    if left:
+        found.append(f"left behind: {left}")
+    return found
+
+
+def measure(rounds: int, seed: int) -> dict[str, Any]:
+    """Interrupt runs `rounds` times in all."""
+    rng = random.Random(seed)
+    began = time.perf_counter()
+    tried: Counter[str] = Counter()
+    failures: list[str] = []
+    runs = 0
+    with tempfile.TemporaryDirectory() as name:
+        text = write_text(Path(name) / "text.txt")
+        references, seconds = {}, 0.0
+        for optimizer in OPTIMIZERS:
+            folder = Path(name) / f"in-one-go-{optimizer}"
+            start = time.monotonic()
+            sitting = sit_down(folder, text, optimizer)
+            if sitting.wait(_STUCK) != 0:
+                raise SystemExit(f"A run in one go fails:\n{sitting.output.read_text()}")
+            seconds = time.monotonic() - start
+            references[optimizer] = outcome(folder)
+        while tried.total() < rounds:
+            optimizer = OPTIMIZERS[runs % len(OPTIMIZERS)]
+            trial = Trial(Path(name) / f"run-{runs}", text, optimizer, seconds, rng)
+            interruptions = 0
+            while not trial.finished() and interruptions < _MOST_IN_A_RUN and tried.total() < rounds:
+                # The kind that was tried least, so that all have their share.
+                kind = min(rng.sample(list(KINDS), len(KINDS)), key=lambda kind: tried[kind])
+                hit = KINDS[kind](trial)
+                tried[kind] += hit
+                interruptions += hit
+            if not trial.finished():
+                code = trial.sit().wait(_STUCK)
+                trial.require(code == 0, f"the last sitting ended with {code}")
+            if trial.finished():
+                for problem in problems(trial.folder, references[optimizer]):
+                    trial.require(False, problem)
+            failures += trial.failures
+            runs += 1
+            shutil.rmtree(trial.folder, ignore_errors=True)
+    return {
+        "interruptions": tried.total(),
+        "kinds": {kind: tried[kind] for kind in KINDS},
+        "runs": runs,
+        "steps_of_a_run": STEPS,
+        "failures": failures,
+        "seconds": round(time.perf_counter() - began, 1),
+    }
+
+
+def table(body: dict[str, Any]) -> str:
+    rows = [(kind, times) for kind, times in body["kinds"].items()]
+    verdict = "all equal to the runs in one go, to the last bit"
+    if body["failures"]:
+        verdict = f"{len(body['failures'])} failures:\n" + "\n".join(body["failures"])
+    total = f"{body['interruptions']} interruptions of {body['runs']} runs in {body['seconds']} s: {verdict}"
+    return f"{markdown(('interruption', 'times'), rows)}\n\n{total}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=100, help="interruptions in all")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results/")
+    options = parser.parse_args()
+    result = measure(options.rounds, options.seed)
+    report("resume", result, table)
+    sys.exit(1 if result["failures"] else 0)
