@@ -54,7 +54,7 @@ def read_documents(
         documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which
             decides for each file as `readers.layout` explains. A row of a table or a record of JSON is always
             a document.
-        text_field: the column or field that holds the text; None guesses it.
+        text_field: the column or field that holds the text; None or "" guesses it.
         language: two-letter code for the abbreviations that end no sentence.
         max_bytes: size allowed, unpacked, over all files; `math.inf` for any.
         on_progress: hears (bytes read, bytes in all) about two hundred times, and at the end; in all 0 where
@@ -77,7 +77,7 @@ def read_documents(
     samples, datasets, files = sort_entries(given)
     streams = [_sample(name) for name in samples]
     sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
-    reading = _Reading(documents, text_field, language, notes)
+    reading = _Reading(documents, text_field or None, language, notes)
     total = 0 if datasets else sum(s.size for s in sources)
     return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
 

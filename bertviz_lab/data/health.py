@@ -83,7 +83,7 @@ def examine_files(
     *,
     documents: str = "auto",
     text_field: str | None = None,
-    max_bytes: int = MAX_BYTES,
+    max_bytes: float = MAX_BYTES,
     tokenizer: Tokenizer | None = None,
     vocab_size: int = 8192,
     lowercase: bool = True,

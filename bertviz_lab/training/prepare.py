@@ -36,7 +36,7 @@ def prepare(config: PretrainConfig, folder: Path) -> Generator[Preparing, None, 
         documents = read_documents(
             config.corpus,
             documents=config.documents,
-            text_field=config.text_field or None,
+            text_field=config.text_field,
             max_bytes=math.inf,
             on_progress=report,
         )

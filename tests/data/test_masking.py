@@ -174,6 +174,14 @@ def test_the_outcome_is_drawn_for_each_piece_of_a_whole_word():
     assert 0.3 < (whole == MASKED).all(axis=1).mean() < 0.75, "0.8 cubed is 0.51"
 
 
+def test_every_word_is_equally_likely():
+    ids = np.full((20_000, 22), 50)
+    ids[:, 0], ids[:, -1] = CLS, SEP
+    masked = mask_batch(ids, np.full(20_000, 22), WHOLE, np.random.default_rng(6))
+    share = np.isin(masked.outcomes, [MASKED, REPLACED, KEPT]).mean(axis=0)[1:-1]
+    assert share == pytest.approx(np.full(20, 3 / 20), abs=5 * (0.15 * 0.85 / 20_000) ** 0.5)
+
+
 def test_a_word_does_not_reach_over_a_separator():
     ids = np.array([[CLS, 50, SEP, 150, SEP]] * 200)
     masked = mask_batch(ids, np.full(200, 5), WHOLE, np.random.default_rng(2))
