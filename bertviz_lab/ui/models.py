@@ -20,6 +20,9 @@ from bertviz_lab.ui.settings import MEGABYTE, Settings
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoint import Checkpoint
 
+#: What a training starts from unless it goes on with a model.
+RANDOM = "random"
+
 _KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
@@ -59,6 +62,32 @@ class Models:
         """(label, name) of all that the picker offers: what the visitor trained, then what ships."""
         trained = [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in self.visible_runs(own)]
         return trained + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
+
+    def starts(self, own: Sequence[str]) -> list[tuple[str, str]]:
+        """(label, name) of what a training can start from: nothing, what ships, and what the visitor has trained."""
+        trained = [(label, name) for label, name in self.choices(own) if self.is_run(name) and self._trained(name)]
+        return [
+            ("random weights", RANDOM),
+            *((f"{name} (comes with the lab)", name) for name in self.shipped()),
+            *trained,
+        ]
+
+    def start_folder(self, name: str) -> Path:
+        """Where a model lies that a training can go on with; never a folder or a hub id that somebody typed.
+
+        A run is known by its id, which only the browser that started it is told. Raises `InputError`.
+        """
+        if name in self.shipped():
+            return self.settings.checkpoints / name
+        folder = self._trained(name) if self.is_run(name) else None
+        if folder is None:
+            raise InputError("The model to start from is not there; choose another one from the list.")
+        return folder
+
+    def _trained(self, run_id: str) -> Path | None:
+        """The model of a run that has ended; one that is under way removes its older checkpoints meanwhile."""
+        folder = self.runs.folder(run_id) / "model"
+        return folder if _weights(folder) and self.runs.state(run_id).status not in ACTIVE else None
 
     def default(self, own: Sequence[str] = ()) -> str:
         """The model to begin with: one that ships, else the newest that the visitor trained, else ""."""

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.health import HealthReport, examine_files
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
 from bertviz_lab.ui.models import Models, run_label, saved_at
 from bertviz_lab.ui.settings import Settings
@@ -64,13 +66,18 @@ class Session:
 
     # ---- texts
 
-    def examine(self, paths: Sequence[str | Path], **options: Any) -> HealthReport:
-        """A health report, made once for a text and its options. Raises `InputError` for a text that is none."""
-        key = (tuple(str(path) for path in paths), *sorted(options.items()))
+    def examine(self, paths: Sequence[str | Path], *, model: str = "", **options: Any) -> HealthReport:
+        """A health report, made once for a text and its options; with `model`, as its vocabulary splits the text.
+
+        Raises `InputError` for a text that is none.
+        """
+        version = self.models.version(model) if model else ""
+        key = (tuple(str(path) for path in paths), version, *sorted(options.items()))
         with self._lock:
             if key in self._reports:
                 return self._reports[key]
-        report = examine_files(list(paths), **options)
+        tokenizer = self.models.open(model).tokenizer if model else None
+        report = examine_files(list(paths), tokenizer=tokenizer, **options)
         with self._lock:
             self._reports[key] = report
             while len(self._reports) > _KEPT_REPORTS:
@@ -106,7 +113,11 @@ class Session:
             state = self.runs.state(run_id)
         except (InputError, ValueError):
             return None
-        return {"rows": rows, "next": end, "state": {"status": state.status, "message": state.message}}
+        for row in rows:
+            if row.get("message"):
+                row["message"] = in_page_words(PretrainConfig, row["message"])
+        message = in_page_words(PretrainConfig, state.message)
+        return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
     def glance(self, run_id: str) -> dict[str, Any] | None:
         """Where a run stands, for the strip at the top of the page; None for an unknown run."""
@@ -119,7 +130,7 @@ class Session:
         return {
             "name": short_name(run_id),
             "status": state.status,
-            "message": state.message,
+            "message": in_page_words(PretrainConfig, state.message),
             "step": state.step,
             "total_steps": state.total_steps,
             "seconds": state.seconds,

@@ -9,12 +9,12 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui import texts
+from bertviz_lab.ui import form, texts
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
 from bertviz_lab.ui.models import newest_model
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.tabs.pretrain import PretrainForm, config_from
+from bertviz_lab.ui.tabs.pretrain import PretrainForm
 from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
 from bertviz_lab.ui.wiring import QUIET, Tab, clicked, sentence_of
 
@@ -50,7 +50,9 @@ class Story:
         panel = self.panel
         shown = [panel.chart, strip, *panel.state_parts]
 
-        opened = page.load(self.arrive, [own, model, awaited], [own, awaited, picker, panel.run, *shown], **QUIET)
+        opened = page.load(
+            self.arrive, [own, model, awaited], [own, awaited, picker, self.form.start, panel.run, *shown], **QUIET
+        )
         self._refresh(opened)
         opened.then(self.form.show_text, self.form.inputs, self.form.text_outputs, **QUIET)
         self._refresh(picker.input(self.remember, picker, model, **QUIET))
@@ -77,13 +79,16 @@ class Story:
 
         strip.show_run(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
         strip.run_changed(
-            clicked(self.run_changed), [own, panel.run, picker], [picker, panel.run, *panel.state_parts], **QUIET
+            clicked(self.run_changed),
+            [own, panel.run, picker],
+            [picker, self.form.start, panel.run, *panel.state_parts],
+            **QUIET,
         )
         self._refresh(
             strip.model_saved(
                 clicked(self.model_saved),
                 [own, awaited, panel.run, picker],
-                [picker, model, awaited, panel.run, *panel.state_parts],
+                [picker, model, awaited, self.form.start, panel.run, *panel.state_parts],
                 **QUIET,
             )
         )
@@ -111,7 +116,8 @@ class Story:
             model, awaited = awaited, ""  # its first model came while nobody was looking
         remembered = isinstance(model, str) and model in [name for _, name in choices]
         picker = gr.update(choices=choices, value=(model if remembered else self.session.models.default(own)) or None)
-        return own, awaited, picker, run_list(self.session, own, run_id), *show_run(self.session, run_id)
+        runs = run_list(self.session, own, run_id)
+        return own, awaited, picker, self._starts(own), runs, *show_run(self.session, run_id)
 
     def remember(self, model: Any) -> str:
         """Keep the choice for the next visit."""
@@ -122,9 +128,9 @@ class Story:
         own = self._existing(own)
         try:
             text = texts.chosen(source, files)
-            config = config_from(self.session, text, self.form.names, values)
+            config = form.config_from(self.session, text, self.form.names, values)
             # The report is there already; a text that it refuses is refused here, not by a run that fails.
-            self.session.examine(text.paths, **texts.reading_options(self.form.names, values))
+            form.report_of(self.session, text, self.form.names, values)
             run_id = self.session.runs.start(config, text.files)
         except Exception as error:
             return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
@@ -152,7 +158,8 @@ class Story:
         own = self._existing(own)
         run_id = str(data.get("run_id", ""))
         picker = gr.update(choices=self.session.models.choices(own), value=model)
-        return picker, run_list(self.session, own, shown or run_id), *panel_state(self.session, shown or run_id)
+        runs = run_list(self.session, own, shown or run_id)
+        return picker, self._starts(own), runs, *panel_state(self.session, shown or run_id)
 
     def model_saved(
         self, data: dict[str, Any], own: Any, awaited: Any, shown: str | None, model: Any
@@ -164,7 +171,12 @@ class Story:
         chosen = run_id if comes else model
         picker = gr.update(choices=self.session.models.choices(own), value=chosen)
         runs = run_list(self.session, own, shown or run_id)
-        return picker, chosen or "", "" if comes else awaited, runs, *panel_state(self.session, shown or run_id)
+        awaited = "" if comes else awaited
+        return picker, chosen or "", awaited, self._starts(own), runs, *panel_state(self.session, shown or run_id)
+
+    def _starts(self, own: list[str]) -> Any:
+        """The models that the next training can start from."""
+        return gr.update(choices=self.session.models.starts(own))
 
     def _existing(self, own: Any) -> list[str]:
         """The remembered runs that are still there; what a browser sends may be anything."""

@@ -5,17 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-try:
-    from bertviz_lab.data.samples import SAMPLES
-except ImportError:  # TEMPORARY
-    SAMPLES = {}
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.controls import collect
 
 OWN = "own"
-#: Options that decide how a text is read and split, which is what the health report depends on.
-READING = ("documents", "vocab_size", "lowercase", "algorithm", "seq_len")
+_LARGE = 2_000_000  # bytes; a larger text of one's own is worth more minutes
 
 
 @dataclass(frozen=True)
@@ -57,14 +51,11 @@ def about(source: str) -> str:
     return "A .txt, .md, .csv, .jsonl or .zip file. A blank line ends a document; the more text, the better."
 
 
-def reading_options(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
-    """The part of the form that the health report depends on, checked. Raises `InputError`."""
-    options = collect(PretrainConfig, names, values)
-    config = PretrainConfig(corpus=("checked",), **{name: options[name] for name in READING if name in options})
-    return {name: getattr(config, name) for name in READING}
-
-
 def recommended(source: str, size: int = 0) -> dict[str, Any]:
     """Options that show something soon: a sample's own, or for `size` bytes of a person's text the page's."""
-    page = {"preset": "tiny", "seq_len": 64, "batch_size": 32, "time_budget": "2m" if size < 2_000_000 else "5m"}
+    page = {"preset": "tiny", "seq_len": 64, "batch_size": 32, "time_budget": "2m" if size < _LARGE else "5m"}
     return page | dict(SAMPLES[source].settings if source in SAMPLES else {})
+
+
+#: All that `recommended` may decide.
+SUITED = {name for source in (*SAMPLES, OWN) for name in recommended(source)}

@@ -4,13 +4,10 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import InputError, PretrainConfig
-from bertviz_lab.ui import controls
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.tabs.pretrain import _NOT_ON_THE_PAGE, config_from, create_pretrain
-from bertviz_lab.ui.texts import Text
+from bertviz_lab.config import RECIPES
+from bertviz_lab.ui import controls, options
 
 FIELDS = [f.name for f in dataclasses.fields(PretrainConfig) if f.name != "corpus"]
-TEXT = Text("Tiny Town", ("sample:tiny-town",), ())
 
 
 def test_every_option_gets_an_input_that_suits_it() -> None:
@@ -20,7 +17,9 @@ def test_every_option_gets_an_input_that_suits_it() -> None:
     assert list(kinds) == FIELDS
     assert kinds["preset"] == "Radio"
     assert kinds["lowercase"] == "Checkbox"
-    assert kinds["seq_len"] == kinds["learning_rate"] == kinds["steps"] == "Number"
+    assert kinds["seq_len"] == kinds["dropout"] == "Number"
+    # Gradio turns an empty number into 0 as soon as it is seen.
+    assert kinds["learning_rate"] == kinds["steps"] == "Textbox"
     assert kinds["time_budget"] == "Dropdown"
     assert drawn["preset"].value == "tiny"
     assert all(component.label and component.info for component in drawn.values())
@@ -33,39 +32,38 @@ def test_untouched_inputs_give_the_defaults() -> None:
     assert PretrainConfig(corpus=("x",), **values) == PretrainConfig(corpus=("x",))
 
 
-def test_an_emptied_number_means_its_default() -> None:
-    assert controls.collect(PretrainConfig, ["steps", "seq_len"], [None, None]) == {"steps": None, "seq_len": 128}
+def test_an_emptied_field_is_left_to_the_recipe_unless_it_may_be_empty() -> None:
+    assert controls.collect(PretrainConfig, ["steps", "seq_len", "text_field"], [None, None, ""]) == {"steps": None}
+    assert controls.collect(PretrainConfig, ["learning_rate"], [""]) == {"learning_rate": None}
 
 
-def test_what_the_browser_sends_is_checked_again() -> None:
-    with pytest.raises(InputError, match="Seq len must be a number"):
-        controls.collect(PretrainConfig, ["seq_len"], ["many"])
+def test_numbers_may_come_as_text() -> None:
+    names = ["steps", "learning_rate", "seq_len"]
+    assert controls.collect(PretrainConfig, names, ["500", " 1e-3 ", 64.0]) == {
+        "steps": 500,
+        "learning_rate": 0.001,
+        "seq_len": 64,
+    }
 
 
-def test_a_complaint_speaks_of_labels_not_of_flags(session: Session) -> None:
-    names = ("preset", "seq_len")
-    for values, words in ((("gigantic", 128), "Model size must be one of"), (("tiny", 10**9), "Seq len must lie")):
-        with pytest.raises(InputError, match=words) as refused:
-            config_from(session, TEXT, names, values)
-        assert "--" not in str(refused.value)
+@pytest.mark.parametrize("sent", ["many", [1], {"a": 1}])
+def test_what_the_browser_sends_is_checked_again(sent: object) -> None:
+    with pytest.raises(InputError, match='"Tokens in one example" must be a number'):
+        controls.collect(PretrainConfig, ["seq_len"], [sent])
 
 
-def test_the_machine_is_not_the_visitors_to_set(session: Session) -> None:
-    with gr.Blocks():
-        form = create_pretrain(session)
-    assert not set(form.names) & set(_NOT_ON_THE_PAGE)
-    assert set(form.names) | set(_NOT_ON_THE_PAGE) == {f.name for f in dataclasses.fields(PretrainConfig)}
-    defaults = [component.value for component in form.inputs[2:]]
-    config = config_from(session, TEXT, form.names, defaults)
-    assert config.threads == session.settings.threads
-    assert (config.preset, config.time_budget) == ("tiny", "2m")
+def test_every_setting_has_words_for_the_page() -> None:
+    on_the_page = set(FIELDS) - set(options.NOT_ON_THE_PAGE)
+    assert set(options.LABELS) == set(options.HELP) == on_the_page
+    assert set(options.RECIPES) == set(RECIPES)
+    grouped = [name for _, _, names in options.GROUPS for name in names]
+    assert sorted([*grouped, *options.IN_VIEW]) == sorted(on_the_page)
+    assert all(text.endswith(".") for text in (*options.HELP.values(), *options.RECIPES.values()))
 
 
-def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: Session) -> None:
-    config = config_from(session, TEXT, ("time_budget",), ("30s",))
-    assert config.checkpoint_every == 5.0
-    assert config.eval_every == 3.0
-    long = config_from(session, TEXT, ("time_budget",), ("3h",))
-    assert long.checkpoint_every == PretrainConfig(corpus=("x",)).checkpoint_every
-    wanted = config_from(session, TEXT, ("time_budget", "checkpoint_every"), ("30s", 20.0))
-    assert wanted.checkpoint_every == 20.0
+def test_a_complaint_speaks_of_labels_not_of_flags() -> None:
+    said = controls.in_page_words(PretrainConfig, "--short-seq-len 9 is longer than --seq-len; go on with --resume.")
+    assert (
+        said
+        == '"Tokens in one example at first" 9 is longer than "Tokens in one example"; go on with "Go on training".'
+    )

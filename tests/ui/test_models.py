@@ -49,6 +49,16 @@ def test_the_default_is_a_shipped_model_else_the_newest_trained_one_else_none(
         empty.models.open()
 
 
+def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(session: Session) -> None:
+    make_run(session)
+    make_run(session, "calm-fox-fedcba9876543210", status="training")
+    make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
+    assert [name for _, name in session.models.starts(())] == ["random", "little", RUN]
+    shared = Session(replace(session.settings, shared=True))
+    assert [name for _, name in shared.models.starts(())] == ["random", "little"]
+    assert [name for _, name in shared.models.starts((RUN,))] == ["random", "little", RUN]
+
+
 def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: Session, settings: Settings) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210")

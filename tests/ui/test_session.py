@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import InputError
+from bertviz_lab.training.history import RunState, write_state
 from bertviz_lab.ui import session as session_module
 from bertviz_lab.ui.session import Session, checked
 from tests.little import little_text
@@ -87,3 +88,17 @@ def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:
             checked(wrong)
     with pytest.raises(InputError, match="shorten"):
         checked("x" * 60_000)
+
+
+def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: Session) -> None:
+    told = "This run needs more memory than is free: choose a smaller --batch-size, then go on with --resume."
+    folder = make_run(session)
+    write_state(folder, RunState(status="failed", message=told))
+    (folder / "events.jsonl").write_text(
+        json.dumps({"event": "RunFinished", "reason": "failed", "message": told}) + "\n"
+    )
+    followed, glanced = session.follow(RUN, 0), session.glance(RUN)
+    assert followed is not None
+    assert glanced is not None
+    for message in (followed["rows"][0]["message"], followed["state"]["message"], glanced["message"]):
+        assert 'choose a smaller "Examples in one step", then go on with "Go on training".' in message

@@ -1,7 +1,8 @@
-"""Pretrain, the upper half: choose a text, see whether it is fit, choose size and time, press Train."""
+"""Pretrain, the upper half: choose a text, see whether it is fit, choose a model, a recipe and a time, press Train."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,20 +13,21 @@ from bertviz_lab.data.readers.sources import FORMATS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.health import health_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui import controls, texts
+from bertviz_lab.ui import controls, form, options, texts
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.forecast import Forecaster
+from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.wiring import QUIET, TYPING, sentence_of
 
 _FILE_TYPES = [*FORMATS, ".zip"]
-#: A folder of the server, and how many of its cores are used, are not a visitor's to choose.
-_NOT_ON_THE_PAGE = ("corpus", "tokenizer", "threads")
-_IN_VIEW = ("preset", "time_budget")
-#: Set anew for each text that is chosen; the size of the model stays what the person chose.
-_SUITED = ("seq_len", "batch_size", "time_budget")
+_FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
+#: What the forecast depends on besides the text.
+_FORECAST = (
+    "preset time_budget steps batch_size accumulate optimizer causal_share mask_probability dropout precision"
+).split()
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class PretrainForm:
 
     names: tuple[str, ...]
     inputs: list[Any]
+    start: gr.Dropdown  # the model to start from; its choices grow with every run
     train: gr.Button
     message: gr.HTML
     # Called when the page opens, like any tab: the report of the text that is chosen by default.
@@ -47,10 +50,10 @@ def create_pretrain(session: Session) -> PretrainForm:
     gr.HTML("<h2>1. Choose a text</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
-            options = texts.choices()
-            source = gr.Radio(options, value=options[0][1], show_label=False, container=False, elem_id="text-source")
+            choices = texts.choices()
+            source = gr.Radio(choices, value=choices[0][1], show_label=False, container=False, elem_id="text-source")
             about = facts(
-                facts_payload([], note=texts.about(options[0][1])), label="About this text", elem_id="text-about"
+                facts_payload([], note=texts.about(choices[0][1])), label="About this text", elem_id="text-about"
             )
         files = gr.File(
             label="Your own text: .txt, .md, .csv, .jsonl or .zip",
@@ -64,15 +67,23 @@ def create_pretrain(session: Session) -> PretrainForm:
     gr.HTML("<h2>2. What the text holds</h2>")
     health = health_cards(elem_id="text-health")
     gr.HTML("<h2>3. Choose a model and train it</h2>")
-    defaults = texts.recommended(options[0][1])
+    defaults = form.filled_in("lab", choices[0][1])
+    chosen = controls.draw(PretrainConfig, ("preset",), defaults)
     with gr.Row(equal_height=False):
-        chosen = controls.draw(PretrainConfig, _IN_VIEW, defaults)
-    with gr.Accordion("Words and documents", open=False, elem_id="options-text"), gr.Row():
-        chosen |= controls.draw(PretrainConfig, controls.names_of(PretrainConfig, "text", _NOT_ON_THE_PAGE), defaults)
-    with gr.Accordion("Advanced settings", open=False, elem_id="options-advanced"), gr.Row():
-        rest = controls.names_of(PretrainConfig, "basic", (*_NOT_ON_THE_PAGE, *_IN_VIEW))
-        rest += controls.names_of(PretrainConfig, "advanced", _NOT_ON_THE_PAGE)
-        chosen |= controls.draw(PretrainConfig, rest, defaults)
+        chosen["init_from"] = start = gr.Dropdown(
+            session.models.starts(()),
+            value=RANDOM,
+            label=controls.label_of(_FIELDS["init_from"]),
+            info=controls.help_of(_FIELDS["init_from"]),
+            filterable=False,
+            min_width=280,
+            elem_id="option-init_from",
+        )
+        chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
+    chosen |= controls.draw(PretrainConfig, ("recipe",), defaults)
+    for name, title, group in options.GROUPS:
+        with gr.Accordion(title, open=False, elem_id=f"options-{name}"), gr.Row(elem_classes="settings"):
+            chosen |= controls.draw(PretrainConfig, group, defaults)
     forecast = facts(label="What this will take", elem_id="forecast")
     train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
     message = notice(elem_id="train-message")
@@ -82,19 +93,33 @@ def create_pretrain(session: Session) -> PretrainForm:
     show = partial(show_text, session, forecaster, names)
     outputs = [health, forecast]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
-    suited = [chosen[name] for name in _SUITED]
+    recipe = chosen["recipe"]
     selected = [source.input(texts_about, source, about, **QUIET)]
     selected += [
         trigger(source_of, [source, files], [source, about], **QUIET)
         for trigger in (files.upload, files.clear, files.delete)
     ]
+    by_text = [chosen[name] for name in form.BY_TEXT]
     for selection in selected:
-        selection.then(recommend, [source, files], suited, **QUIET).then(show, inputs, outputs, **TYPING | heavy)
-    for name in texts.READING:
-        chosen[name].change(show, inputs, outputs, **TYPING | heavy)
-    for name in ("preset", "time_budget", "steps", "batch_size", "optimizer"):
-        chosen[name].change(partial(forecast_line, session, forecaster, names), inputs, forecast, **TYPING | heavy)
-    return PretrainForm(names, inputs, train, message, show, outputs)
+        selection.then(
+            partial(recommend, session, form.BY_TEXT), [recipe, start, source, files], by_text, **QUIET
+        ).then(show, inputs, outputs, **TYPING | heavy)
+    by_recipe = [chosen[name] for name in form.BY_RECIPE]
+    recipe.input(partial(recommend, session, form.BY_RECIPE), [recipe, start, source, files], by_recipe, **QUIET)
+    brought = [chosen[name] for name in (*form.BROUGHT, "seq_len")]
+    start.input(partial(start_chosen, session), [start, chosen["seq_len"]], brought, **QUIET).then(
+        show, inputs, outputs, **TYPING | heavy
+    )
+    # One listener for all of a kind: a recipe changes many at once, and the text is to be read once.
+    gr.on([chosen[name].change for name in form.READING], show, inputs, outputs, **TYPING | heavy)
+    gr.on(
+        [chosen[name].change for name in _FORECAST],
+        partial(forecast_line, session, forecaster, names),
+        inputs,
+        forecast,
+        **TYPING | heavy,
+    )
+    return PretrainForm(names, inputs, start, train, message, show, outputs)
 
 
 def texts_about(source: str) -> str:
@@ -108,14 +133,38 @@ def source_of(source: str, files: list[str] | None) -> tuple[str, str]:
     return source, texts_about(source)
 
 
-def recommend(source: str, files: list[str] | None) -> list[Any]:
-    """Length of examples, their number in a step, and time that suit the text that was chosen."""
+def recommend(
+    session: Session, names: Sequence[str], recipe: str, start: str, source: str, files: list[str] | None
+) -> list[Any]:
+    """What the recipe and the text that were chosen set: a value for each of `names`."""
     try:
         size = sum(path.stat().st_size for path in texts.chosen(source, files).files)
     except (InputError, OSError):
         size = 0
-    found = texts.recommended(source, size)
-    return [found[name] for name in _SUITED]
+    found = form.filled_in(recipe, source, size)
+    found["seq_len"] = min(found["seq_len"], _longest(session, start))
+    return [found[name] for name in names]
+
+
+def start_chosen(session: Session, start: str, seq_len: Any) -> list[Any]:
+    """What does not apply to a model that brings its own is shown so: an update for each of BROUGHT, and seq_len."""
+    own = start in ("", RANDOM)
+    updates = []
+    for name in form.BROUGHT:
+        told = "Not with this model" if name == "causal_share" else "The model to start from brings its own"
+        info = controls.help_of(_FIELDS[name]) if own else f"{told}."
+        updates.append(gr.update(interactive=own, info=info))
+    length = min(seq_len, _longest(session, start)) if isinstance(seq_len, (int, float)) else seq_len
+    return [*updates, gr.update(value=length)]
+
+
+def _longest(session: Session, start: str) -> int:
+    """Tokens in the longest example that a model takes; more than any setting for one that is built to measure."""
+    try:
+        model = form.start_of(session, start)
+    except InputError:  # the forecast says so
+        model = None
+    return model.config.max_position_embeddings if model else 10**6
 
 
 def show_text(
@@ -124,9 +173,8 @@ def show_text(
     """The health report of the chosen text, after a word that it is being read; then what training will take."""
     try:
         text = texts.chosen(source, files)
-        options = texts.reading_options(names, values)
         yield message_payload(f"Reading {text.title} …"), ""
-        report = session.examine(text.paths, **options)
+        report = form.report_of(session, text, names, values)
         yield health_payload(report, text.title), ""
         yield health_payload(report, text.title), forecast_line(session, forecaster, names, source, files, *values)
     except Exception as error:  # whatever happens, the page must live on
@@ -139,9 +187,10 @@ def forecast_line(
     """How fast this machine will train the chosen model on the chosen text, and how much memory that takes."""
     try:
         text = texts.chosen(source, files)
-        config = config_from(session, text, names, values)
-        report = session.examine(text.paths, **texts.reading_options(names, values))
-        found = forecaster.forecast(config, report.vocab_size)
+        config = form.config_from(session, text, names, values)
+        report = form.report_of(session, text, names, values)
+        start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
+        found = forecaster.forecast(config, form.model_of(config, start, report.vocab_size))
     except InputError as error:
         return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
     except Exception as error:
@@ -162,28 +211,6 @@ def forecast_line(
     tight = found.memory_bytes > found.available_bytes
     note = "This is more memory than is free: choose a smaller model or fewer examples in one step." if tight else ""
     return facts_payload(items, note=note, tone="error" if tight else "plain")
-
-
-def config_from(session: Session, text: texts.Text, names: tuple[str, ...], values: Any) -> PretrainConfig:
-    """The form as settings of a run. Raises `InputError`, in the words of the page."""
-    try:
-        options = controls.collect(PretrainConfig, names, values)
-        corpus = text.corpus or tuple(path.name for path in text.files)
-        config = PretrainConfig(corpus=corpus, threads=session.settings.threads, **options)
-    except InputError as error:
-        raise InputError(controls.in_page_words(PretrainConfig, str(error))) from error
-    return _prompt(config)
-
-
-def _prompt(config: PretrainConfig) -> PretrainConfig:
-    """Short runs are looked at and saved more often than the defaults say, so that the page has something to show."""
-    seconds = config.time_budget_seconds or 120.0
-    changes: dict[str, float] = {}
-    for name, share, least in (("eval_every", 10, 3.0), ("checkpoint_every", 8, 5.0)):
-        default = float(getattr(PretrainConfig, name))
-        if getattr(config, name) == default:
-            changes[name] = min(default, max(least, seconds / share))
-    return replace(config, **changes)  # type: ignore[arg-type]
 
 
 def _round(number: float) -> int:
