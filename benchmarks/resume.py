@@ -13,117 +13,29 @@ import os
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 import argparse
-import itertools
 import json
 import random
-import resource
 import shutil
 import signal
 import sys
 import tempfile
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch._dynamo
-import torch.distributed.tensor
 from safetensors.numpy import load_file
 
 from benchmarks.machine import markdown, report
-from bertviz_lab.__main__ import main as command_line
-from bertviz_lab.config import PRESETS
+from benchmarks.sittings import STEPS, STUCK, Sitting, sit_down, write_text
 from bertviz_lab.errors import InputError
-from bertviz_lab.training import loop
 from bertviz_lab.training.history import read_log
 from bertviz_lab.training.keep import Checkpoints
-from bertviz_lab.training.pretrain import pretrain
 
-#: What a training imports only when it needs it is imported before the first fork, not after every one.
-_IMPORTED = (pretrain, torch._dynamo, torch.distributed.tensor)
-
-STEPS = 80
 OPTIMIZERS = ("adamw", "muon")
 _MOST_IN_A_RUN = 8  # interruptions after which a run is left alone
-_STUCK = 120.0  # seconds after which a sitting counts as hanging
-
-_WHO = ("the cat", "a dog", "the old man", "my sister", "the baker")
-_DID = ("sat on", "looked at", "walked around", "slept under", "talked about")
-_WHAT = ("the mat", "a tree", "the red house", "his bread", "the river")
-
-
-def write_text(path: Path) -> Path:
-    parts = itertools.cycle(itertools.product(_WHO, _DID, _WHAT))
-    documents = ["\n".join(f"{' '.join(next(parts))}." for _ in range(6)) for _ in range(40)]
-    path.write_text("\n\n".join(documents) + "\n", encoding="utf-8")
-    return path
-
-
-# One sitting of a run
-
-
-@dataclass(frozen=True)
-class Sitting:
-    """A process that trains in a folder."""
-
-    pid: int
-    output: Path
-
-    def ended(self) -> int | None:
-        """The exit code (negative for a signal), None while it works."""
-        pid, status = os.waitpid(self.pid, os.WNOHANG)
-        return os.waitstatus_to_exitcode(status) if pid else None
-
-    def wait(self, seconds: float, until: Callable[[], bool] = lambda: False) -> int | None:
-        """Wait so long, or until something is so; the exit code if it ends meanwhile."""
-        end = time.monotonic() + seconds
-        while (code := self.ended()) is None and time.monotonic() < end and not until():
-            time.sleep(0.0005)
-        return code
-
-    def end(self, number: int) -> int:
-        """Send a signal and wait for the end; a sitting that does not end is killed, and says so in its code."""
-        os.kill(self.pid, number)
-        code = self.wait(_STUCK)
-        if code is None:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-            return -999
-        return code
-
-
-def sit_down(folder: Path, text: Path, optimizer: str, *, largest_file: int | None = None) -> Sitting:
-    """Begin a run, or go on with it, in a process of its own."""
-    output = folder.with_suffix(".out")
-    pid = os.fork()
-    if pid:
-        return Sitting(pid, output)
-    code = 99
-    try:
-        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-        os.dup2(handle, 1)
-        os.dup2(handle, 2)
-        if largest_file is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest_file, resource.RLIM_INFINITY))
-        PRESETS["tiny"] = (2, 32, 2)
-        loop._report_due = lambda window, progress: True
-        options = (
-            f"--preset tiny --steps {STEPS} --vocab-size 120 --seq-len 24 --batch-size 4 --dropout 0.1 --threads 1"
-        )
-        options += " --precision fp32 --documents blank-line --checkpoint-every 0.1 --eval-every 0.3 --seed 3"
-        run = ["pretrain", "--corpus", str(text), "--out", str(folder), "--resume", "--optimizer", optimizer]
-        code = command_line([*run, *options.split()])
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
-
-
 # Interruptions: each returns whether it came while the run was at work, and what went wrong
 
 
@@ -134,6 +46,7 @@ class Trial:
     folder: Path
     text: Path
     optimizer: str
+    cache: str  # of prepared texts
     seconds: float  # of a run in one go
     rng: random.Random
     failures: list[str] = field(default_factory=list)
@@ -143,7 +56,7 @@ class Trial:
         return self.folder / "checkpoints"
 
     def sit(self, **options: Any) -> Sitting:
-        return sit_down(self.folder, self.text, self.optimizer, **options)
+        return sit_down(self.folder, self.text, self.optimizer, cache=self.cache, **options)
 
     def require(self, right: bool, problem: str) -> None:
         if not right:
@@ -175,7 +88,7 @@ class Trial:
         self.whole()  # sweeps what an earlier kill has left
         sitting = self.sit()
         started = time.monotonic() + self.rng.uniform(0.0, 0.4 * self.seconds)
-        code = sitting.wait(_STUCK, lambda: time.monotonic() > started and self.half_written())
+        code = sitting.wait(STUCK, lambda: time.monotonic() > started and self.half_written())
         if code is None:
             code = sitting.wait(self.rng.uniform(0.0, 0.02))
         if code is None:
@@ -191,7 +104,7 @@ class Trial:
         written = log.stat().st_size if log.is_file() else 0
         limit = self.rng.choice([20_000 + written, written + self.rng.randrange(6000, 16_000)])
         sitting = self.sit(largest_file=limit)
-        code = sitting.wait(_STUCK)
+        code = sitting.wait(STUCK)
         told = sitting.output.read_text(errors="replace")
         self.require(code == 2, f"ended with {code} where the disk was full")
         self.require("could not be written: File too large" in told, "did not say that the disk is full")
@@ -269,7 +182,9 @@ def outcome(folder: Path) -> dict[str, Any]:
 
 def problems(folder: Path, reference: dict[str, Any]) -> list[str]:
     """What a finished run has that the one in one go has not."""
-    found = [f"{name} differ" for name, value in outcome(folder).items() if value != reference[name]]
+    left = [path.name for path in (*folder.glob(".*"), *(folder / "checkpoints").glob(".*"))]
+    found = [f"left behind: {left}"] if left else []
+    found += [f"{name} differ" for name, value in outcome(folder).items() if value != reference[name]]
     rows = read_log(folder)[0]
     if [row["step"] for row in rows if row["event"] == "StepDone"] != list(range(1, STEPS + 1)):
         found.append("the log has a gap or a repeat")
@@ -282,9 +197,6 @@ def problems(folder: Path, reference: dict[str, Any]) -> list[str]:
     lines = (folder / "events.jsonl").read_bytes().splitlines()
     if len(lines) != len(rows):
         found.append("the log has a broken line")
-    left = [path.name for path in (*folder.glob(".*"), *(folder / "checkpoints").glob(".*"))]
-    if left:
-        found.append(f"left behind: {left}")
     return found
 
 
@@ -302,13 +214,14 @@ def measure(rounds: int, seed: int) -> dict[str, Any]:
             folder = Path(name) / f"in-one-go-{optimizer}"
             start = time.monotonic()
             sitting = sit_down(folder, text, optimizer)
-            if sitting.wait(_STUCK) != 0:
+            if sitting.wait(STUCK) != 0:
                 raise SystemExit(f"A run in one go fails:\n{sitting.output.read_text()}")
             seconds = time.monotonic() - start
             references[optimizer] = outcome(folder)
         while tried.total() < rounds:
             optimizer = OPTIMIZERS[runs % len(OPTIMIZERS)]
-            trial = Trial(Path(name) / f"run-{runs}", text, optimizer, seconds, rng)
+            cache = rng.choice(["none", str(Path(name) / "cache")])
+            trial = Trial(Path(name) / f"run-{runs}", text, optimizer, cache, seconds, rng)
             interruptions = 0
             while not trial.finished() and interruptions < _MOST_IN_A_RUN and tried.total() < rounds:
                 # The kind that was tried least, so that all have their share.
@@ -317,7 +230,7 @@ def measure(rounds: int, seed: int) -> dict[str, Any]:
                 tried[kind] += hit
                 interruptions += hit
             if not trial.finished():
-                code = trial.sit().wait(_STUCK)
+                code = trial.sit().wait(STUCK)
                 trial.require(code == 0, f"the last sitting ended with {code}")
             if trial.finished():
                 for problem in problems(trial.folder, references[optimizer]):

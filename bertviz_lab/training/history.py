@@ -106,27 +106,29 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         known = read_state(folder) if (folder / "state.json").is_file() else RunState()
         state = replace(known, pid=os.getpid())
         log = _Log(folder / "events.jsonl")
+        told = None  # the checkpoint gone on from, where the log has it
         try:
             for event in events:
                 if isinstance(event, RunStarted):
-                    log.cut_after_checkpoint(event.step)
-                log.append(event)
+                    told = log.cut_after_checkpoint(event.step)
+                if not (isinstance(event, CheckpointSaved) and event.step == told):  # no step was taken since
+                    log.append(event)
                 state = advance(state, event)
                 write_state(folder, state)
                 yield event
         except GeneratorExit:
             raise
         except BaseException as error:
-            told = _full_disk(error, folder)
-            message = str(told) if isinstance(told, InputError) else f"{type(told).__name__}: {told}"
+            plain = _full_disk(error, folder)
+            message = str(plain) if isinstance(plain, InputError) else f"{type(plain).__name__}: {plain}"
             event = RunFinished(state.step, state.seconds, "failed", state.model, message)
             with contextlib.suppress(OSError):  # where the disk is full, the exception is the last word
                 log.append(event)
             with contextlib.suppress(OSError):
                 write_state(folder, advance(state, event))
-            if told is error:
+            if plain is error:
                 raise
-            raise told from error
+            raise plain from error
 
 
 class _Log:
@@ -151,10 +153,13 @@ class _Log:
                 file.truncate(size)
                 raise
 
-    def cut_after_checkpoint(self, step: int) -> None:
-        """Drop what earlier sittings tell of the time after a checkpoint; a crash leaves the old log or the new one."""
+    def cut_after_checkpoint(self, step: int) -> int | None:
+        """Drop what earlier sittings tell of the time after a checkpoint; the step, if they tell of the checkpoint.
+
+        A crash leaves the old log or the new one.
+        """
         content = self.path.read_bytes() if self.earlier else b""
-        end = 0
+        end, told = 0, None
         for line in content[: self.earlier].splitlines(keepends=True):
             row = _row(line) or {}
             kind, at = row.get("event"), row.get("step") or 0
@@ -162,10 +167,12 @@ class _Log:
                 break
             end += len(line)
             if kind == "CheckpointSaved" and at == step:
+                told = step
                 break
         if end < self.earlier:
             _replace(self.path, content[:end] + content[self.earlier :])
             self.earlier = end
+        return told
 
 
 @contextlib.contextmanager

@@ -64,6 +64,16 @@ def test_a_run_that_was_stopped_and_goes_on_does_not_tell_of_the_stop(tmp_path):
     assert "RunFinished" not in names
 
 
+def test_a_run_that_was_killed_at_its_very_end_tells_of_its_last_checkpoint_once(tmp_path):
+    end = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "finished", "model", "")]
+    list(record([*sitting(0, 5), *end[:2]], tmp_path))
+    passed = list(record([*sitting(5, 5), *end], tmp_path))
+    assert passed[-3:] == end
+    names = [row["event"] for row in read_log(tmp_path)[0]]
+    assert names[-5:] == ["CheckpointSaved", "Preparing", "RunStarted", "EvalDone", "RunFinished"]
+    assert names.count("CheckpointSaved") == names.count("EvalDone") == 1
+
+
 def test_a_run_that_begins_again_tells_nothing_of_its_first_try(tmp_path):
     list(record(sitting(0, 9), tmp_path))
     list(record(sitting(0, 3), tmp_path))
