@@ -42,16 +42,13 @@ def find_text() -> Text:
     return Text("made-up text", folder / "train.txt", folder / "valid.txt")
 
 
-def tokenized(
-    path: Path, vocab_size: int, characters: int = VOCABULARY_CHARACTERS
-) -> tuple[TokenizedCorpus, Tokenizer]:
-    """The start of a text as ids under a vocabulary of `vocab_size` learnt from it; kept for the next measurement."""
-    tokenizer = learnt_tokenizer(path, vocab_size)
+def tokenized(path: Path, tokenizer: Tokenizer, characters: int = VOCABULARY_CHARACTERS) -> TokenizedCorpus:
+    """The start of a text as token ids; kept for the next measurement."""
     folder = _cache() / f"{path.parent.name}-{path.stem}-{characters}-{tokenizer.fingerprint}"
     if (folder / "corpus.json").is_file():
         with contextlib.suppress(InputError):  # written by another version of the lab
-            return TokenizedCorpus.open(folder), tokenizer
-    return TokenizedCorpus.write(_documents(path, characters), tokenizer, folder), tokenizer
+            return TokenizedCorpus.open(folder)
+    return TokenizedCorpus.write(_documents(path, characters), tokenizer, folder)
 
 
 def learnt_tokenizer(path: Path, vocab_size: int) -> Tokenizer:

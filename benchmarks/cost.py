@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from benchmarks.corpus import find_text, tokenized
+from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import markdown, report
 from benchmarks.pretraining import Case, Lab, batches, turn
 from benchmarks.reference import Reference, dense
@@ -67,7 +67,8 @@ def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, t
 def measure(shape: tuple[str, int, int], rounds: int, seconds: float, threads: int) -> dict[str, Any]:
     """Each side in turn, in processes of their own; the fastest of the rounds, and the highest peak."""
     preset, vocab_size, seq_len = shape
-    tokenized(find_text().train, vocab_size)  # here, so that no measurement has it in its memory
+    text = find_text()
+    tokenized(text.train, learnt_tokenizer(text.train, vocab_size))  # here, so that no measurement remembers it
     found: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
     for _ in range(rounds):
         for side in SIDES:

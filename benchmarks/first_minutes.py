@@ -6,10 +6,11 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from benchmarks.machine import report
+from benchmarks.machine import markdown, report
 from tests.browser import FLAGS
 from tests.get_browser import find
 
@@ -48,7 +49,13 @@ def measure() -> dict[str, float]:
     return {name: round(seconds, 2) for name, seconds in found.items()}
 
 
+def table(result: dict[str, Any]) -> str:
+    rows = [(name.replace("_", " "), *at.values()) for name, at in result.items() if "median" in at]
+    return markdown(["seconds", "min", "median", "max"], rows)
+
+
 if __name__ == "__main__":
     tries = [measure() for _ in range(TRIES)]
     spread = {name: sorted(one[name] for one in tries) for name in tries[0]}
-    report("first_minutes", {name: {"min": s[0], "median": s[len(s) // 2], "max": s[-1]} for name, s in spread.items()})
+    result = {name: {"min": s[0], "median": s[len(s) // 2], "max": s[-1]} for name, s in spread.items()}
+    report("first_minutes", result, table)

@@ -1,6 +1,8 @@
 """Largest differences from transformers on the same random weights: outputs, losses and gradients of every head."""
 
-from benchmarks.machine import report
+from typing import Any
+
+from benchmarks.machine import markdown, report
 from bertviz_lab.model.weights import to_huggingface
 from tests.model.support import (
     KINDS,
@@ -38,5 +40,10 @@ def measure(kind: Kind) -> dict[str, float]:
     return {name: float(f"{value:.1e}") for name, value in worst.items()}
 
 
+def table(result: dict[str, Any]) -> str:
+    rows = result["largest_difference"].items()
+    return markdown(["head", *next(iter(result["largest_difference"].values()))], ([k, *v.values()] for k, v in rows))
+
+
 if __name__ == "__main__":
-    report("parity", {"largest_difference": {str(kind): measure(kind) for kind in KINDS}})
+    report("parity", {"largest_difference": {str(kind): measure(kind) for kind in KINDS}}, table)

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from benchmarks.corpus import find_text, tokenized
+from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import matmul_speed, synchronize, useful_flops
 from benchmarks.machine import markdown, report, spread
 from benchmarks.reference import DenseBatch, Reference, dense
@@ -104,7 +104,9 @@ class Lab:
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
     """Training batches as a default run draws them from the text, or those of its start, which are read forwards."""
-    corpus, tokenizer = tokenized(find_text().train, case.vocab_size)
+    text = find_text()
+    tokenizer = learnt_tokenizer(text.train, case.vocab_size)
+    corpus = tokenized(text.train, tokenizer)
     return BatchStream(
         PretrainingData(
             documents=corpus.select(np.arange(corpus.documents)),

@@ -3,8 +3,9 @@
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from benchmarks.machine import report
+from benchmarks.machine import markdown, report
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.events import EvalDone, RunStarted, StepDone
@@ -33,5 +34,10 @@ def measure(budget: str) -> dict[str, float]:
     return found
 
 
+def table(result: dict[str, Any]) -> str:
+    runs = [result[budget] for budget in BUDGETS]
+    return markdown(["time budget", *BUDGETS], ([name, *(run[name] for run in runs)] for name in runs[0]))
+
+
 if __name__ == "__main__":
-    report("tiny_town", {budget: measure(budget) for budget in BUDGETS})
+    report("tiny_town", {budget: measure(budget) for budget in BUDGETS}, table)

@@ -1,0 +1,120 @@
+"""Learning curves of several trainings beside each other: where they end, and how soon they are there."""
+
+import json
+import statistics
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.machine import markdown, spread
+
+_OFF = 0.05  # this far above the plateau's accuracy a model has left it
+
+
+def compare(runs: list[dict[str, Any]]) -> dict[str, Any]:
+    """The lab's runs beside the best of the others, all of the same setting."""
+    if len({json.dumps([run["setting"], run["text"]]) for run in runs}) > 1:
+        raise SystemExit("These curves are of different settings; compare those of one.")
+    theirs = [run for run in runs if run["side"] == "hf"]
+    ours = [run for run in runs if run["side"] == "lab"]
+    if not theirs or not ours:
+        raise SystemExit("A comparison needs at least one curve of each side.")
+    best = min(theirs, key=lambda run: run["curve"][-1]["mlm_loss"])
+    goal, seconds = best["curve"][-1]["mlm_loss"], best["setting"]["seconds"]
+    early = [point["mlm_accuracy"] for point in best["curve"] if 0.1 <= point["seconds"] / seconds <= 0.5]
+    plateau = statistics.median(early)
+    rows = []
+    for run in [*theirs, *ours]:
+        last = run["curve"][-1]
+        rows.append(
+            {
+                "name": run["name"],
+                "precision": run["precision"],
+                "side": run["side"],
+                "steps": last["step"],
+                "mlm_loss": last["mlm_loss"],
+                "mlm_accuracy": last["mlm_accuracy"],
+                "seconds_to_best_hf_loss": reached(run["curve"], lambda point: point["mlm_loss"] <= goal),
+                "seconds_off_the_plateau": reached(run["curve"], lambda point: point["mlm_accuracy"] >= plateau + _OFF),
+            }
+        )
+    lab = [row for row in rows if row["side"] == "lab"]
+    shares = [row["seconds_to_best_hf_loss"] / seconds for row in lab if row["seconds_to_best_hf_loss"]]
+    return {
+        "setting": best["setting"],
+        "text": best["text"],
+        "machines": sorted({run["machine"]["processor"] for run in runs}),
+        "best_hf": best["name"],
+        "plateau_accuracy": plateau,
+        "runs": rows,
+        "lab_mlm_loss": spread([row["mlm_loss"] for row in lab]),
+        "share_of_time_to_best_hf_loss": spread(shares) if len(shares) == len(lab) else None,
+        "curves": {run["name"]: thinned(run["curve"]) for run in runs},
+    }
+
+
+def reached(curve: list[dict[str, Any]], good: Callable[[dict[str, Any]], bool]) -> float | None:
+    """The seconds of the first score that is good and after which all are; None if the last is not."""
+    seconds = None
+    for point in reversed(curve):
+        if not good(point):
+            break
+        seconds = point["seconds"]
+    return seconds
+
+
+def thinned(curve: list[dict[str, Any]], parts: int = 10) -> list[dict[str, Any]]:
+    """The points nearest to tenths of the time."""
+    end = curve[-1]["seconds"]
+    at = [min(curve, key=lambda point: abs(point["seconds"] - end * i / parts)) for i in range(parts + 1)]
+    return [point for i, point in enumerate(at) if point not in at[:i]]
+
+
+def table(result: dict[str, Any]) -> str:
+    """Each run's end, how soon it was as good as the best of the others, and the curves."""
+
+    def seconds(value: float | None) -> str:
+        return "not in time" if value is None else f"{value:.0f} s"
+
+    rows = [
+        [
+            f"{run['name']} ({run['precision']})",
+            f"{run['steps']:,}",
+            f"{run['mlm_loss']:.3f}",
+            f"{run['mlm_accuracy']:.1%}",
+            seconds(run["seconds_to_best_hf_loss"]),
+            seconds(run["seconds_off_the_plateau"]),
+        ]
+        for run in result["runs"]
+    ]
+    shown = [result["best_hf"], *(run["name"] for run in result["runs"] if run["side"] == "lab")]
+    curves = {name: {round(p["seconds"]): p for p in result["curves"][name]} for name in shown}
+    times = [round(p["seconds"]) for p in result["curves"][result["best_hf"]]]
+    curve_rows = []
+    for time_ in times:
+        at = [min(curve.values(), key=lambda p: abs(p["seconds"] - time_)) for curve in curves.values()]
+        curve_rows.append([f"{time_} s", *(f"{p['mlm_loss']:.2f}, {p['mlm_accuracy']:.1%}" for p in at)])
+    setting, share = result["setting"], result["share_of_time_to_best_hf_loss"]
+    loss = result["lab_mlm_loss"]
+    summary = (
+        f"{setting['preset']}, V {setting['vocab_size']:,}, {result['text']}, {setting['seconds']:g} s each. "
+        f"The best transformers run is {result['best_hf']}; the lab ends at a held-out loss of {loss['min']:.3f} / "
+        f"**{loss['median']:.3f}** / {loss['max']:.3f} (min / median / max over seeds)"
+    )
+    if share:
+        times_ = f"{share['min']:.0%} / **{share['median']:.0%}** / {share['max']:.0%}"
+        summary += f" and is as good as that run's end after {times_} of the time"
+    plateau = (
+        "The plateau, where a model knows how frequent words are and no more, is an accuracy of "
+        f"{result['plateau_accuracy']:.1%}: what the best transformers run has in the middle of its first half. "
+        "A model is off it from the score on after which all are at least 5 points above."
+    )
+    header = ["run", "steps", "loss", "accuracy", "as good as the best transformers run", "off the plateau"]
+    return "\n\n".join(
+        [
+            f"{summary}.",
+            markdown(header, rows),
+            plateau,
+            "Held-out loss and accuracy on the way:",
+            markdown(["time", *shown], curve_rows),
+        ]
+    )

@@ -1,0 +1,62 @@
+"""Writes benchmarks/README.md from benchmarks/results/*.json: each claim with its figures, command and machine."""
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+from benchmarks.machine import RESULTS
+
+PAGE = Path(__file__).parent / "README.md"
+
+#: What comes first on the page; the rest follows by name.
+_ORDER = ("pretraining", "cost", "time_to_quality", "tiny_town", "first_minutes", "data_path", "memory", "resume")
+
+_INTRODUCTION = """\
+# Measurements
+
+Written by `python -m benchmarks.page` from the files in `results/`, each of which a script wrote with `--keep`:
+no figure on this page was typed in. `python -m benchmarks` lists the scripts.
+
+How figures are taken:
+
+- What is compared runs in turns, in one process or one after the other within seconds, never on two days: a
+  machine that others use too is now fast, now slow. Every turn gives one ratio, and the smallest, the middle and the
+  largest of them are reported.
+- Other libraries run as people run them, with their defaults, and are not held back: they get their batches
+  ready-made, and the lab counts its own.
+- Nothing that is only done once, such as preparing kernels, is counted in a speed; whatever a person waits for is
+  counted in a time.
+- Quality is measured on text that was held out, under masks that are the same for all.
+- Each section says which command gave it, on which processor, at which commit. `load` is how busy the machine was
+  when the result was written (1 for each core that works).
+"""
+
+
+def section(result: dict[str, Any]) -> str:
+    """One claim: what was measured, its table, and where."""
+    module = importlib.import_module(f"benchmarks.{result['name']}")
+    claim = (module.__doc__ or "").splitlines()[0].rstrip(".:")
+    command = result.get("command", f"python -m benchmarks.{result['name']}")
+    at = result["machine"]
+    machine = f"{at['processor']}, {at['cores']} cores, load {at['load_before']:g}, torch {at['torch']}"
+    heading = result["name"].replace("_", " ").capitalize()
+    where = f"`{command}` on {machine}; {at['date']}, commit {at['commit']}."
+    return f"## {heading}\n\n{claim}.\n\n{module.table(result)}\n\n{where}\n"
+
+
+def page(results: list[dict[str, Any]]) -> str:
+    """The whole page, in the order that a reader wants to know."""
+    ranks = {name: rank for rank, name in enumerate(_ORDER)}
+    ordered = sorted(results, key=lambda result: (ranks.get(result["name"], len(ranks)), result["name"]))
+    return "\n".join([_INTRODUCTION, *map(section, ordered)])
+
+
+def main() -> None:
+    results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
+    PAGE.write_text(page(results), encoding="utf-8")
+    print(f"{PAGE}: {len(results)} results")
+
+
+if __name__ == "__main__":
+    main()
