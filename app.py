@@ -15,7 +15,7 @@ def main() -> int:
     parser.add_argument("--port", type=int, help="by default the first free one from 7860 on")
     parser.add_argument("--auth", metavar="USER:PASSWORD", help="ask visitors for this name and password")
     parser.add_argument("--runs-dir", type=Path, default=Path("runs"), help="folder of the training runs")
-    parser.add_argument("--max-runs", type=int, default=2, help="trainings at a time")
+    parser.add_argument("--max-runs", type=int, help="trainings at a time; by default one for every two cores")
     parser.add_argument("--open", action="store_true", help="open the page in a browser")
     options = parser.parse_args()
 

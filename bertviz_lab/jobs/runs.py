@@ -1,10 +1,13 @@
-"""The folder of runs, and the processes that work in it.
+"""The folder of runs, the processes that work in it, and the line of those that wait for their turn.
 
 A run is a subprocess with a folder. Nobody holds a handle to it: who it is, whether it lives and what it does is
 read from the folder, so any page may watch. When the server goes, its runs save a checkpoint and stop; after a
-restart they can go on.
+restart they can go on. A machine trains only so many at a time, since more would only slow each other down: the
+others wait, also across a restart, and begin in the order in which they came.
 """
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -13,7 +16,8 @@ import subprocess
 import sys
 import threading
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,7 @@ from bertviz_lab.training.history import (
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _START_SECONDS = 60.0  # a process that has not reported by then never will
+_LOOK_SECONDS = 1.0  # between two looks at whether somebody's turn has come
 
 
 @dataclass(frozen=True)
@@ -41,33 +46,34 @@ class Runs:
     """All runs under one folder."""
 
     root: Path
-    most_active: int = 2  # trainings at a time; more would only slow each other down
+    most_running: int = max(1, (os.cpu_count() or 1) // 2)  # trainings at a time
     nice: int = 5  # so that the page stays quick while the machine trains
+    _attending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def start(self, config: PretrainConfig, texts: tuple[Path, ...] = ()) -> str:
-        """Begin a run in a process of its own and return its id at once.
+        """Begin a run in a process of its own, or put it in line, and return its id at once.
 
         `texts` are copied into the run's folder and trained on beside `config.corpus`, so that the run can be
-        repeated when the originals are gone. Raises `InputError` when too many runs are under way or the disk is full.
+        repeated when the originals are gone. Raises `InputError` when the disk is full.
         """
-        self._require_room()
         run_id = new_run_id()
         folder = self.root / run_id
         try:
             folder.mkdir(parents=True)
             if texts:
                 config = replace(config, corpus=(*_samples(config), *_copy_in(texts, folder / "texts")))
-            write_json(folder / "config.json", config.to_dict())
+            write_state(folder, RunState("waiting"))
+            write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
+            self.attend()
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise InputError(f"The run could not be started: {error.strerror or error}.") from error
-        self._launch(folder)
         return run_id
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run that was stopped, failed or was killed. Does nothing if it is under way.
+        """Go on with a run that was stopped, failed or was killed, as soon as it is its turn.
 
-        Raises `InputError` when it is finished, unknown, or too many others are under way.
+        Does nothing if it is under way. Raises `InputError` when it is finished or unknown.
         """
         folder = self.folder(run_id)
         state = self.state(run_id)
@@ -75,14 +81,23 @@ class Runs:
             return
         if state.status == "finished":
             raise InputError("This run is finished; start a new one to train longer.")
-        self._require_room()
         read_config(folder)
-        self._launch(folder, replace(state, status="starting", message=""))
+        write_state(folder, replace(state, status="waiting", message="", pid=0))
+        self.attend()
 
     def stop(self, run_id: str) -> None:
-        """Ask a run to save a checkpoint and end; returns at once. Does nothing if it has ended."""
+        """Ask a run to save a checkpoint and end, or take it out of the line; returns at once.
+
+        Does nothing if it has ended.
+        """
+        folder = self.folder(run_id)
+        with self._alone():  # else it could be launched meanwhile
+            state = read_state(folder)
+            if state.status == "waiting":
+                write_state(folder, replace(state, status="stopped"))
+                return
         state = self.state(run_id)
-        process = _process(state.pid, self.folder(run_id))
+        process = _process(state.pid, folder)
         if state.status in ACTIVE and process is not None:
             process.send_signal(signal.SIGTERM)
 
@@ -97,8 +112,10 @@ class Runs:
         """Where a run stands; one whose process has died without a word is told apart from one that works."""
         folder = self.folder(run_id)
         state = read_state(folder)
-        waiting = state.pid == 0 and time.time() - state.updated < _START_SECONDS
-        if state.status in ACTIVE and not waiting and _process(state.pid, folder) is None:
+        if state.status == "waiting":
+            return replace(state, message=self._place(run_id))
+        begins = state.pid == 0 and time.time() - state.updated < _START_SECONDS
+        if state.status in ACTIVE and not begins and _process(state.pid, folder) is None:
             message = "The training process ended without a word; resume to go on from the last checkpoint."
             return replace(state, status="failed", message=message, eta_seconds=None)
         return state
@@ -114,23 +131,67 @@ class Runs:
         found = [p for p in self.root.iterdir() if (p / "config.json").is_file() and _RUN_ID.fullmatch(p.name)]
         return tuple(p.name for p in sorted(found, key=lambda p: -(p / "config.json").stat().st_mtime))
 
-    def _require_room(self) -> None:
-        active = sum(self._is_active(run_id) for run_id in self.ids())
-        if active >= self.most_active:
-            raise InputError(
-                f"{active} trainings are under way on this machine, which is as many as it bears; "
-                "try again when one has ended."
-            )
+    def attend(self) -> None:
+        """Launch those whose turn it is, and go on looking until nobody waits; a server does this when it starts."""
+        if self._launch_next():
+            threading.Thread(target=self._go_on_looking, daemon=True).start()
 
-    def _is_active(self, run_id: str) -> bool:
+    def _go_on_looking(self) -> None:
+        with self._attending:  # one thread looks; those that come after it find nobody waiting, or take its place
+            waiting = 1
+            while waiting:
+                time.sleep(_LOOK_SECONDS)
+                with contextlib.suppress(OSError):  # a disk that is full may have room again at the next look
+                    waiting = self._launch_next()
+
+    def _launch_next(self) -> int:
+        """Launch as many as there is room for, the first in line first; how many still wait."""
+        if not self.root.is_dir():
+            return 0
+        with self._alone():
+            line = self._line()
+            running = sum(self._is_running(run_id) for run_id in self.ids()) if line else 0
+            room = max(0, self.most_running - running)
+            for run_id in line[:room]:
+                self._launch(self.folder(run_id))
+        return len(line[room:])
+
+    def _line(self) -> list[str]:
+        """Those that wait, the first in line first."""
+        states = {run_id: state for run_id in self.ids() if (state := self._read(run_id)).status == "waiting"}
+        return sorted(states, key=lambda run_id: states[run_id].updated)
+
+    def _place(self, run_id: str) -> str:
+        line = self._line()
+        before = line.index(run_id) if run_id in line else 0
+        others = {0: "It is next in line.", 1: "One other is before it in line."}
+        return others.get(before, f"{before} others are before it in line.")
+
+    def _is_running(self, run_id: str) -> bool:
         try:
-            return self.state(run_id).status in ACTIVE
+            return self.state(run_id).status in ACTIVE and self._read(run_id).status != "waiting"
         except InputError:
             return False
 
-    def _launch(self, folder: Path, state: RunState | None = None) -> None:
+    def _read(self, run_id: str) -> RunState:
+        try:
+            return read_state(self.root / run_id)
+        except InputError:
+            return RunState("failed")
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread of one server at a time decides who is launched."""
+        handle = os.open(self.root, os.O_RDONLY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(handle)
+
+    def _launch(self, folder: Path) -> None:
         """Write "starting" first, so that there is never a process without a state."""
-        write_state(folder, replace(state or RunState(), status="starting", pid=0))
+        write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
         command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid()), str(self.nice)]
         environment = os.environ | {"PYTHONPATH": _package_parent()}
         with (folder / "worker.log").open("ab") as log:

@@ -32,15 +32,15 @@ from bertviz_lab.training.events import (
 from bertviz_lab.training.folders import disk_trouble
 from bertviz_lab.training.keep import newest_folder
 
-#: In these a run is under way; in the others it has ended and can be resumed unless it is finished.
-ACTIVE = ("starting", "preparing", "training")
+#: In these a run is under way or in line; in the others it has ended and can be resumed unless it is finished.
+ACTIVE = ("waiting", "starting", "preparing", "training")
 
 
 @dataclass(frozen=True)
 class RunState:
     """Where a run stands, as `state.json` holds it."""
 
-    status: str = "starting"  # starting, preparing, training, finished, stopped, failed
+    status: str = "starting"  # one of ACTIVE, or finished, stopped, failed
     message: str = ""
     step: int = 0
     total_steps: int | None = None

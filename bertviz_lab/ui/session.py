@@ -34,7 +34,8 @@ class Session:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.runs = Runs(settings.runs_dir, most_active=settings.max_runs)
+        self.runs = Runs(settings.runs_dir, most_running=settings.max_runs)
+        self.runs.attend()
         self.models = Models(settings, self.runs)
         self._lock = threading.Lock()
         self._attentions: OrderedDict[str, NDArray[np.float32]] = OrderedDict()

@@ -20,7 +20,7 @@ class Settings:
         checkpoints: holds a folder for every model that comes with the lab.
         shared: strangers can reach the page. Then a visitor sees only the runs that their own browser started,
             and no folders of the machine.
-        max_runs: trainings at a time.
+        max_runs: trainings at a time; others wait for their turn.
         max_upload: bytes of one uploaded file.
         max_model: bytes of the weights of a model that may be opened.
         threads: CPU threads of one training.
@@ -29,7 +29,7 @@ class Settings:
     runs_dir: Path = Path("runs")
     checkpoints: Path = Path(__file__).resolve().parents[2] / "checkpoints"
     shared: bool = False
-    max_runs: int = 2
+    max_runs: int = 1
     max_upload: int = 200 * MEGABYTE
     max_model: int = 4000 * MEGABYTE
     threads: int = 1
@@ -40,11 +40,13 @@ class Settings:
 
     @classmethod
     def for_host(
-        cls, host: str, runs_dir: Path, max_runs: int, environment: Mapping[str, str] = os.environ
+        cls, host: str, runs_dir: Path, max_runs: int | None, environment: Mapping[str, str] = os.environ
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else."""
         shared = host not in LOCAL_HOSTS or "SPACE_ID" in environment
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        if max_runs is None:
+            max_runs = max(1, min(cores // 2, 64))
         # Trainings run at low priority, so one person's may take every core; strangers get equal parts.
         threads = max(1, cores // max_runs) if shared else min(cores, 8)
         return cls(

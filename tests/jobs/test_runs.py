@@ -1,45 +1,15 @@
+import dataclasses
 import os
 import signal
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
-from bertviz_lab import InputError, PretrainConfig, load_checkpoint
+from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.names import new_run_id, short_name
-from tests.little import little_text
-
-
-def settings(**changes: object) -> PretrainConfig:
-    options = {"corpus": ("x",), "preset": "tiny", "steps": 100_000, "seq_len": 16, "batch_size": 4, "threads": 1}
-    return PretrainConfig(**(options | {"vocab_size": 200, "checkpoint_every": 2.0, "precision": "fp32"} | changes))
-
-
-@pytest.fixture
-def text(tmp_path: Path) -> Path:
-    path = tmp_path / "a <b>& text.txt"
-    path.write_text(little_text(), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def runs(tmp_path: Path):
-    runs = Runs(tmp_path / "runs", most_active=1, nice=0)
-    yield runs
-    for run_id in runs.ids():
-        pid = runs.state(run_id).pid
-        if pid and psutil.pid_exists(pid) and run_id in " ".join(psutil.Process(pid).cmdline()):
-            os.kill(pid, signal.SIGKILL)
-
-
-def wait_for(condition: Callable[[], bool], seconds: float = 90) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
+from tests.jobs.support import settings, wait_for
 
 
 def test_a_run_is_named_so_that_nobody_can_guess_it() -> None:
@@ -101,10 +71,11 @@ def test_a_text_that_cannot_be_used_ends_the_run_with_one_sentence(runs: Runs, t
     assert "Traceback" not in runs.state(run).message
 
 
-def test_no_more_runs_start_than_the_machine_bears(runs: Runs, text: Path) -> None:
-    runs.start(settings(), (text,))
-    with pytest.raises(InputError, match="under way"):
-        runs.start(settings(), (text,))
+def test_the_worker_is_nice_so_that_the_page_stays_quick(runs: Runs, text: Path) -> None:
+    nicer = dataclasses.replace(runs, nice=3)
+    run = nicer.start(settings(), (text,))
+    wait_for(lambda: runs.state(run).status == "training")
+    assert psutil.Process(runs.state(run).pid).nice() == min(19, psutil.Process().nice() + 3)
 
 
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "nothing-here", "x" * 5000, "a\x00b"])

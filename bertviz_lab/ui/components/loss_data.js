@@ -67,7 +67,7 @@ function lastPlace(values, count) {
   return place;
 }
 
-/** starting, preparing, training, finished, stopped, failed or missing. */
+/** waiting, starting, preparing, training, finished, stopped, failed or missing. */
 function statusOf(log, state) {
   // The run's own state comes first: it also knows of a worker that died without a last word, and of a run that
   // was stopped and is starting again.

@@ -14,22 +14,23 @@ function stageWords(log, status) {
     return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}${how}`;
   }
   if (status === 'training') return 'Training: the first step is on its way';
+  if (status === 'waiting') return 'Waiting for its turn';
   if (status !== 'preparing' || !preparing) return 'Starting …';
   const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
   return `Preparing: ${preparing.message || preparing.stage}${done}`;
 }
 
-/** How fast it goes and how long it takes, or what came of it; of a model that knew something, before and now. */
+/** How fast it goes and how long it takes, or what came of it. */
 function detailWords(log, state, status) {
   const { last, finished } = log;
   if (ENDED.includes(status)) {
     const message = finished?.message || (status === 'failed' ? state?.message : '');
     return [resultWords(log), message].filter(Boolean).join(' ');
   }
+  if (status === 'waiting') return state?.message ?? '';
   if (!last || status !== 'training') return '';
-  const pace = [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
+  return [Number.isFinite(last.tokens_per_second) ? `${whole(last.tokens_per_second)} tokens per second` : '',
     Number.isFinite(last.eta_seconds) ? `about ${duration(last.eta_seconds)} left` : ''].filter(Boolean).join(' · ');
-  return [pace, changeWords(log)].filter(Boolean).join('. ');
 }
 
 /** What a model that was trained on already scored on held-out text before and scores now; "" for any other. */

@@ -1,6 +1,6 @@
 // Where a run stands, in one line: it is followed here, whichever tab is open, and its news become events.
 
-const ACTIVE = ['starting', 'preparing', 'training'];
+const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 const PAUSE = 2000;
 const root = element.querySelector('.lab');
 root.setAttribute('role', 'group');
@@ -77,6 +77,7 @@ function sentence(now) {
   }
   if (now.status === 'training') return 'training · the first step is on its way';
   if (now.status === 'preparing') return `preparing · ${now.message || 'reading the text'}`;
+  if (now.status === 'waiting') return `waiting for its turn · ${now.message}`;
   if (now.status === 'starting') return 'starting …';
   if (now.status === 'finished') return `finished · ${plural(now.step, 'step')} in ${duration(now.seconds)}`;
   if (now.status === 'stopped') return `stopped at ${step} · it can go on from there`;

@@ -123,10 +123,11 @@ def shipped_curve(session: Session) -> str:
 def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
     """Ask a run to stop: (the stop button, a message)."""
     try:
+        waited = session.runs.state(run_id or "").status == "waiting"
         session.runs.stop(run_id or "")
     except Exception as error:
         return gr.skip(), notice_payload(sentence_of(error))
-    text = "It finishes its step, saves a checkpoint and stops."
+    text = "It is no longer in line." if waited else "It finishes its step, saves a checkpoint and stops."
     return gr.update(value="Stopping …", interactive=False), notice_payload(text, "info")
 
 

@@ -1,0 +1,128 @@
+"""The line of those that wait for their turn."""
+
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab import InputError, load_checkpoint
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs import runs as runs_module
+from bertviz_lab.training.history import read_state
+from tests.jobs.support import settings, wait_for
+
+
+@pytest.fixture(autouse=True)
+def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs_module, "_LOOK_SECONDS", 0.1)
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the runs that were launched, in order; instead of a process each gets a state."""
+    names: list[str] = []
+
+    def launch(self: Runs, folder: Path) -> None:
+        names.append(folder.name)
+        runs_module.write_state(folder, runs_module.RunState("training", pid=os.getpid()))
+
+    monkeypatch.setattr(Runs, "_launch", launch)
+    monkeypatch.setattr(runs_module, "_process", lambda pid, folder: object() if pid else None)
+    return names
+
+
+def end(runs: Runs, run_id: str) -> None:
+    runs_module.write_state(runs.folder(run_id), runs_module.RunState("finished"))
+
+
+def test_those_for_whom_there_is_no_room_wait_in_the_order_in_which_they_came(runs: Runs, launched) -> None:
+    first, second, third, fourth = (runs.start(settings()) for _ in range(4))
+    assert launched == [first]
+    assert [runs.state(run).status for run in (first, second, third, fourth)] == ["training", *["waiting"] * 3]
+    assert runs.state(second).message == "It is next in line."
+    assert runs.state(third).message == "One other is before it in line."
+    assert runs.state(fourth).message == "2 others are before it in line."
+    end(runs, first)
+    wait_for(lambda: launched == [first, second], 5)
+    assert runs.state(third).message == "It is next in line."
+    end(runs, second)
+    wait_for(lambda: launched == [first, second, third], 5)
+
+
+def test_as_many_train_as_the_machine_bears(tmp_path: Path, launched) -> None:
+    runs = Runs(tmp_path / "runs", most_running=2)
+    names = [runs.start(settings()) for _ in range(3)]
+    assert launched == names[:2]
+    end(runs, names[0])
+    wait_for(lambda: launched == names, 5)
+
+
+def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_again(runs: Runs, launched) -> None:
+    first, second, third = (runs.start(settings()) for _ in range(3))
+    runs.stop(second)
+    assert runs.state(second).status == "stopped"
+    assert runs.state(third).message == "It is next in line."
+    runs.resume(second)
+    assert runs.state(second).message == "One other is before it in line."
+    end(runs, first)
+    wait_for(lambda: launched == [first, third], 5)
+    end(runs, third)
+    wait_for(lambda: launched == [first, third, second], 5)
+
+
+def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None:
+    first, second, third = (runs.start(settings()) for _ in range(3))
+    for run in (second, third):
+        assert read_state(runs.folder(run)).status == "waiting"  # all that is known of it is in its folder
+    again = Runs(runs.root, most_running=1)
+    again.attend()
+    assert launched == [first], "the first has not ended yet"
+    end(again, first)
+    wait_for(lambda: launched == [first, second], 5)
+    assert again.state(third).status == "waiting"
+
+
+def test_two_servers_launch_nobody_twice(runs: Runs, launched) -> None:
+    names = [runs.start(settings()) for _ in range(6)]
+    servers = [Runs(runs.root, most_running=6) for _ in range(8)]
+    threads = [threading.Thread(target=server.attend) for server in servers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert launched == names
+
+
+def test_a_run_that_cannot_be_launched_now_is_launched_later(runs: Runs, launched, monkeypatch) -> None:
+    first, second = runs.start(settings()), runs.start(settings())
+    works, failures = Runs._launch, []
+
+    def full(self: Runs, folder: Path) -> None:
+        failures.append(folder.name)
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Runs, "_launch", full)
+    end(runs, first)
+    wait_for(lambda: len(failures) > 1, 5)
+    assert runs.state(second).status == "waiting"
+    monkeypatch.setattr(Runs, "_launch", works)
+    wait_for(lambda: launched == [first, second], 5)
+
+
+def test_a_waiting_run_trains_when_the_one_before_it_is_killed(runs: Runs, text: Path) -> None:
+    """With real processes."""
+    first = runs.start(settings(), (text,))
+    second = runs.start(settings(steps=2), (text,))
+    wait_for(lambda: runs.state(first).status == "training")
+    assert runs.state(second).status == "waiting"
+    assert runs.state(second).pid == 0
+    os.kill(runs.state(first).pid, signal.SIGKILL)
+    wait_for(lambda: runs.state(second).status == "finished")
+    assert load_checkpoint(runs.state(second).model).architecture == "BertForPreTraining"
+
+
+def test_a_run_that_is_not_there_cannot_be_taken_out_of_the_line(runs: Runs) -> None:
+    with pytest.raises(InputError, match="no run"):
+        runs.stop("nobody")
