@@ -14,6 +14,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "lab": {},
     # Devlin et al. 2018, appendix A.2, with the static masks of google-research/bert.
     "paper": {
+        "optimizer": "adamw",
         "causal_share": 0.0,
         "seq_len": 512,
         "short_seq_len": 128,
@@ -31,6 +32,7 @@ RECIPES: dict[str, dict[str, Any]] = {
         "objective": "mlm",
         "algorithm": "bpe",
         "lowercase": False,
+        "optimizer": "adamw",
         "causal_share": 0.0,
         "seq_len": 512,
         "short_seq_len": 0,
@@ -114,7 +116,12 @@ class PretrainConfig:
         0.1, "Share of examples that are made shorter at random", group="advanced", low=0.0, high=1.0
     )
     share_layers: bool = option(False, "One set of weights for all layers, as in ALBERT", group="advanced")
-    optimizer: str = option("adamw", "Update rule", group="advanced", choices=("adamw", "muon"))
+    optimizer: str = option(
+        "muon",
+        "Update rule: AdamW for all weights, or Muon for the encoder's matrices and AdamW for the rest",
+        group="advanced",
+        choices=("adamw", "muon"),
+    )
     learning_rate: float | None = option(
         None, "Peak learning rate; empty chooses one for the model size", group="advanced", low=1e-7, high=1.0
     )

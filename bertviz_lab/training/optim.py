@@ -12,6 +12,10 @@ from bertviz_lab.model.layers import Embedding, Linear
 _LEARNING_RATES = ((128, 2e-3), (256, 1e-3), (512, 7e-4), (768, 3e-4))
 
 
+#: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.
+MUON_FACTOR = 2.5
+
+
 def learning_rate_for(config: BertConfig) -> float:
     """The peak learning rate to use where none is asked for."""
     for hidden, rate in _LEARNING_RATES:
@@ -34,7 +38,10 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
 
 
 def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: float) -> list[torch.optim.Optimizer]:
-    """AdamW for everything, or Muon (Jordan et al. 2024) for the encoder's matrices and AdamW for the rest."""
+    """AdamW for everything, or Muon (Jordan et al. 2024) for the encoder's matrices and AdamW for the rest.
+
+    The learning rate is AdamW's; Muon's is `MUON_FACTOR` times that, now and whenever the rate is set.
+    """
     groups = parameter_groups(model, settings.weight_decay)
     matrices: list[nn.Parameter] = []
     if settings.optimizer == "muon":
@@ -48,8 +55,8 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
     if matrices:
         optimizers.append(
             torch.optim.Muon(
-                matrices,
-                lr=learning_rate,
+                [{"params": matrices, "factor": MUON_FACTOR}],
+                lr=MUON_FACTOR * learning_rate,
                 weight_decay=settings.weight_decay,
                 adjust_lr_fn="match_rms_adamw",
             )
@@ -65,7 +72,7 @@ def rate_at(progress: float, warmup: float) -> float:
 
 
 def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], rate: float) -> None:
-    """The same rate for every parameter."""
+    """The same rate for every parameter, times the factor of its group."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group.get("factor", 1.0)

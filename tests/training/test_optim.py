@@ -8,6 +8,7 @@ import torch
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
 from bertviz_lab.training.optim import (
+    MUON_FACTOR,
     build_optimizers,
     learning_rate_for,
     parameter_groups,
@@ -18,7 +19,7 @@ from tests.model.support import KINDS, PRETRAINING, build, inputs, labels_for, s
 
 
 def settings(**changes) -> PretrainConfig:
-    return PretrainConfig(**({"corpus": ("a",)} | changes))
+    return PretrainConfig(**({"corpus": ("a",), "optimizer": "adamw"} | changes))
 
 
 def names_in(model: torch.nn.Module, parameters) -> set[str]:
@@ -117,10 +118,14 @@ def test_without_warm_up_the_rate_begins_at_its_peak():
     assert rate_at(0.25, 0.0) == 0.75
 
 
-def test_one_rate_is_set_for_every_parameter():
-    optimizers = build_optimizers(build(PRETRAINING), settings(optimizer="muon"), 1e-3)
-    set_learning_rate(optimizers, 5e-5)
-    assert {group["lr"] for one in optimizers for group in one.param_groups} == {5e-5}
+def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
+    for name, factors in (("adamw", [1.0]), ("muon", [1.0, MUON_FACTOR])):
+        optimizers = build_optimizers(build(PRETRAINING), settings(optimizer=name), 1e-3)
+        for rate in (1e-3, 5e-5):
+            if rate != 1e-3:
+                set_learning_rate(optimizers, rate)
+            for optimizer, factor in zip(optimizers, factors, strict=True):
+                assert {group["lr"] for group in optimizer.param_groups} == {factor * rate}
 
 
 def test_larger_models_take_smaller_steps():
