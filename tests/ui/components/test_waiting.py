@@ -1,0 +1,24 @@
+"""A run that waits for its turn, as the loss chart tells it."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.figures.training import live_payload
+from tests.ui.components.harness import Desk, events
+
+pytestmark = pytest.mark.e2e
+
+
+def test_a_run_that_waits_tells_its_place_in_line(
+    visit: Callable[..., Page], feed: Callable[[str, str], None], desk: Desk
+):
+    page = visit()
+    desk.runs["r1"] = []
+    desk.states["r1"] = {"status": "waiting", "message": "One other is before it in line."}
+    feed("loss", live_payload("r1"))
+    expect(page.locator("#loss .stage")).to_have_text("Waiting for its turn")
+    expect(page.locator("#loss .state")).to_contain_text("One other is before it in line.")
+    desk.runs["r1"], desk.states["r1"] = events(60), {"status": "training"}
+    expect(page.locator("#loss .stage")).to_contain_text("Training: step 60 of 500")

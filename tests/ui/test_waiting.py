@@ -1,0 +1,21 @@
+"""A run that waits for its turn, on the page."""
+
+import json
+
+from bertviz_lab.training.history import RunState, write_state
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.tabs.running import panel_state, stop_run
+from tests.ui.test_models import RUN, make_run
+
+
+def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session: Session) -> None:
+    folder = make_run(session, status="finished", model=False)
+    write_state(folder, RunState("waiting"))
+    assert session.glance(RUN)["message"] == "It is next in line."
+    stop, resume, *_ = panel_state(session, RUN)
+    assert (stop["visible"], resume["visible"]) == (True, False)
+    _, message = stop_run(session, RUN)
+    assert "no longer in line" in json.dumps(json.loads(message))
+    stop, resume, *_ = panel_state(session, RUN)
+    assert (stop["visible"], resume["visible"]) == (False, True)
+    assert session.glance(RUN)["status"] == "stopped"
