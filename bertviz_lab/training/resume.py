@@ -1,4 +1,4 @@
-"""The state of optimisers and of the random stream as tensors in a safetensors file: nothing in it can run."""
+"""The state of optimisers and of the random streams as tensors in a safetensors file: nothing in it can run."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +11,8 @@ from torch import Tensor
 def save_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
     """Every tensor of every optimiser under "optimiser/parameter/name", and torch's random state."""
     tensors: dict[str, Tensor] = {"random": torch.get_rng_state()}
+    if torch.cuda.is_available():  # dropout on a GPU draws from a stream of its own
+        tensors["random on the GPU"] = torch.cuda.get_rng_state()
     for index, optimizer in enumerate(optimizers):
         for parameter, state in optimizer.state_dict()["state"].items():
             for name, value in state.items():
@@ -22,6 +24,9 @@ def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> 
     """Put back what `save_optimizers` wrote; the optimisers must have been built for the same parameters."""
     tensors = load_file(path)
     torch.set_rng_state(tensors.pop("random"))
+    on_gpu = tensors.pop("random on the GPU", None)
+    if on_gpu is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(on_gpu)
     states: list[dict[int, dict[str, Tensor]]] = [{} for _ in optimizers]
     for key, tensor in tensors.items():
         index, parameter, name = key.split("/", 2)

@@ -21,7 +21,7 @@ MODEL = BertConfig.preset("mini", vocab_size=8192)
 
 
 def settings(**changes: object) -> PretrainConfig:
-    return PretrainConfig(**({"corpus": ("none",), "causal_share": 0.0} | changes))
+    return PretrainConfig(**({"corpus": ("none",), "causal_share": 0.0, "optimizer": "adamw"} | changes))
 
 
 def needed(model: BertConfig = MODEL, precision: str = "fp32", processes: int = 1, **changes: object) -> int:

@@ -58,9 +58,28 @@ def test_the_random_stream_goes_on(tmp_path):
     assert torch.equal(torch.rand(5), expected)
 
 
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_the_random_stream_of_a_gpu_goes_on_too(tmp_path):
+    torch.rand(7, device="cuda")
+    save_optimizers([], tmp_path / "optimizer.safetensors")
+    expected = torch.rand(5, device="cuda")
+    torch.cuda.manual_seed(99)
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+    assert torch.equal(torch.rand(5, device="cuda"), expected)
+
+
+def test_what_was_saved_on_a_gpu_is_gone_on_with_on_a_cpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.zeros(16, dtype=torch.uint8))
+    save_optimizers([], tmp_path / "optimizer.safetensors")
+    monkeypatch.undo()
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+
+
 def test_every_moment_of_every_parameter_is_saved(tmp_path):
     model = build(PRETRAINING)
-    optimizers = build_optimizers(model, PretrainConfig(corpus=("none",)), 1e-2)
+    optimizers = build_optimizers(model, PretrainConfig(corpus=("none",), optimizer="adamw"), 1e-2)
     step(model, optimizers)
     save_optimizers(optimizers, tmp_path / "optimizer.safetensors")
     names = load_file(tmp_path / "optimizer.safetensors").keys() - {"random"}
