@@ -15,6 +15,7 @@ let saidAt = 0;
 const title = h('p', { class: 'heading' });
 const stage = h('p', { class: 'heading stage' });
 const detail = h('p', { class: 'quiet' });
+const change = h('p', { class: 'quiet' });
 const fill = h('div', { class: 'fill' });
 const progress = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the run',
   'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
@@ -62,7 +63,7 @@ const why = h('p', { class: 'quiet why' }, 'Shaded: the run reads forwards first
   + 'before it. Reading forwards, every word is a question; masked, only one in seven is. So it learns the language '
   + 'sooner, and when it then reads in both directions the masked-word curve suddenly falls.');
 const curves = h('div', {}, knobs, panels, readout, keys, why);
-view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, notes), spoken, curves);
+view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, change, notes), spoken, curves);
 new ResizeObserver(want).observe(panels);
 onThemeChange(want);
 
@@ -124,6 +125,8 @@ function refresh() {
   stage.textContent = stageWords(log, status);
   detail.textContent = detailWords(log, state, status);
   const ended = ENDED.includes(status);
+  change.textContent = ended ? '' : changeWords(log); // in the end it is the result
+  change.hidden = !change.textContent;
   progress.hidden = ended || share === null;
   if (share !== null) {
     progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));

@@ -91,19 +91,18 @@ function progressOf(log, status) {
   return Number.isFinite(eta) ? seconds / Math.max(1e-9, seconds + eta) : null;
 }
 
-/** Exponential moving average over about a fiftieth of the run; gaps (NaN) are passed over, the end is not overrun. */
+/** Exponential moving average over about a fiftieth of the run; gaps (NaN) are passed over and stay gaps. */
 function smoothed(values, count) {
   const decay = 0.5 ** (1 / Math.max(2, count / 50));
   const result = new Float64Array(count).fill(NaN);
-  const end = lastPlace(values, count);
   let [sum, weight] = [0, 0];
-  for (let index = 0; index <= end; index += 1) {
-    if (Number.isFinite(values[index])) {
-      sum = decay * sum + (1 - decay) * values[index];
-      weight = decay * weight + (1 - decay);
-    }
+  for (let index = 0; index < count; index += 1) {
+    [sum, weight] = [decay * sum, decay * weight]; // in a gap too: what is far back counts less
+    if (!Number.isFinite(values[index])) continue;
+    sum += (1 - decay) * values[index];
+    weight += 1 - decay;
     // Dividing by the weight so far keeps the first values from being drawn towards zero.
-    result[index] = weight > 0 ? sum / weight : NaN;
+    result[index] = sum / weight;
   }
   return result;
 }

@@ -235,7 +235,8 @@ function paintNames(context, plan, paints) {
   const width = context.measureText(FORWARDS).width;
   if (band === null || band - frame.left < width + 8) return;
   const left = frame.left + (band - frame.left - width) / 2;
-  put(FORWARDS, width, [frame.bottom - 10, frame.top + 8].map((middle) => ({ left, width, middle })));
+  const spots = [frame.bottom - 10, frame.top + 8].map((middle) => ({ left, width, middle }));
+  put(FORWARDS, width, panel.loss ? spots : spots.reverse()); // where a panel has most room
 }
 
 const touches = (one, other) => Math.abs(one.middle - other.middle) < 14
@@ -247,7 +248,8 @@ function hidden({ series, evals, count, x, y, xs }, { left, width, middle }) {
   let hits = 0;
   for (const one of series) {
     for (let sample = 0; sample < 40 && count; sample += 1) {
-      const index = Math.round((sample / 39) * (count - 1));
+      let index = Math.round((sample / 39) * (count - 1));
+      while (index < count - 1 && !Number.isFinite(one.line[index])) index += 1;
       if (inside(x(xs[index]), y(one.line[index]))) hits += 1;
     }
     for (const row of evals) if (inside(x(row.x), y(row[one.field] ?? NaN))) hits += 1;

@@ -1,6 +1,7 @@
 """The loss chart: following a run, replaying one, reading its values."""
 
 import csv
+import math
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training import live_payload, replay_payload
+from bertviz_lab.ui.components.assemble import source
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import Desk, ending, events
 
@@ -313,14 +315,18 @@ def test_saved_rows_hold_the_values_of_reading_forwards(visit: Visit, feed: Feed
     assert float(saved[0]["nsp_accuracy"]) == rows[0]["nsp_accuracy"]
 
 
-def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, feed: Feed):
+def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     before = {"event": "EvalDone", "step": 0, "seconds": 0.0, "tokens": 0, "mlm_loss": 3.5463, "mlm_accuracy": 0.3561,
               "nsp_loss": 0.31, "nsp_accuracy": 0.875}  # fmt: skip
     rows = events(100, total=500)
-    feed("loss", replay_payload([*rows[:2], before, *rows[2:], ending(100)]))
-    now = [row for row in rows if row["event"] == "EvalDone"][-1]
     state = page.locator("#loss .state")
+    middle, now = [row for row in rows if row["event"] == "EvalDone"]
+    desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:80]], {"status": "training"}
+    feed("loss", live_payload("r1"))
+    expect(state).to_contain_text(f"masked words right: 35.6 % before, {100 * middle['mlm_accuracy']:.1f} % now")
+    desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:], ending(100)], {"status": "finished"}
+    expect(page.locator("#loss .stage")).to_contain_text("Finished")
     expect(state).to_contain_text(f"masked words right: 35.6 % before, {100 * now['mlm_accuracy']:.1f} % now")
     expect(state).to_contain_text(f"their loss: 3.546 before, {now['mlm_loss']:.3f} now")
     expect(state).to_contain_text(f"next sentence right: 87.5 % before, {100 * now['nsp_accuracy']:.1f} % now")
@@ -333,3 +339,11 @@ def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
     feed("loss", replay_payload([*rows, ending(60)]))
     expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("Sentence-order loss")
     expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("sentence order")
+
+
+def test_smoothing_leaves_gaps_where_there_are_none_of_the_values(page: Page):
+    script = f"() => {{ {source('loss_data.js')}; return [...smoothed(Float64Array.from([4, NaN, NaN, 2, NaN]), 5)]; }}"
+    first, *gap, last, end = page.evaluate(script)
+    assert first == 4
+    assert all(math.isnan(value) for value in (*gap, end))
+    assert 2 < last < 4
