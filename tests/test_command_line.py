@@ -157,7 +157,8 @@ def test_control_c_saves_a_checkpoint_and_exits_with_130(text: str, tmp_path: Pa
 
 
 def test_a_recipe_sets_what_is_not_given(capsys, text: str, tmp_path: Path) -> None:
-    given = [*TINY, "--steps", "1", "--recipe", "roberta", "--vocab-size", "300", "--seq-len", "16", "--batch-size", "8", "--dropout", "0.2"]
+    shape = ["--vocab-size", "300", "--seq-len", "16", "--batch-size", "8"]
+    given = [*TINY, *shape, "--steps", "1", "--recipe", "roberta", "--dropout", "0.2"]
     answer(capsys, "pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *given)
     saved = json.loads((tmp_path / "run" / "config.json").read_text(encoding="utf-8"))
     assert (saved["recipe"], saved["objective"], saved["algorithm"]) == ("roberta", "mlm", "bpe")

@@ -84,9 +84,9 @@ class PretrainConfig:
         32, "Tokens in one example of the first part of a run, if that is shorter", group="advanced", low=0, high=512
     )
     short_share: float = option(
-        0.5, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
+        0.6, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
     )
-    batch_size: int = option(32, "Examples in one step", group="advanced", low=1, high=65_536)
+    batch_size: int = option(16, "Examples in one step", group="advanced", low=1, high=65_536)
     accumulate: int = option(
         1,
         "Parts in which a step is computed one after the other, to need less memory",
@@ -95,7 +95,7 @@ class PretrainConfig:
         high=4096,
     )
     causal_share: float = option(
-        0.2,
+        0.3,
         "Share of the run, at its start, in which the model predicts each next word from those before it",
         group="advanced",
         low=0.0,

@@ -47,6 +47,7 @@ class Runs:
 
     root: Path
     most_running: int = max(1, (os.cpu_count() or 1) // 2)  # trainings at a time
+    cached: bool = True  # prepared texts are kept for the next run; not where they are strangers'
     nice: int = 5  # so that the page stays quick while the machine trains
     _attending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -194,6 +195,8 @@ class Runs:
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
         command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid()), str(self.nice)]
         environment = os.environ | {"PYTHONPATH": _package_parent()}
+        if not self.cached:
+            environment["BERTVIZ_LAB_CACHE"] = "none"
         with (folder / "worker.log").open("ab") as log:
             process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True

@@ -1,5 +1,7 @@
 """The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
 
+from pathlib import Path
+
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.tokenized import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
@@ -26,6 +28,7 @@ def pretraining_card(
 ) -> str:
     """A Hugging Face model card in Markdown."""
     shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
+    origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
     texts = ", ".join(_plain(name) for name in config.corpus)
     rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
     options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _changed(config).items())
@@ -37,7 +40,7 @@ def pretraining_card(
             "tags: [bert, bertviz-lab]",
             "---",
             "",
-            f"# A small BERT ({config.preset})",
+            f"# A small BERT ({origin})",
             "",
             f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, "
             f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
@@ -67,8 +70,16 @@ def _changed(config: PretrainConfig) -> dict[str, object]:
         value = getattr(config, name)
         if value == field.default:
             continue
+        if name in ("init_from", "tokenizer"):
+            value = source_name(value)
         shown[name] = " ".join(_plain(v) for v in value) if isinstance(value, tuple) else value
     return shown
+
+
+def source_name(source: str) -> str:
+    """What a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is of."""
+    path = Path(source)
+    return _plain(path.parent.name if path.name == "model" else source)
 
 
 def _plain(name: str) -> str:

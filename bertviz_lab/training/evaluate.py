@@ -1,5 +1,6 @@
 """Scores on text that was not trained on: always the same masks, always without dropout and gradients."""
 
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, Be
 from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.checkpoint import Checkpoint
 from bertviz_lab.training.hardware import Hardware, choose_hardware
+
+#: Examples scored at once, however large the batches that are trained on: memory, and the same score for all.
+SCORED_AT_ONCE = 32
 
 
 def fixed_batches(data: PretrainingData, most_predictions: int = 6_000) -> list[PretrainingBatch]:
@@ -108,7 +112,7 @@ def evaluate_text(
     if not isinstance(model, (BertForPreTraining, needed)):
         raise InputError(f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}.")
     with tempfile.TemporaryDirectory() as folder:
-        corpus = TokenizedCorpus.write(read_documents(paths), checkpoint.tokenizer, Path(folder))
+        corpus = TokenizedCorpus.write(read_documents(paths, max_bytes=math.inf), checkpoint.tokenizer, Path(folder))
         if task == "nsp" and corpus.documents < 2:
             raise InputError("The text is one document; random next sentences need at least two.")
         data = PretrainingData(
@@ -116,7 +120,7 @@ def evaluate_text(
             tokenizer=checkpoint.tokenizer,
             rule=masking_rule(checkpoint.tokenizer),
             seq_len=min(seq_len, checkpoint.config.max_position_embeddings),
-            batch_size=32,
+            batch_size=SCORED_AT_ONCE,
             short_seq_probability=0.1,
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
             seed=seed,

@@ -67,7 +67,7 @@ class Hardware:
 
     def share(self, model: nn.Module) -> nn.Module:
         """The model on the device; with several processes, wrapped so that their gradients meet."""
-        return self.accelerator.prepare_model(model)
+        return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 
     def meeting(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
         """Whether gradients meet in the backward pass inside: once a step, after its last part."""

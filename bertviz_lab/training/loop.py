@@ -138,11 +138,10 @@ def train(
         progress.seconds, stop = watch.look()
         due_eval = progress.seconds >= next_eval
         due_checkpoint = progress.seconds >= next_checkpoint
-        if report or due_checkpoint or finished():
+        if report or due_checkpoint or stop or finished():  # no step is missing from the log before a checkpoint
             summed = window.summed(hardware)
             require_numbers(window, summed, progress.step, rate, checkpoint, first_loss)
             first_loss = first_loss or float(summed["loss"].mean())
-        if report:
             yield _step_done(window, summed, progress, plan, rate)
             window = Window(progress.seconds)
         if (due_eval or due_checkpoint) and not finished():
@@ -159,8 +158,6 @@ def train(
                 next_checkpoint = progress.seconds + plan.checkpoint_every
             watch.paused += time.perf_counter() - began
 
-    if window.steps:  # stopped between two reports
-        require_numbers(window, window.summed(hardware), progress.step, rate, checkpoint, first_loss)
     path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)
     if progress.step:

@@ -16,7 +16,7 @@ Four things lie in memory at the worst moment of a step, the beginning of the ba
    32 bits: their log-probabilities, and the gradients before and after these. While a run reads forwards every
    position is predicted, not one in seven: then this is most of all.
 
-Held-out text is scored in whole batches without a backward pass: nothing of 3, but as much of 4.
+Held-out text is scored a few examples at a time without a backward pass: nothing of 3, but as much of 4.
 """
 
 import os
@@ -30,6 +30,7 @@ import torch
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.training.evaluate import SCORED_AT_ONCE
 from bertviz_lab.training.hardware import Hardware
 
 _PROCESS = 400 * 2**20
@@ -70,7 +71,7 @@ def memory_needed(
     # (what is not predictions, predictions) at the three moments of which one is the worst
     backward = (_remembered(model, settings, rows, asked, half, device) + 4 * table, asked * model.vocab_size)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and what is sent to the others
-    scoring = (_passing(model, settings), settings.batch_size * masked * model.vocab_size)
+    scoring = (_passing(model, settings), SCORED_AT_ONCE * masked * model.vocab_size)
     bytes_each = 16 if half else 12
     step, predictions = max(((a, bytes_each * b) for a, b in (backward, update, scoring)), key=sum)
     process = _PROCESS if device == "cpu" else 0
@@ -96,7 +97,7 @@ def _remembered(model: BertConfig, settings: PretrainConfig, rows: int, asked: i
 
 def _passing(model: BertConfig, settings: PretrainConfig) -> int:
     """Bytes of a forward pass over a whole batch that remembers nothing: those of one layer."""
-    return 4 * settings.batch_size * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
+    return 4 * SCORED_AT_ONCE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
 
 
 def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardware) -> None:

@@ -9,7 +9,7 @@ from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.model.layers import Embedding, Linear
 
 #: Peak learning rates that did well for minutes of training, by hidden size: smaller models take larger steps.
-_LEARNING_RATES = ((128, 2e-3), (256, 1e-3), (512, 7e-4), (768, 3e-4))
+_LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
 
 
 #: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.

@@ -17,7 +17,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.card import pretraining_card
+from bertviz_lab.training.card import pretraining_card, source_name
 from bertviz_lab.training.checkpoint import (
     Checkpoint,
     checkpoint_folder,
@@ -26,7 +26,7 @@ from bertviz_lab.training.checkpoint import (
     save_checkpoint,
 )
 from bertviz_lab.training.curriculum import Curriculum, Position, stages
-from bertviz_lab.training.evaluate import fixed_batches
+from bertviz_lab.training.evaluate import SCORED_AT_ONCE, fixed_batches
 from bertviz_lab.training.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 from bertviz_lab.training.hardware import choose_hardware, from_main, start_processes
 from bertviz_lab.training.history import write_json
@@ -77,7 +77,7 @@ def pretrain(
     model_config = _model_config(config, objective, tokenizer, start)
     if start and config.init_from:
         notes.append(
-            f"Goes on from {Path(config.init_from).name}, with its tokenizer: the first score is what it knew before."
+            f"Goes on from {source_name(config.init_from)}, with its tokenizer: the first score is what it knew before."
         )
     # A run that goes on computes as it began: another number format would be another run.
     position = _read_position(saved)
@@ -91,6 +91,8 @@ def pretrain(
     progress = Progress(**position.get("progress", {}))
     if saved:
         load_optimizers(optimizers, saved.path / "optimizer.safetensors")
+        if hardware.rank:  # the random stream that was saved is the main process's
+            torch.manual_seed(config.seed + hardware.rank + 1_000_003 * progress.step)
         if hardware.scaler:
             hardware.scaler.load_state_dict(position["scale"])
 
@@ -165,7 +167,12 @@ def _data(
     )
     # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
     held_out = replace(
-        training, documents=held_view, rule=masking_rule(tokenizer), seed=config.seed + 1, repeat_after=None
+        training,
+        documents=held_view,
+        rule=masking_rule(tokenizer),
+        batch_size=SCORED_AT_ONCE,
+        seed=config.seed + 1,
+        repeat_after=None,
     )
     return training, held_out, np.array_equal(held_view.documents, train_view.documents)
 

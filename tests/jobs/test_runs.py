@@ -78,6 +78,14 @@ def test_the_worker_is_nice_so_that_the_page_stays_quick(runs: Runs, text: Path)
     assert psutil.Process(runs.state(run).pid).nice() == min(19, psutil.Process().nice() + 3)
 
 
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_stranger_s_text_is_not_kept_for_the_next_run(runs: Runs, text: Path, cached: bool) -> None:
+    run = dataclasses.replace(runs, cached=cached).start(settings(), (text,))
+    wait_for(lambda: runs.state(run).status == "training")
+    environment = psutil.Process(runs.state(run).pid).environ()
+    assert (environment.get("BERTVIZ_LAB_CACHE") == "none") is not cached
+
+
 @pytest.mark.parametrize("name", ["", "..", "../x", "a/b", "nothing-here", "x" * 5000, "a\x00b"])
 def test_a_name_that_is_no_run_is_refused(runs: Runs, name: str) -> None:
     with pytest.raises(InputError, match="no run"):
