@@ -30,7 +30,8 @@ def same(a: dict, b: dict, tolerance: float = 2e-5) -> bool:
 
 @pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop"])
 def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, report_always):
-    # AdamW: Muon orthogonalises in 16 bits, which makes of a last digit a third one. Masks differ in number from row to row, so a mean of the parts' means would be another gradient.
+    # AdamW, because Muon works in 16 bits, which makes a last digit a third one. Masks differ in number from row to
+    # row, so a mean of the parts' means would be another gradient.
     runs = {}
     for parts in (1, 3):
         options = {"objective": objective, "optimizer": "adamw", "batch_size": 7, "short_seq_probability": 0.5}
