@@ -9,7 +9,7 @@ shapes, masks and labels) ready-made, for free: what its collator costs is not h
 import argparse
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Any
 
@@ -29,7 +29,7 @@ from bertviz_lab.training.hardware import Hardware, choose_hardware
 from bertviz_lab.training.optim import build_optimizers
 
 SEQ_LEN = 128
-_SETTINGS = PretrainConfig(corpus=("any",))  # the update rule of a default run
+_SETTINGS = PretrainConfig(corpus=("any",))  # of a default run
 
 
 @dataclass(frozen=True)
@@ -63,24 +63,26 @@ ON_CPU = (
 )
 ON_GPU = (Case("mini", 30522, 256), Case("small", 30522, 256), Case("medium", 30522, 256), Case("base", 30522, 256))
 
-#: What is divided by what: name, heading, the lab's side, the other's.
+#: What is divided by what: name, what is alike on both sides, the lab's side, the other's.
 RATIOS = (
-    ("fp32", "over fp32", "lab", "hf fp32"),
-    ("bf16", "over bf16", "lab", "hf bf16"),
-    ("fp32 both dropout", "fp32, both dropout 0.1", "lab dropout", "hf fp32"),
-    ("bf16 both dropout", "bf16, both dropout 0.1", "lab dropout", "hf bf16"),
-    ("fp32 no dropout", "fp32, both no dropout", "lab", "hf fp32 no dropout"),
-    ("bf16 no dropout", "bf16, both no dropout", "lab", "hf bf16 no dropout"),
+    ("fp32", "as they come, over fp32", "lab", "hf fp32"),
+    ("bf16", "as they come, over bf16", "lab", "hf bf16"),
+    ("fp32 adamw", "both AdamW, over fp32", "lab adamw", "hf fp32"),
+    ("bf16 adamw", "both AdamW, over bf16", "lab adamw", "hf bf16"),
+    ("fp32 dropout", "both AdamW and dropout 0.1, over fp32", "lab adamw dropout", "hf fp32"),
+    ("bf16 dropout", "both AdamW and dropout 0.1, over bf16", "lab adamw dropout", "hf bf16"),
+    ("fp32 no dropout", "both AdamW and no dropout, over fp32", "lab adamw", "hf fp32 no dropout"),
+    ("bf16 no dropout", "both AdamW and no dropout, over bf16", "lab adamw", "hf bf16 no dropout"),
 )
 
 
 class Lab:
-    """The lab's training as its default run does it for a model: number format by self-test, fused AdamW."""
+    """The lab's training as its default run does it for a model: number format by self-test, its update rule."""
 
-    def __init__(self, config: BertConfig, hardware: Hardware):
+    def __init__(self, config: BertConfig, hardware: Hardware, settings: PretrainConfig = _SETTINGS):
         self.hardware = hardware
         self.model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).to(hardware.device).train()
-        self.optimizers = build_optimizers(self.model, _SETTINGS, 1e-4)
+        self.optimizers = build_optimizers(self.model, settings, 1e-4)
 
     def step(self, batch: PretrainingBatch) -> None:
         batch = batch.to(self.hardware.device)
@@ -166,13 +168,18 @@ def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict
         "tokens_per_example": length,
         "predictions_per_example": predictions,
         "matmul_per_second": {name: spread(values) for name, values in peaks.items()},
-        "share_of_peak": spread([flops.training * s / p for s, p in zip(speeds["lab"], peak, strict=True)]),
+        "share_of_peak": {
+            side: spread([flops.training * speed / most for speed, most in zip(speeds[side], peak, strict=True)])
+            for side in ("lab", "lab adamw")
+        },
     }
 
 
 def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[str, Callable[[], int]]:
-    def lab(dropout: float, causal: bool = False) -> Callable[[], int]:
-        training, stream = Lab(case.config(dropout), hardware), batches(case, causal=causal)
+    adamw = replace(_SETTINGS, optimizer="adamw")
+
+    def lab(settings: PretrainConfig, dropout: float = 0.0, causal: bool = False) -> Callable[[], int]:
+        training, stream = Lab(case.config(dropout), hardware, settings), batches(case, causal=causal)
 
         def step() -> int:
             batch = next(stream)
@@ -192,11 +199,12 @@ def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[
         return step
 
     return {
-        "lab": lab(0.0),
+        "lab": lab(_SETTINGS),
         "hf fp32": huggingface(0.1, bf16=False),
         "hf bf16": huggingface(0.1, bf16=True),
-        "lab dropout": lab(0.1),
-        "lab forwards": lab(0.0, causal=True),
+        "lab adamw": lab(adamw),
+        "lab adamw dropout": lab(adamw, dropout=0.1),
+        "lab forwards": lab(_SETTINGS, causal=True),
         "hf fp32 no dropout": huggingface(0.0, bf16=False),
         "hf bf16 no dropout": huggingface(0.0, bf16=True),
     }
@@ -226,30 +234,31 @@ def table(result: dict[str, Any]) -> str:
             f"{v['median'] / 1e9:,.0f}" for k, v in case["matmul_per_second"].items() if k.startswith(start)
         )
 
-    ratios = [[case["model"], *(ratio(case, key) for key, *_ in RATIOS)] for case in cases]
+    ratios = [[title, *(ratio(case, key) for case in cases)] for key, title, *_ in RATIOS]
     sides = list(cases[0]["tokens_per_second"])
-    speeds = [
-        [case["model"], *(f"{case['tokens_per_second'][side]['median']:,.0f}" for side in sides)] for case in cases
-    ]
+    speeds = [[side, *(f"{case['tokens_per_second'][side]['median']:,.0f}" for case in cases)] for side in sides]
+    models = [case["model"] for case in cases]
     work = []
     for case in cases:
-        flops, share = case["flops_per_token"], case["share_of_peak"]
+        flops = case["flops_per_token"]
         parts = (f"{3 * flops[name] / 1e6:.2f}" for name in ("layers", "last_layer", "decoder", "pooler"))
         useful = flops["training"] * case["tokens_per_second"]["lab"]["median"] / 1e9
-        shares = f"{share['min']:.0%} / **{share['median']:.0%}** / {share['max']:.0%}"
+        shares = [f"{s['min']:.0%} / **{s['median']:.0%}** / {s['max']:.0%}" for s in case["share_of_peak"].values()]
         formats = (peak(case, "fp32"), peak(case, "bf16"))
-        work.append([f"{case['model']} ({case['precision']})", *parts, f"{useful:,.0f}", *formats, shares])
-    heading = ["model", "layers", "last layer", "decoder", "pooler", "lab, GFLOP/s", "peak fp32", "peak bf16", "share"]
+        work.append([f"{case['model']} ({case['precision']})", *parts, f"{useful:,.0f}", *formats, *shares])
+    heading = ["model", "layers", "last layer", "decoder", "pooler", "lab, GFLOP/s", "peak fp32", "peak bf16"]
+    heading += ["share of it", "share with AdamW"]
     return "\n\n".join(
         [
-            f"Times faster, min / **median** / max of {result['rounds']} turns ({result['text']}, {result['device']}, "
-            f"{result['threads']} threads):",
-            markdown(["model", *(title for _, title, *_ in RATIOS)], ratios),
-            "Tokens a second, median:",
-            markdown(["model", *sides], speeds),
+            f"Examples of {SEQ_LEN} tokens ({result['text']}), {result['device']}, {result['threads']} threads; "
+            f"min / **median** / max of {result['rounds']} turns. As they come: the lab with its update rule, number "
+            "format and no dropout, transformers with AdamW and dropout 0.1.",
+            markdown(["times faster", *models], ratios),
+            "Median speeds; `forwards` is the start of a default run, in which every token is predicted:",
+            markdown(["tokens a second", *models], speeds),
             "Useful MFLOP a token (forward and backward), what the lab does of it a second, and the machine's matmul "
             "peak in the same minutes, GFLOP/s at the size of the feed-forward / of large squares; the share is of "
-            "the larger one in the lab's number format:",
+            "the larger one in the lab's number format, and what Muon computes for an update is none of it:",
             markdown(heading, work),
         ]
     )
