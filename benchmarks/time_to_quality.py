@@ -238,6 +238,7 @@ def main() -> None:
     parser.add_argument(
         "--set", default="{}", help="settings of the lab to change, as JSON: to try what a recipe gains"
     )
+    parser.add_argument("--precision", default="auto", help="number format of both sides; auto tries")
     parser.add_argument("--out", type=Path, help="file for the curve; by default in benchmarks/results/time_to_quality")
     parser.add_argument("--table", nargs="*", type=Path, help="compare these curves; by default all that are kept")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
