@@ -39,8 +39,9 @@ class SelfAttention(nn.Module):
         dropout = self.dropout if self.training else 0.0
         stages: dict[str, Tensor] = {}
 
-        if explicit:
-            scores_BHQL = q_BHQK @ k_BHLK.transpose(-1, -2) / math.sqrt(q_BHQK.shape[-1])
+        # In 16 bits the CPU's kernel takes several times as long as plain products, backward above all.
+        if explicit or (q_BHQK.device.type == "cpu" and q_BHQK.dtype != torch.float32):
+            scores_BHQL = (q_BHQK / math.sqrt(q_BHQK.shape[-1])) @ k_BHLK.transpose(-1, -2)
             if visible is not None:
                 scores_BHQL = scores_BHQL.masked_fill(~visible, torch.finfo(scores_BHQL.dtype).min)
             probs_BHQL = scores_BHQL.softmax(dim=-1)

@@ -12,9 +12,9 @@ Four things lie in memory at the worst moment of a step, the beginning of the ba
    bf16 what goes into a product is remembered in half the bytes. Dropout adds a byte for each number it may drop,
    and on the CPU it has attention written out: four tables of (tokens x tokens) in 32 bits for every head. The last
    layer does most of this for the predicted positions only.
-4. The predictions: for every predicted position one number for every token of the vocabulary, three times in
-   32 bits: their log-probabilities, and the gradients before and after these. While a run reads forwards every
-   position is predicted, not one in seven: then this is most of all.
+4. The predictions: for every predicted position one number for every token of the vocabulary, and its gradient.
+   On a GPU also their logarithms, in 32 bits. While a run reads forwards every position is predicted, not one in
+   seven: then this is most of all.
 
 Held-out text is scored a few examples at a time without a backward pass: nothing of 3, but as much of 4.
 """
@@ -72,8 +72,10 @@ def memory_needed(
     backward = (_remembered(model, settings, rows, asked, half, device) + 4 * table, asked * model.vocab_size)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and what is sent to the others
     scoring = (_passing(model, settings), SCORED_AT_ONCE * masked * model.vocab_size)
-    bytes_each = 16 if half else 12
-    step, predictions = max(((a, bytes_each * b) for a, b in (backward, update, scoring)), key=sum)
+    scored = 16 if half else 12  # bytes for each of these numbers
+    trained = (4 if half else 8) if device == "cpu" else scored  # on a CPU the loss takes the table row by row
+    moments = ((backward, trained), (update, 0), (scoring, scored))
+    step, predictions = max(((rest, each * count) for (rest, count), each in moments), key=sum)
     process = _PROCESS if device == "cpu" else 0
     return Memory(process, kept, int(_SLACK * step), int(_SLACK * predictions))
 
@@ -87,6 +89,8 @@ def _remembered(model: BertConfig, settings: PretrainConfig, rows: int, asked: i
     asking = (4 * product + 2 * plain) * hidden + 2 * product * inner  # by one that looks: all the rest
     if settings.dropout > 0:
         asking += 2 * hidden
+    elif half and device == "cpu":  # attention by plain products
+        asking += product * model.num_attention_heads * settings.seq_len
     if written_out:
         seen += plain * hidden
         asking += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len

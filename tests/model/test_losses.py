@@ -76,3 +76,19 @@ def test_answers_outside_the_text_are_left_out():
         far = torch.tensor([outside, outside])
         all_three = span_loss(start, end, torch.cat([torch.tensor([2]), far]), torch.cat([torch.tensor([4]), far]))
         assert float(all_three.detach()) == pytest.approx(float(inside), rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+def test_rows_at_a_time_give_the_loss_and_gradient_of_the_whole_table(kind: torch.dtype, monkeypatch):
+    monkeypatch.setattr(
+        "bertviz_lab.model.losses._AT_ONCE", 3 * 7
+    )  # three rows of seven, so that the last part is short
+    x = logits(11, 7).detach().to(kind).requires_grad_()
+    labels = torch.randint(7, (11,), generator=torch.Generator().manual_seed(1))
+    labels[2] = IGNORE
+    plain = torch.nn.functional.cross_entropy(x.float(), labels, ignore_index=IGNORE)
+    (expected,) = torch.autograd.grad(3 * plain, x)
+    loss = cross_entropy(x, labels)
+    (actual,) = torch.autograd.grad(3 * loss, x)
+    torch.testing.assert_close(loss, plain)
+    torch.testing.assert_close(actual, expected)
