@@ -81,10 +81,10 @@ class PretrainConfig:
     text_field: str = option("", "Column or field of a table that holds the text; empty guesses it", group="text")
     seq_len: int = option(128, "Tokens in one example", group="advanced", low=8, high=512)
     short_seq_len: int = option(
-        64, "Tokens in one example of the first part of a run, if that is shorter", group="advanced", low=0, high=512
+        32, "Tokens in one example of the first part of a run, if that is shorter", group="advanced", low=0, high=512
     )
     short_share: float = option(
-        0.5, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
+        0.45, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
     )
     batch_size: int = option(16, "Examples in one step", group="advanced", low=1, high=65_536)
     accumulate: int = option(
@@ -95,7 +95,7 @@ class PretrainConfig:
         high=4096,
     )
     causal_share: float = option(
-        0.15,
+        0.25,
         "Share of the run, at its start, in which the model predicts each next word from those before it",
         group="advanced",
         low=0.0,
