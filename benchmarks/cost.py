@@ -7,7 +7,6 @@ tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
 import argparse
 import itertools
 import json
-import resource
 import subprocess
 import sys
 from typing import Any
@@ -15,7 +14,7 @@ from typing import Any
 import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
-from benchmarks.machine import markdown, report
+from benchmarks.machine import markdown, peak_memory, report
 from benchmarks.pretraining import Case, Lab, batches, turn
 from benchmarks.reference import Reference, dense
 from bertviz_lab.training.hardware import choose_hardware
@@ -58,7 +57,7 @@ def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, t
 
     turn(step, hardware.device, seconds / 4)
     speed = turn(step, hardware.device, seconds)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
+    peak = peak_memory()
     if hardware.device.type == "cuda":
         peak = torch.cuda.max_memory_allocated()
     return {"microseconds": round(1e6 / speed, 2), "megabytes": round(peak / 1e6)}

@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -12,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import find_text
-from benchmarks.machine import markdown, report, spread
+from benchmarks.machine import markdown, peak_memory, report, spread
 
 COPIES = (1, 2, 4)  # of the text, one after another
 
@@ -26,7 +25,7 @@ def run(text: str, folder: str) -> dict[str, float]:
     from bertviz_lab.training.prepare import prepare
 
     config = PretrainConfig(corpus=(text,))
-    imported = _peak()
+    imported = peak_memory()
     Path(folder).mkdir(parents=True)
     began = time.perf_counter()
     reached: dict[str, float] = {}
@@ -44,17 +43,8 @@ def run(text: str, folder: str) -> dict[str, float]:
     seconds = time.perf_counter() - began
     ends = [*list(reached.values())[1:], seconds]
     stages = {name: end - start for (name, start), end in zip(reached.items(), ends, strict=True)}
-    found = {"seconds": seconds, "tokens": corpus.tokens, "peak_mb": _peak() / 1e6, "imported_mb": imported / 1e6}
+    found = {"seconds": seconds, "tokens": corpus.tokens, "peak_mb": peak_memory() / 1e6, "imported_mb": imported / 1e6}
     return found | {f"stage: {name}": value for name, value in stages.items()}
-
-
-def _peak() -> int:
-    """The most memory that this process has had, in bytes, pages of mapped files included."""
-    status = Path("/proc/self/status")
-    if status.is_file():  # what `resource` says there begins with the peak of the process that started this one
-        (line,) = (line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def measure(text: Path, folder: Path) -> dict[str, float]:

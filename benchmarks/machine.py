@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -44,6 +45,15 @@ def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]],
     if "--keep" in sys.argv:
         RESULTS.mkdir(exist_ok=True)
         (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+
+
+def peak_memory() -> int:
+    """The most memory that this process has had, in bytes, pages of mapped files included."""
+    status = Path("/proc/self/status")
+    if status.is_file():  # what `resource` says there begins with the peak of the process that started this one
+        (line,) = (line for line in status.read_text(encoding="utf-8").splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def spread(values: Sequence[float]) -> dict[str, float]:

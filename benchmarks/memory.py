@@ -4,7 +4,6 @@ import argparse
 import itertools
 import json
 import random
-import resource
 import string
 import subprocess
 import sys
@@ -12,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import markdown, report, spread
+from benchmarks.machine import markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.events import RunStarted
@@ -55,7 +54,7 @@ def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
         for event in pretrain(config, Path(name) / "run"):
             if isinstance(event, RunStarted):
                 needed = memory_needed(config.model_config(vocab_size), config, event.precision, device=event.device)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1024 if sys.platform == "linux" else 1)
+    peak = peak_memory()
     found = {"measured": round(peak / 1e6), "estimated": round(needed.total / 1e6), "ratio": needed.total / peak}
     return found | {part: round(count / 1e6) for part, count in vars(needed).items()}
 

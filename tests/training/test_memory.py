@@ -17,6 +17,7 @@ from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.memory import memory_available, memory_needed, require_memory
 from tests.training.support import CPU
 
+ROOT = Path(__file__).resolve().parents[2]
 MODEL = BertConfig.preset("mini", vocab_size=8192)
 
 
@@ -154,13 +155,14 @@ def test_the_container_s_limit_counts_where_it_is_lower(monkeypatch):
 
 
 _MEASURE = """
-import json, resource, sys
+import json, sys
 from pathlib import Path
+from benchmarks.machine import peak_memory
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.training.pretrain import pretrain
 for _ in pretrain(PretrainConfig(**json.loads(sys.argv[1])), Path(sys.argv[2])):
     pass
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+print(peak_memory())
 """
 
 
@@ -168,8 +170,8 @@ def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
     """`python -m benchmarks.memory` has more shapes."""
     options = dict(corpus=[str(text)], preset="mini", steps=2, batch_size=64, seq_len=64, threads=1, precision="fp32")
     command = [sys.executable, "-c", _MEASURE, json.dumps(options), str(tmp_path / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    measured = int(done.stdout) * (1024 if sys.platform == "linux" else 1)
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    measured = int(done.stdout)
     vocabulary = len((tmp_path / "run" / "tokenizer" / "vocab.txt").read_text().splitlines())
     config = PretrainConfig(**options | {"corpus": tuple(options["corpus"])})
     estimate = memory_needed(config.model_config(vocabulary), config).total
