@@ -5,8 +5,8 @@ tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
 """
 
 import argparse
-import itertools
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -15,9 +15,8 @@ import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import markdown, peak_memory, report
-from benchmarks.pretraining import Case, Lab, batches, turn
-from benchmarks.reference import Reference, dense
-from bertviz_lab.training.hardware import choose_hardware
+from benchmarks.sides import SIDES, Case, environment, stepper, turn
+from bertviz_lab.training.hardware import usable_cores
 
 _PLACES = 4096
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
@@ -30,35 +29,18 @@ SHAPES = tuple(
         ]
     )
 )
-SIDES = ("lab", "hf fp32", "hf bf16")
+_COMPARED = ("lab", "hf fp32", "hf bf16")
 
 
 def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, threads: int) -> dict[str, Any]:
     """Train for about `seconds` in this process."""
     case = Case(preset, vocab_size, _PLACES // seq_len)
-    hardware = choose_hardware("auto", case.config(0.0), threads)
-    stream = batches(case, seq_len)
-    if side == "lab":
-        lab = Lab(case.config(0.0), hardware)
-
-        def step() -> int:
-            batch = next(stream)
-            lab.step(batch)
-            return batch.real_tokens
-
-    else:
-        reference = Reference(case.config(0.1), hardware.device, bf16=side == "hf bf16")
-        ready = itertools.cycle([dense(batch) for batch in itertools.islice(stream, 32)])
-
-        def step() -> int:
-            batch = next(ready)
-            reference.step(batch)
-            return batch.real_tokens
-
-    turn(step, hardware.device, seconds / 4)
-    speed = turn(step, hardware.device, seconds)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    step = stepper(SIDES[side], case, device, threads or usable_cores(), "auto", seq_len)
+    turn(step, device, seconds / 4)
+    speed = turn(step, device, seconds)
     peak = peak_memory()
-    if hardware.device.type == "cuda":
+    if device.type == "cuda":
         peak = torch.cuda.max_memory_allocated()
     return {"microseconds": round(1e6 / speed, 2), "megabytes": round(peak / 1e6)}
 
@@ -68,12 +50,13 @@ def measure(shape: tuple[str, int, int], rounds: int, seconds: float, threads: i
     preset, vocab_size, seq_len = shape
     text = find_text()
     tokenized(text.train, learnt_tokenizer(text.train, vocab_size))  # here, so that no measurement remembers it
-    found: dict[str, list[dict[str, Any]]] = {side: [] for side in SIDES}
+    found: dict[str, list[dict[str, Any]]] = {side: [] for side in _COMPARED}
     for _ in range(rounds):
-        for side in SIDES:
+        for side in _COMPARED:
             case = json.dumps([side, *shape, seconds, threads])
             command = [sys.executable, "-m", "benchmarks.cost", "--case", case]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            surroundings = os.environ | environment(SIDES[side])
+            done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
             found[side].append(json.loads(done.stdout))
     sides = {
         side: {
@@ -90,12 +73,12 @@ def table(result: dict[str, Any]) -> str:
     rows = [
         [
             f"{shape['preset']}, V {shape['vocab_size']:,}, {shape['seq_len']} tokens",
-            *(f"{shape['sides'][side]['microseconds']:,.1f}" for side in SIDES),
-            *(f"{shape['sides'][side]['megabytes']:,}" for side in SIDES),
+            *(f"{shape['sides'][side]['microseconds']:,.1f}" for side in _COMPARED),
+            *(f"{shape['sides'][side]['megabytes']:,}" for side in _COMPARED),
         ]
         for shape in result["shapes"]
     ]
-    header = ["shape", *(f"{side}, µs a token" for side in SIDES), *(f"{side}, MB" for side in SIDES)]
+    header = ["shape", *(f"{side}, µs a token" for side in _COMPARED), *(f"{side}, MB" for side in _COMPARED)]
     note = (
         f"Fastest of {result['rounds']} tries ({result['text']}, {result['device']}, {result['threads']} threads), "
         "and the most memory that the process held, libraries and all. The lab trains as it does by default, "
@@ -123,9 +106,9 @@ def main() -> None:
         parser.error(f"no shape is of size {given.only}")
     seconds = 0.5 if given.quick else given.seconds
     found = [measure(shape, given.rounds, seconds, given.threads) for shape in shapes]
-    hardware = choose_hardware("fp32", Case("mini", 8192, 32).config(0.0), given.threads)
-    device = torch.cuda.get_device_name() if hardware.device.type == "cuda" else "cpu"
-    body = {"text": find_text().name, "device": device, "threads": hardware.threads, "rounds": given.rounds}
+    device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
+    threads = given.threads or usable_cores()
+    body = {"text": find_text().name, "device": device, "threads": threads, "rounds": given.rounds}
     report("cost", {**body, "shapes": found}, table)
 
 

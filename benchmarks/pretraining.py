@@ -1,59 +1,25 @@
 """Tokens a second of a whole training step, beside transformers.BertForPreTraining + torch.optim.AdamW.
 
-The sides take turns in one process (lab, transformers in 32 bits, transformers in bf16, lab ...), so that whatever
-else the machine does meets all alike; each turn's ratio is one measurement. The lab's step counts everything: the
-examples, the masks, forward, backward, clipping, update. `transformers` gets the same kind of batches (same text,
-shapes, masks and labels) ready-made, for free: what its collator costs is not held against it.
+The sides take turns (lab, transformers in 32 bits, transformers in bf16, lab ...), each in a process of its own, so
+that whatever else the machine does meets all alike; each turn's ratio is one measurement. The lab's step counts
+everything: the examples, the masks, forward, backward, clipping, update. `transformers` gets the same kind of batches
+(same text, shapes, masks and labels) ready-made, for free: what its collator costs is not held against it.
 """
 
 import argparse
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from itertools import cycle, islice
+from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
-from benchmarks.flops import matmul_speed, synchronize, useful_flops
+from benchmarks.flops import matmul_speed, useful_flops
 from benchmarks.machine import markdown, report, spread
-from benchmarks.reference import DenseBatch, Reference, dense
-from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.model import BertForPreTraining
+from benchmarks.sides import SEQ_LEN, SIDES, Case, Turns, batches
 from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.hardware import Hardware, choose_hardware
-from bertviz_lab.training.optim import build_optimizers
-
-SEQ_LEN = 128
-_SETTINGS = PretrainConfig(corpus=("any",))  # of a default run
-
-
-@dataclass(frozen=True)
-class Case:
-    """One size of model, and how many times faster the lab means to be than each of the two."""
-
-    preset: str
-    vocab_size: int
-    batch_size: int
-    goal_fp32: float | None = None
-    goal_bf16: float | None = None
-
-    @property
-    def name(self) -> str:
-        return f"{self.preset}-{self.vocab_size}"
-
-    def config(self, dropout: float) -> BertConfig:
-        return BertConfig.preset(
-            self.preset,
-            vocab_size=self.vocab_size,
-            hidden_dropout_prob=dropout,
-            attention_probs_dropout_prob=dropout,
-        )
-
 
 ON_CPU = (
     Case("tiny", 8192, 32, 6.0, 4.0),
@@ -73,84 +39,27 @@ RATIOS = (
     ("bf16 dropout", "both AdamW and dropout 0.1, over bf16", "lab adamw dropout", "hf bf16"),
     ("fp32 no dropout", "both AdamW and no dropout, over fp32", "lab adamw", "hf fp32 no dropout"),
     ("bf16 no dropout", "both AdamW and no dropout, over bf16", "lab adamw", "hf bf16 no dropout"),
+    ("fp32 memory", "both AdamW, both keep freed memory, over fp32", "lab adamw", "hf fp32 keeps memory"),
+    ("bf16 memory", "both AdamW, both keep freed memory, over bf16", "lab adamw", "hf bf16 keeps memory"),
 )
-
-
-class Lab:
-    """The lab's training as its default run does it for a model: number format by self-test, its update rule."""
-
-    def __init__(self, config: BertConfig, hardware: Hardware, settings: PretrainConfig = _SETTINGS):
-        self.hardware = hardware
-        self.model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).to(hardware.device).train()
-        self.optimizers = build_optimizers(self.model, settings, 1e-4)
-
-    def step(self, batch: PretrainingBatch) -> None:
-        batch = batch.to(self.hardware.device)
-        with self.hardware.autocast():
-            out = self.model(
-                batch.input_ids,
-                batch.attention_mask,
-                batch.token_type_ids,
-                labels=batch.labels,
-                next_sentence_label=batch.next_sentence_label,
-                positions=batch.positions,
-                causal=batch.causal,
-            )
-        assert out.loss is not None
-        out.loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), _SETTINGS.clip_norm)
-        for optimizer in self.optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-
-
-def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
-    """Training batches as a default run draws them from the text, or those of its start, which are read forwards."""
-    text = find_text()
-    tokenizer = learnt_tokenizer(text.train, case.vocab_size)
-    corpus = tokenized(text.train, tokenizer)
-    return BatchStream(
-        PretrainingData(
-            documents=corpus.select(np.arange(corpus.documents)),
-            tokenizer=tokenizer,
-            rule=masking_rule(tokenizer),
-            seq_len=seq_len,
-            batch_size=case.batch_size,
-            short_seq_probability=_SETTINGS.short_seq_probability,
-            pairs="nsp",
-            seed=0,
-            causal=causal,
-        )
-    )
-
-
-def turn(step: Callable[[], int], device: torch.device, seconds: float) -> float:
-    """Real tokens a second over at least `seconds` and three steps; `step` returns the tokens it took."""
-    synchronize(device)
-    tokens, steps, start = 0, 0, time.perf_counter()
-    while steps < 3 or time.perf_counter() - start < seconds:
-        tokens += step()
-        steps += 1
-        if device.type == "cuda" and steps % 8 == 0:
-            synchronize(device)  # the clock must not run ahead of the work
-    synchronize(device)
-    return tokens / (time.perf_counter() - start)
 
 
 def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict[str, Any]:
     """All sides in turn, `rounds` times, and the matmul peak in each round."""
-    device = hardware.device
-    some = list(islice(batches(case), 64))
-    sides = _sides(case, hardware, cycle([dense(batch) for batch in some]))
-    for step in sides.values():
-        turn(step, device, seconds / 4)
-    speeds: dict[str, list[float]] = {name: [] for name in sides}
+    text = find_text()
+    tokenized(text.train, learnt_tokenizer(text.train, case.vocab_size))  # here, once for all
+    speeds: dict[str, list[float]] = {name: [] for name in SIDES}
     peaks: dict[str, list[float]] = {}
-    for _ in range(rounds):
-        for name, step in sides.items():
-            speeds[name].append(turn(step, device, seconds))
-        for name, speed in _peaks(case, device).items():
-            peaks.setdefault(name, []).append(speed)
+    with ExitStack() as stack:
+        sides = {name: stack.enter_context(Turns(side, case, hardware)) for name, side in SIDES.items()}
+        for side in sides.values():
+            side.take(seconds / 4)
+        for _ in range(rounds):
+            for name, side in sides.items():
+                speeds[name].append(side.take(seconds))
+            for name, speed in _peaks(case, hardware.device).items():
+                peaks.setdefault(name, []).append(speed)
+    some = list(islice(batches(case), 64))
     length = float(np.mean([batch.real_tokens / len(batch.input_ids) for batch in some]))
     predictions = float(np.mean([(batch.labels != IGNORE).sum() / len(batch.labels) for batch in some]))
     flops = useful_flops(case.config(0.0), length, predictions)
@@ -172,41 +81,6 @@ def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict
             side: spread([flops.training * speed / most for speed, most in zip(speeds[side], peak, strict=True)])
             for side in ("lab", "lab adamw")
         },
-    }
-
-
-def _sides(case: Case, hardware: Hardware, ready: Iterator[DenseBatch]) -> dict[str, Callable[[], int]]:
-    adamw = replace(_SETTINGS, optimizer="adamw")
-
-    def lab(settings: PretrainConfig, dropout: float = 0.0, causal: bool = False) -> Callable[[], int]:
-        training, stream = Lab(case.config(dropout), hardware, settings), batches(case, causal=causal)
-
-        def step() -> int:
-            batch = next(stream)
-            training.step(batch)
-            return batch.real_tokens
-
-        return step
-
-    def huggingface(dropout: float, bf16: bool) -> Callable[[], int]:
-        training = Reference(case.config(dropout), hardware.device, bf16=bf16)
-
-        def step() -> int:
-            batch = next(ready)
-            training.step(batch)
-            return batch.real_tokens
-
-        return step
-
-    return {
-        "lab": lab(_SETTINGS),
-        "hf fp32": huggingface(0.1, bf16=False),
-        "hf bf16": huggingface(0.1, bf16=True),
-        "lab adamw": lab(adamw),
-        "lab adamw dropout": lab(adamw, dropout=0.1),
-        "lab forwards": lab(_SETTINGS, causal=True),
-        "hf fp32 no dropout": huggingface(0.0, bf16=False),
-        "hf bf16 no dropout": huggingface(0.0, bf16=True),
     }
 
 
@@ -252,7 +126,8 @@ def table(result: dict[str, Any]) -> str:
         [
             f"Examples of {SEQ_LEN} tokens ({result['text']}), {result['device']}, {result['threads']} threads; "
             f"min / **median** / max of {result['rounds']} turns. As they come: the lab with its update rule, number "
-            "format and no dropout, transformers with AdamW and dropout 0.1.",
+            "format and no dropout, transformers with AdamW and dropout 0.1. What tensors free is kept for the next "
+            "step by the lab (one call to the C library); transformers does so in the rows that say it.",
             markdown(["times faster", *models], ratios),
             "Median speeds; `forwards` is the start of a default run, in which every token is predicted:",
             markdown(["tokens a second", *models], speeds),
@@ -268,7 +143,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="turns of half a second: to see that it runs")
     parser.add_argument("--rounds", type=int, default=5, help="how often each side has its turn")
-    parser.add_argument("--seconds", type=float, default=4.0, help="length of a turn")
+    parser.add_argument("--seconds", type=float, default=3.0, help="length of a turn")
     parser.add_argument("--only", default="", metavar="NAME", help="models whose name starts so, such as mini-8192")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")

@@ -42,7 +42,7 @@ from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoint import load_checkpoint
 from bertviz_lab.training.evaluate import evaluate_pretraining, fixed_batches
 from bertviz_lab.training.events import CheckpointSaved, RunStarted, StepDone
-from bertviz_lab.training.hardware import Hardware, choose_hardware
+from bertviz_lab.training.hardware import Hardware, bf16_pays, usable_cores
 from bertviz_lab.training.optim import rate_at
 from bertviz_lab.training.pretrain import pretrain
 
@@ -101,7 +101,12 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
     tokenizer = learnt_tokenizer(text.train, setting.vocab_size)
     corpus = tokenized(text.train, tokenizer, _EVERYTHING)
     config = setting.config(dropout=0.1)
-    hardware = choose_hardware(setting.precision, config, setting.threads)
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.set_num_threads(setting.threads or usable_cores())
+    precision = setting.precision
+    if precision == "auto":
+        precision = "bf16" if device.type == "cuda" or bf16_pays(config) else "fp32"
+    hardware = Hardware(device, precision, torch.get_num_threads())
     torch.manual_seed(seed)
     model = transformers.BertForMaskedLM(huggingface_config(config)).train()
     nn.Module.to(model, hardware.device)

@@ -123,12 +123,12 @@ def choose_hardware(
     threads = threads or max(1, usable_cores() // _processes_here())
     torch.set_num_threads(threads)
     if device.type == "cpu":
-        _keep_freed_memory()
+        keep_freed_memory()
     if precision == "auto":
         if device.type == "cuda":
             precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
         else:
-            precision = "bf16" if _bf16_pays(config) else "fp32"
+            precision = "bf16" if bf16_pays(config) else "fp32"
     precision = from_main(accelerator, precision)
     scaler = torch.amp.GradScaler(device.type) if precision == "fp16" else None
     return Hardware(device, precision, threads, accelerator, scaler)
@@ -153,7 +153,7 @@ def _processes_here() -> int:
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
-def _bf16_pays(config: BertConfig, tries: int = 8) -> bool:
+def bf16_pays(config: BertConfig, tries: int = 8) -> bool:
     """Time the feed-forward products of one layer, forward and backward, in both formats.
 
     By turns, and the fastest of several tries counts: on a busy machine any single one may be slow.
@@ -172,7 +172,7 @@ def _bf16_pays(config: BertConfig, tries: int = 8) -> bool:
     return fastest[torch.float32] > 1.15 * fastest[torch.bfloat16]
 
 
-def _keep_freed_memory() -> None:
+def keep_freed_memory() -> None:
     """Have the C library keep what tensors free for those of the next step, which have the same sizes.
 
     By default it hands large pieces back to the system and fetches them anew, zeroed page by page. Linux's only.

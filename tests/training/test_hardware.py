@@ -25,12 +25,12 @@ def test_matrix_products_are_in_the_chosen_format(precision, expected):
 @pytest.mark.parametrize("pays", [True, False])
 def test_automatic_precision_takes_what_was_measured_to_be_faster(pays, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(hardware, "_bf16_pays", lambda config: pays)
+    monkeypatch.setattr(hardware, "bf16_pays", lambda config: pays)
     assert choose_hardware("auto", CONFIG, threads=1).precision == ("bf16" if pays else "fp32")
 
 
 def test_the_measurement_ends_in_time():
-    assert hardware._bf16_pays(CONFIG, tries=2) in (True, False)
+    assert hardware.bf16_pays(CONFIG, tries=2) in (True, False)
 
 
 def test_threads_are_those_asked_for_or_all_cores():
