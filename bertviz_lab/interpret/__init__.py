@@ -1,7 +1,25 @@
 """Looking inside: a model and a text in, frozen labelled values out."""
 
+from bertviz_lab.interpret.ablation import HeadEffects, head_effects
 from bertviz_lab.interpret.attention import TextTrace, trace_text
-from bertviz_lab.interpret.masking import MaskedText, mask_text
+from bertviz_lab.interpret.attribution import METHODS, Attribution, attribute
+from bertviz_lab.interpret.compare import FillComparison, attention_difference, compare_fills, untrained
+from bertviz_lab.interpret.draws import MaskingCounts, count_masks
+from bertviz_lab.interpret.embeddings import (
+    EmbeddingSum,
+    Movement,
+    Neighbour,
+    Similarity,
+    embedding_sum,
+    nearest_tokens,
+    similarity,
+    word_movement,
+)
+from bertviz_lab.interpret.filling import Filling, JointFilling, fill_jointly
+from bertviz_lab.interpret.heads import METRICS, HeadMap, QueryKey, head_map, measure_heads, query_key, rollout
+from bertviz_lab.interpret.inputs import encode_for
+from bertviz_lab.interpret.lens import LogitLens, logit_lens
+from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, MaskingOptions, mask_epochs, mask_text, masked_loss
 from bertviz_lab.interpret.predictions import (
     Candidate,
     Classification,
@@ -9,23 +27,67 @@ from bertviz_lab.interpret.predictions import (
     LabelScore,
     MaskPrediction,
     NextSentence,
+    RankedCandidate,
     classify,
     fill_mask,
     next_sentence,
 )
+from bertviz_lab.interpret.surprise import Surprise, surprise
+from bertviz_lab.interpret.targets import Target, choose_target
 
 __all__ = [
+    "METHODS",
+    "METRICS",
+    "Attribution",
     "Candidate",
     "Classification",
+    "EmbeddingSum",
+    "FillComparison",
     "FillMask",
+    "Filling",
+    "HeadEffects",
+    "HeadMap",
+    "JointFilling",
     "LabelScore",
+    "LogitLens",
     "MaskPrediction",
+    "MaskedLoss",
     "MaskedText",
+    "MaskingCounts",
+    "MaskingOptions",
+    "Movement",
+    "Neighbour",
     "NextSentence",
+    "QueryKey",
+    "RankedCandidate",
+    "Similarity",
+    "Surprise",
+    "Target",
     "TextTrace",
+    "attention_difference",
+    "attribute",
+    "choose_target",
     "classify",
+    "compare_fills",
+    "count_masks",
+    "embedding_sum",
+    "encode_for",
+    "fill_jointly",
     "fill_mask",
+    "head_effects",
+    "head_map",
+    "logit_lens",
+    "mask_epochs",
     "mask_text",
+    "masked_loss",
+    "measure_heads",
+    "nearest_tokens",
     "next_sentence",
+    "query_key",
+    "rollout",
+    "similarity",
+    "surprise",
     "trace_text",
+    "untrained",
+    "word_movement",
 ]

@@ -7,9 +7,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import encode_for
-from bertviz_lab.model import BertModel, LayerTrace
+from bertviz_lab.interpret.inputs import backbone, encode_for, head_gates_for
+from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
 
@@ -55,23 +54,10 @@ def trace_text(
     `head_gates` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
     Raises `InputError` when there is no text, or the gates have another shape than the model.
     """
-    config = checkpoint.config
-    gates = None
-    if head_gates is not None:
-        gates = torch.as_tensor(np.asarray(head_gates, dtype=np.float32))
-        if gates.shape != (config.num_hidden_layers, config.num_attention_heads):
-            raise InputError(
-                f"head_gates must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
-            )
+    gates = head_gates_for(checkpoint, head_gates)
     inputs = encode_for(checkpoint, text_a, text_b, max_length)
     out = backbone(checkpoint)(
         **inputs.arguments(), output_trace=True, output_hidden_states=True, head_gates=gates, causal=causal
     )
     hidden = np.stack([state[0].float().numpy() for state in out.hidden_states])
     return TextTrace(inputs.encoding, out.trace, hidden)
-
-
-def backbone(checkpoint: Checkpoint) -> BertModel:
-    """The encoder under whatever head a checkpoint has."""
-    model = checkpoint.model
-    return model if isinstance(model, BertModel) else model.get_submodule("bert")  # type: ignore[return-value]

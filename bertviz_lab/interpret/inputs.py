@@ -2,10 +2,13 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
 
@@ -44,3 +47,22 @@ def encode_for(
         encoding,
         *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),
     )
+
+
+def backbone(checkpoint: Checkpoint) -> BertModel:
+    """The encoder under whatever head a checkpoint has."""
+    model = checkpoint.model
+    return model if isinstance(model, BertModel) else model.get_submodule("bert")  # type: ignore[return-value]
+
+
+def head_gates_for(checkpoint: Checkpoint, head_gates: NDArray[np.floating] | None) -> Tensor | None:
+    """Numbers that scale each head's output, (layers, heads). Raises `InputError` for another shape."""
+    if head_gates is None:
+        return None
+    config = checkpoint.config
+    gates = torch.as_tensor(np.asarray(head_gates, dtype=np.float32))
+    if gates.shape != (config.num_hidden_layers, config.num_attention_heads):
+        raise InputError(
+            f"head_gates must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
+        )
+    return gates

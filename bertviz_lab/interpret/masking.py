@@ -1,13 +1,20 @@
 """The 80/10/10 rule on one sentence: the same code that masks in training, with its choices made visible."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from bertviz_lab.data.batching import masking_rule
-from bertviz_lab.data.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, mask_batch
+from bertviz_lab.data.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.predictions import Candidate, candidates_of
+from bertviz_lab.interpret.targets import head_logits, with_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
+from bertviz_lab.training.checkpoint import Checkpoint
 
 #: What became of a token, in words.
 OUTCOMES = {
@@ -30,30 +37,62 @@ class MaskedText:
     labels: tuple[int, ...]  # the true id where the loss looks, -100 elsewhere
 
 
+@dataclass(frozen=True)
+class MaskingOptions:
+    """How tokens are chosen and what becomes of them; the shares of [MASK] and of random tokens leave the rest kept."""
+
+    mask_probability: float = 0.15
+    mask_share: float = 0.8
+    random_share: float = 0.1
+    whole_word: bool = False
+    spans: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.mask_probability <= 1:
+            raise InputError(
+                f"The share of tokens to choose must be above 0 and at most 1, not {self.mask_probability}."
+            )
+        if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1 + 1e-9:
+            raise InputError("The shares of [MASK] and of random tokens must not be negative nor exceed 1 together.")
+
+    @property
+    def kept_share(self) -> float:
+        return max(0.0, 1.0 - self.mask_share - self.random_share)
+
+    def rule(self, tokenizer: Tokenizer) -> MaskingRule:
+        """The rule as the training uses it."""
+        return masking_rule(
+            tokenizer,
+            self.mask_probability,
+            self.whole_word,
+            spans=self.spans,
+            mask_share=self.mask_share,
+            random_share=self.random_share,
+        )
+
+
+def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
+    """Raises `InputError` when there is no text."""
+    if not text_a.strip() and not (text_b or "").strip():
+        raise InputError("Type a sentence first.")
+    return tokenizer.encode(text_a, text_b or None, max_length=max_length)
+
+
 def mask_text(
     tokenizer: Tokenizer,
     text_a: str,
     text_b: str | None = None,
     *,
     seed: int,
-    mask_probability: float = 0.15,
-    mask_share: float = 0.8,
-    random_share: float = 0.1,
-    whole_word: bool = False,
+    options: MaskingOptions | None = None,
     max_length: int | None = 512,
 ) -> MaskedText:
     """Mask a sentence, or a pair, as pretraining would; the same seed gives the same masks.
 
-    Raises `InputError` when there is no text, or a share is not a share.
+    Raises `InputError` when there is no text.
     """
-    if not text_a.strip() and not (text_b or "").strip():
-        raise InputError("Type a sentence first.")
-    if not 0 < mask_probability <= 1:
-        raise InputError(f"The share of tokens to choose must be above 0 and at most 1, not {mask_probability}.")
-    if min(mask_share, random_share) < 0 or mask_share + random_share > 1 + 1e-9:
-        raise InputError("The shares of [MASK] and of random tokens must not be negative nor exceed 1 together.")
-    encoding = tokenizer.encode(text_a, text_b or None, max_length=max_length)
-    rule = masking_rule(tokenizer, mask_probability, whole_word, mask_share=mask_share, random_share=random_share)
+    encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
+    rule = (options or MaskingOptions()).rule(tokenizer)
     ids = np.array([encoding.ids])
     masked = mask_batch(ids, np.array([len(encoding)]), rule, np.random.default_rng(seed))
     labels = np.full(len(encoding), -100)
@@ -66,3 +105,63 @@ def mask_text(
         input_ids=tuple(int(i) for i in masked.input_ids[0]),
         labels=tuple(int(label) for label in labels),
     )
+
+
+def mask_epochs(
+    tokenizer: Tokenizer,
+    text: str,
+    *,
+    epochs: int,
+    repeat_after: int | None,
+    seed: int,
+    options: MaskingOptions | None = None,
+) -> tuple[MaskedText, ...]:
+    """What a training sees of one sentence, pass after pass.
+
+    With `repeat_after` masks are drawn for so many passes and then come again, as in Google's files ("static"; the
+    paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
+    """
+    return tuple(
+        mask_text(tokenizer, text, seed=seed + (epoch % repeat_after if repeat_after else epoch), options=options)
+        for epoch in range(epochs)
+    )
+
+
+@dataclass(frozen=True)
+class PositionLoss:
+    """What one chosen position costs: -log of the probability of the true token, in nats."""
+
+    position: int
+    loss: float
+    probability: float
+    guess: Candidate
+
+
+@dataclass(frozen=True)
+class MaskedLoss:
+    """The loss of a masked text; `mean` is the text's MLM loss, None where nothing was chosen."""
+
+    positions: tuple[PositionLoss, ...]
+
+    @property
+    def mean(self) -> float | None:
+        return sum(p.loss for p in self.positions) / len(self.positions) if self.positions else None
+
+
+@torch.inference_mode()
+def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
+    """Ask a model for the tokens that were chosen. Raises `InputError` where it has no masked-word head."""
+    model = with_head(checkpoint, "token")
+    asked = [position for position, label in enumerate(masked.labels) if label != -100]
+    if not asked:
+        return MaskedLoss(())
+    rows: Sequence[Sequence[int]] = (masked.input_ids, masked.encoding.attention_mask, masked.encoding.token_type_ids)
+    ids, mask, types = (torch.tensor([row]) for row in rows)
+    out = backbone(checkpoint)(ids, mask, types, positions=torch.tensor([asked]))
+    probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    found = []
+    for position, row_V in zip(asked, probabilities_PV, strict=True):
+        probability = float(row_V[masked.labels[position]])
+        (guess,) = candidates_of(checkpoint.tokenizer, row_V, 1)
+        found.append(PositionLoss(position, -math.log(max(probability, 1e-38)), probability, guess))
+    return MaskedLoss(tuple(found))

@@ -2,18 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import encode_for
-from bertviz_lab.model import (
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForPreTraining,
-    BertForSequenceClassification,
-)
-from bertviz_lab.tokenization import Encoding, check_mask_spelling
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, head_gates_for
+from bertviz_lab.interpret.targets import final_vectors, head_logits, single_token, with_head
+from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoint import Checkpoint
 
 
@@ -27,11 +24,19 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class RankedCandidate(Candidate):
+    """A token that was asked about, with its place among all of the vocabulary; 1 is the likeliest."""
+
+    rank: int
+
+
+@dataclass(frozen=True)
 class MaskPrediction:
     """The candidates for one blank, most probable first."""
 
     position: int  # of the [MASK], counting [CLS] as 0
     candidates: tuple[Candidate, ...]
+    asked: RankedCandidate | None = None  # the word that a person named
 
 
 @dataclass(frozen=True)
@@ -68,15 +73,52 @@ class Classification:
 
 
 @torch.inference_mode()
-def fill_mask(checkpoint: Checkpoint, text: str, top_k: int = 5, text_b: str | None = None) -> FillMask:
+def fill_mask(
+    checkpoint: Checkpoint,
+    text: str,
+    top_k: int = 5,
+    text_b: str | None = None,
+    *,
+    word: str | None = None,
+    head_gates: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
-    Raises `InputError` when there is no [MASK] (with advice if it was spelt otherwise), when all were cut off
-    because the text is too long, or when the model has no masked-word head.
+    `word` is looked for in every blank and need not be among the first `top_k`; `head_gates` and `causal` as in
+    `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt otherwise), when all were
+    cut off because the text is too long, when `word` is not one token, or when the model has no masked-word head.
     """
-    model = _with_head(checkpoint, (BertForPreTraining, BertForMaskedLM), "masked-word")
+    model = with_head(checkpoint, "token")
+    check_top_k(checkpoint, top_k)
+    inputs, positions = blanks_of(checkpoint, text, text_b)
+    wanted = single_token(checkpoint, word) if word else None
+    gates = head_gates_for(checkpoint, head_gates)
+    out = backbone(checkpoint)(
+        **inputs.arguments(), positions=torch.tensor([positions]), head_gates=gates, causal=causal
+    )
+    probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    return FillMask(
+        inputs.encoding,
+        tuple(
+            MaskPrediction(
+                position,
+                candidates_of(checkpoint.tokenizer, row_V, top_k),
+                None if wanted is None else _ranked(checkpoint.tokenizer, row_V, wanted),
+            )
+            for position, row_V in zip(positions, probabilities_PV, strict=True)
+        ),
+    )
+
+
+def check_top_k(checkpoint: Checkpoint, top_k: int) -> None:
+    """Raises `InputError` where so many candidates cannot be given."""
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
+
+
+def blanks_of(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
+    """A text for the model and where its [MASK]s stand. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
     inputs = encode_for(checkpoint, text, text_b)
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
@@ -89,49 +131,50 @@ def fill_mask(checkpoint: Checkpoint, text: str, top_k: int = 5, text_b: str | N
             )
         advice = check_mask_spelling(text, tokenizer)
         raise InputError(advice or f"Put {mask} where a word is to be guessed.")
-    out = model(**inputs.arguments(), positions=torch.tensor([positions]))
-    logits: Tensor = out.prediction_logits if isinstance(model, BertForPreTraining) else out.logits
-    probabilities, ids = logits[0].float().softmax(-1).topk(top_k)
-    return FillMask(
-        inputs.encoding,
-        tuple(
-            MaskPrediction(
-                position,
-                tuple(Candidate(tokenizer.token(int(i)), int(i), float(p)) for p, i in zip(ps, row, strict=True)),
-            )
-            for position, ps, row in zip(positions, probabilities, ids, strict=True)
-        ),
-    )
+    return inputs, positions
+
+
+def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
+    """The likeliest tokens of one prediction, (vocabulary,)."""
+    values, ids = probabilities_V.topk(top_k)
+    return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
+
+
+def _ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
+    probability = probabilities_V[token_id]
+    rank = int((probabilities_V > probability).sum()) + 1
+    return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)
 
 
 @torch.inference_mode()
-def next_sentence(checkpoint: Checkpoint, text_a: str, text_b: str) -> NextSentence:
-    """Predict whether B follows A. Raises `InputError` when either is empty or the model has no such head."""
-    model = _with_head(checkpoint, (BertForPreTraining, BertForNextSentencePrediction), "next-sentence")
+def next_sentence(
+    checkpoint: Checkpoint,
+    text_a: str,
+    text_b: str,
+    *,
+    head_gates: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> NextSentence:
+    """Predict whether B follows A; `head_gates` and `causal` as in `trace_text`.
+
+    Raises `InputError` when either is empty or the model has no such head.
+    """
+    model = with_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both sentence A and sentence B.")
     inputs = encode_for(checkpoint, text_a, text_b)
-    out = model(**inputs.arguments())
-    logits = out.seq_relationship_logits if isinstance(model, BertForPreTraining) else out.logits
-    is_next, is_random = logits[0].float().softmax(-1).tolist()
+    gates = head_gates_for(checkpoint, head_gates)
+    vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_gates=gates, causal=causal)
+    is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
     return NextSentence(inputs.encoding, is_next, is_random)
 
 
 @torch.inference_mode()
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
     """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
-    model = _with_head(checkpoint, (BertForSequenceClassification,), "classification")
+    model = with_head(checkpoint, "label")
     inputs = encode_for(checkpoint, text_a, text_b)
-    logits = model(**inputs.arguments()).logits[0].float()
+    logits = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0].float()
     scores = logits if len(logits) == 1 else logits.softmax(-1)
     labelled = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True)]
     return Classification(inputs.encoding, tuple(sorted(labelled, key=lambda s: -s.score)))
-
-
-def _with_head(checkpoint: Checkpoint, kinds: tuple[type, ...], head: str) -> nn.Module:
-    if not isinstance(checkpoint.model, kinds):
-        raise InputError(
-            f"{checkpoint.name or 'This model'} has no {head} head: it is a {checkpoint.architecture}. "
-            "Choose another model."
-        )
-    return checkpoint.model

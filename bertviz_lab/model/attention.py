@@ -31,7 +31,7 @@ class SelfAttention(nn.Module):
         """Attend from `asking_BQD` to `hidden_BLD`: (batch, asking, hidden), and if explicit fields of a `LayerTrace`.
 
         `visible` is boolean, broadcastable to (batch, heads, asking, tokens): True where a token may be seen.
-        `gates_H` multiplies each head's output: 1 leaves it alone, 0 removes the head (Michel et al. 2019).
+        `gates_H` ([batch,] heads) multiplies each head's output: 1 leaves it, 0 removes the head (Michel et al. 2019).
         """
         q_BHQK = self._split(self.query(asking_BQD))
         k_BHLK = self._split(self.key(hidden_BLD))
@@ -51,7 +51,7 @@ class SelfAttention(nn.Module):
             context_BHQK = F.scaled_dot_product_attention(q_BHQK, k_BHLK, v_BHLK, visible, dropout)
 
         if gates_H is not None:
-            context_BHQK = context_BHQK * gates_H[:, None, None]
+            context_BHQK = context_BHQK * gates_H[..., None, None]
         output_BQD = self.output(context_BHQK.transpose(1, 2).flatten(2))
         return output_BQD, stages | {"context_BHLK": context_BHQK} if explicit else stages
 

@@ -70,7 +70,7 @@ class BertModel(nn.Module):
         """Encode a batch; ids and masks are (batch, tokens), 1 in `attention_mask` marks a real token.
 
         `explicit` computes attention by the written-out formula, which asking for attentions or a trace implies.
-        Interventions: `head_gates` (layers, heads) scales each head, `causal` hides later tokens, `inputs_embeds`
+        Interventions: `head_gates` ([batch,] layers, heads) scales heads, `causal` hides later tokens, `inputs_embeds`
         (batch, tokens, hidden) replaces the word vectors. `positions` (batch, P) asks for these positions' vectors
         only: the last layer computes them and [CLS], and nothing else. Raises `ValueError` for a text too long.
         """

@@ -57,20 +57,21 @@ class Encoder(nn.Module):
         head_gates: Tensor | None = None,
         explicit: bool = False,
         positions_BP: Tensor | None = None,
+        first: int = 0,
     ) -> tuple[list[Tensor], list[LayerTrace]]:
         """The hidden states from the embeddings to the last layer's, and the traces if explicit.
 
-        `head_gates` is (layers, heads). With `positions_BP` the last layer computes those positions only and
-        its result is (batch, positions, hidden): the other tokens would feed nothing, so this is exact.
+        `hidden_BLD` enters layer `first`; `head_gates` is ([batch,] layers, heads). With `positions_BP` the last layer
+        computes those only, (batch, positions, hidden): the other tokens would feed nothing, so this is exact.
         """
         states, traces = [hidden_BLD], []
-        for index, layer in enumerate(self.layers):
+        for index, layer in list(enumerate(self.layers))[first:]:
             asking = hidden_BLD = states[-1]
             if positions_BP is not None and index == len(self.layers) - 1:
                 asking = _pick(hidden_BLD, positions_BP)
                 if visible is not None and visible.shape[-2] > 1:  # a causal mask has one row per asking token
                     visible = _pick(visible.squeeze(1).expand(len(asking), -1, -1), positions_BP)[:, None]
-            gates_H = None if head_gates is None else head_gates[index]
+            gates_H = None if head_gates is None else head_gates[..., index, :]
             hidden_BLD, trace = layer(asking, hidden_BLD, visible, gates_H, explicit)
             states.append(hidden_BLD)
             traces += [trace] if trace else []

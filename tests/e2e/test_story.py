@@ -140,6 +140,43 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], t
     assert started[1] > 0
 
 
+def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+    address, session = served
+    path = tmp_path / "more.txt"
+    path.write_text(little_text(200), encoding="utf-8")
+    page.goto(address)
+    upload(page, path)
+    page.locator("#option-init_from input").click()
+    page.get_by_role("option", name="little (comes with the lab)").click()
+    page.get_by_role("button", name="What it learns from").click()
+    expect(page.locator("#option-vocab_size input[type=number]")).to_be_disabled()
+    choose_time(page, "12s")
+    page.get_by_role("button", name="Train", exact=True).click()
+    stage = page.locator("#loss-chart .stage")
+    expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
+    change = re.compile(r"masked words right: (\d+\.\d) % before, (\d+\.\d) % now")
+    expect(page.locator("#loss-chart")).to_contain_text(change)
+    before, now = map(float, change.search(page.locator("#loss-chart").inner_text()).groups())  # type: ignore[union-attr]
+    assert before < now
+    started = next(row for row in session.runs.events(session.runs.ids()[0])[0] if row["event"] == "RunStarted")
+    assert started["step"] == 0
+
+
+def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: tuple[str, Session]) -> None:
+    page.goto(served[0])
+    tab(page, "Pretrain")
+    page.get_by_role("button", name="How it is optimised").click()
+    page.get_by_role("button", name="How it is read and masked").click()
+    dropout = page.locator("#option-dropout input[type=number]")
+    expect(dropout).to_have_value("0")
+    page.locator("#option-recipe").get_by_text("paper", exact=True).click()
+    expect(dropout).to_have_value("0.1")
+    expect(page.locator("#option-causal_share input[type=number]")).to_have_value("0")
+    expect(page.locator("#option-batch_size input[type=number]")).to_have_value("256")
+    page.locator("#option-recipe").get_by_text("lab", exact=True).click()
+    expect(dropout).to_have_value("0")
+
+
 def test_strangers_do_not_see_each_others_runs(
     browser: Browser, strangers: tuple[str, Session], tmp_path: Path, page_log: PageLog
 ) -> None:
@@ -234,6 +271,8 @@ def test_every_tab_fits_and_can_be_read_by_everybody(
     expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
     for name in TABS:
         tab(page, name)
+        for folded in page.locator("#tabs [role=tabpanel]:visible button.label-wrap:not(.open)").all():
+            folded.click()
         page.wait_for_timeout(500)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         found = Axe().run(page).response["violations"]

@@ -53,7 +53,7 @@ def masked(
     session: Session, model: str, text: str, rate: float, mask: float, swap: float, whole: bool, seed: float | None
 ) -> str:
     """The payload of the strip; the shares come in percent."""
-    from bertviz_lab.interpret import mask_text
+    from bertviz_lab.interpret import MaskingOptions, mask_text
 
     chances: dict[str, Any] = {"mask_probability": rate / 100, "mask_share": mask / 100, "random_share": swap / 100}
     if mask + swap > 100:
@@ -61,7 +61,8 @@ def masked(
             f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens are more than all: lower one of them."
         )
     tokenizer = session.models.open(model).tokenizer
-    found = mask_text(tokenizer, checked(text), seed=abs(int(seed or 0)), whole_word=bool(whole), **chances)
+    options = MaskingOptions(**chances, whole_word=bool(whole))
+    found = mask_text(tokenizer, checked(text), seed=abs(int(seed or 0)), options=options)
     return masking_payload(found, **chances)
 
 

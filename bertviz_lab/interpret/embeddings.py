@@ -1,0 +1,182 @@
+"""Vectors: what a token starts as, what it becomes from layer to layer, and what lies near what."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import backbone, encode_for
+from bertviz_lab.interpret.targets import single_token
+from bertviz_lab.tokenization import Encoding
+from bertviz_lab.training.checkpoint import Checkpoint
+
+Pooling = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True)
+class EmbeddingSum:
+    """The three vectors that are added for each token, their sum, and the sum after LayerNorm: (tokens, hidden)."""
+
+    encoding: Encoding
+    token: NDArray[np.float32]
+    segment: NDArray[np.float32]
+    position: NDArray[np.float32]
+    total: NDArray[np.float32]
+    normalized: NDArray[np.float32]
+
+    def parts(self) -> dict[str, NDArray[np.float32]]:
+        return {"token": self.token, "segment": self.segment, "position": self.position}
+
+    def norms(self) -> dict[str, NDArray[np.float32]]:
+        """Length of each vector, (tokens,)."""
+        return {name: np.linalg.norm(part, axis=-1) for name, part in (self.parts() | {"sum": self.total}).items()}
+
+    def cosines(self) -> dict[str, NDArray[np.float32]]:
+        """How far each part points where the sum points, (tokens,), from -1 to 1."""
+        return {name: cosine(part, self.total) for name, part in self.parts().items()}
+
+
+def cosine(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The cosine of the angle between vectors, over the last dimension; 0 where one has no length."""
+    lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
+    return ((one * other).sum(-1) / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+
+
+@torch.inference_mode()
+def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
+    """What the encoder is given for a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
+    inputs = encode_for(checkpoint, text_a, text_b)
+    embeddings = backbone(checkpoint).embeddings
+    token = embeddings.word(inputs.input_ids)
+    segment = embeddings.token_type(inputs.token_type_ids)
+    position = embeddings.position(torch.arange(token.shape[1])[None])
+    total = token + position + segment
+    parts = (token, segment, position, total, embeddings.norm(total))
+    return EmbeddingSum(inputs.encoding, *(part[0].numpy() for part in parts))
+
+
+@dataclass(frozen=True)
+class Similarity:
+    """Texts as vectors and the cosine of each pair."""
+
+    texts: tuple[str, ...]
+    vectors: NDArray[np.float32]  # (texts, hidden)
+    cosines: NDArray[np.float32]  # (texts, texts)
+    map: NDArray[np.float32]  # (texts, 2): the plane in which they differ most
+    explained: float  # share of all differences that this plane shows
+
+
+@torch.inference_mode()
+def similarity(
+    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling = "mean", layer: int = -1
+) -> Similarity:
+    """Compare sentences by the vectors of a layer: the mean over a text's own tokens, or that of [CLS].
+
+    A model that was only pretrained has not learnt to put alike sentences close together (Reimers and Gurevych
+    2019), so what counts is the order, not the size of the numbers. Raises `InputError` without a text.
+    """
+    if not texts:
+        raise InputError("Type some sentences first.")
+    vectors = []
+    for text in texts:
+        inputs = encode_for(checkpoint, text)
+        states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
+        own = [0] if pooling == "cls" else [i for i, s in enumerate(inputs.encoding.special_tokens_mask) if not s]
+        vectors.append(states[layer][0, own or [0]].mean(0).numpy())
+    table = np.stack(vectors)
+    points, explained = plane(table)
+    return Similarity(tuple(texts), table, cosine(table[:, None], table[None]), points, explained)
+
+
+def plane(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float32], float]:
+    """The two directions in which vectors differ most (principal components), and the share of variance they hold.
+
+    (n, hidden) to (n, 2). A direction's sign means nothing; it is chosen so that the largest number is positive.
+    """
+    centred = vectors - vectors.mean(0)
+    left, sizes, _ = np.linalg.svd(centred.astype(np.float64), full_matrices=False)
+    points = np.zeros((len(vectors), 2))
+    kept = min(2, len(sizes))
+    points[:, :kept] = left[:, :kept] * sizes[:kept]
+    largest = np.take_along_axis(points, np.abs(points).argmax(0)[None], 0)
+    whole = float((sizes**2).sum())
+    return (points * np.where(largest < 0, -1, 1)).astype(np.float32), float(
+        (sizes[:2] ** 2).sum()
+    ) / whole if whole else 1.0
+
+
+@dataclass(frozen=True)
+class Neighbour:
+    """A token of the vocabulary and the cosine between its embedding and another's."""
+
+    token: str
+    id: int
+    cosine: float
+
+
+@torch.inference_mode()
+def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
+    """The tokens whose word embeddings point most nearly the same way; the word itself is left out.
+
+    Raises `InputError` where the word is not one token.
+    """
+    token_id = single_token(checkpoint, word)
+    table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
+    cosines = table @ table[token_id]
+    cosines[token_id] = -torch.inf
+    cosines[checkpoint.tokenizer.vocab_size :] = -torch.inf  # rows that no token has
+    values, ids = cosines.topk(min(top_k, checkpoint.tokenizer.vocab_size - 1))
+    tokenizer = checkpoint.tokenizer
+    return tuple(Neighbour(tokenizer.token(i), i, v) for i, v in zip(ids.tolist(), values.tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Movement:
+    """A word in two sentences, layer by layer: embeddings first, (layers + 1,) each.
+
+    `cosines`: between the two; `moved_a`, `moved_b`: between a layer and the one before, 1 at the embeddings.
+    `map_a` and `map_b` (layers + 1, 2) are both ways in one plane, of which `explained` is the share shown.
+    """
+
+    word: str
+    cosines: NDArray[np.float32]
+    moved_a: NDArray[np.float32]
+    moved_b: NDArray[np.float32]
+    map_a: NDArray[np.float32]
+    map_b: NDArray[np.float32]
+    explained: float
+
+
+def word_movement(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> Movement:
+    """How the vectors of one word part company in two contexts, such as "bank" by a river and in a street.
+
+    Of a word in several pieces the mean is taken; of several occurrences the first. Raises `InputError` where the
+    word is not in both texts.
+    """
+    ways = [_way(checkpoint, text, word) for text in (text_a, text_b)]
+    points, explained = plane(np.concatenate(ways))
+    map_a, map_b = np.split(points, 2)
+    moved = [np.concatenate([[np.float32(1)], cosine(way[1:], way[:-1])]) for way in ways]
+    return Movement(word, cosine(*ways), moved[0], moved[1], map_a, map_b, explained)
+
+
+@torch.inference_mode()
+def _way(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
+    """A word's vector at every layer, (layers + 1, hidden)."""
+    inputs = encode_for(checkpoint, text)
+    encoding = inputs.encoding
+    wanted = word.strip().casefold()
+    places: dict[int, list[int]] = {}
+    for position, word_id in enumerate(encoding.word_ids):
+        if word_id is not None:
+            places.setdefault(word_id, []).append(position)
+    for positions in places.values():
+        start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]
+        if wanted and text[start:end].strip().casefold() == wanted:
+            states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
+            return np.stack([state[0, positions].mean(0).numpy() for state in states])
+    raise InputError(f"The word {word.strip() or '(none)'} is not in the sentence {text!r}.")

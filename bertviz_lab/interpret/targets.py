@@ -1,0 +1,143 @@
+"""What is explained: one class of one head, read from the vector that the encoder ends with at one token."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import ModelInputs, backbone
+from bertviz_lab.model import (
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForSequenceClassification,
+)
+from bertviz_lab.training.checkpoint import Checkpoint
+
+#: The masked-word head, the next-sentence head, the head of a classifier.
+TargetKind = Literal["token", "next", "label"]
+
+_HEADS: dict[TargetKind, tuple[tuple[type, ...], str]] = {
+    "token": ((BertForPreTraining, BertForMaskedLM), "masked-word"),
+    "next": ((BertForPreTraining, BertForNextSentencePrediction), "next-sentence"),
+    "label": ((BertForSequenceClassification,), "classification"),
+}
+NEXT_NAMES = ("B follows A", "B comes from elsewhere")
+
+
+@dataclass(frozen=True)
+class Target:
+    """A prediction that is to be explained."""
+
+    kind: TargetKind
+    position: int  # of the token whose vector the head reads: a [MASK], else [CLS], which is 0
+    index: int  # the class: a token's id; 0 is next and 1 is random; a label
+    name: str
+
+    def log_probability(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
+        """How likely the model holds this class, in nats, (batch,), from the last vector at `position`.
+
+        For a model with one label only, a regression, the number that it predicts.
+        """
+        logits_BC = head_logits(model, self.kind, hidden_BD).float()
+        if logits_BC.shape[-1] == 1:
+            return logits_BC[:, 0]
+        return logits_BC.log_softmax(-1)[:, self.index]
+
+
+def with_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
+    """The model, which has a head of this kind. Raises `InputError` where it has not."""
+    kinds, name = _HEADS[kind]
+    if not isinstance(checkpoint.model, kinds):
+        raise InputError(
+            f"{checkpoint.name or 'This model'} has no {name} head: it is a {checkpoint.architecture}. "
+            "Choose another model."
+        )
+    return checkpoint.model
+
+
+def has_head(checkpoint: Checkpoint, kind: TargetKind) -> bool:
+    """Whether a model can be asked this kind of question."""
+    return isinstance(checkpoint.model, _HEADS[kind][0])
+
+
+def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
+    """What a model's head makes of final vectors, (batch, hidden) to (batch, classes); any layer's may be given."""
+    if kind == "token":
+        return model.mlm(hidden_BD, model.bert.embeddings.word.weight)
+    pooled_BD = torch.tanh(model.bert.pooler(hidden_BD))
+    return model.nsp(pooled_BD) if kind == "next" else model.classifier(pooled_BD)
+
+
+def final_vectors(checkpoint: Checkpoint, position: int, arguments: dict[str, Tensor], **options: Any) -> Tensor:
+    """The encoder's last vectors at one position, (batch, hidden); other tokens' are not computed."""
+    (first, *_) = arguments.values()
+    positions_B1 = torch.full((len(first), 1), position)
+    return backbone(checkpoint)(**arguments, positions=positions_B1, **options).last_hidden_state[:, 0]
+
+
+@torch.inference_mode()
+def choose_target(
+    checkpoint: Checkpoint,
+    inputs: ModelInputs,
+    kind: TargetKind = "token",
+    *,
+    position: int | None = None,
+    choice: str | None = None,
+) -> Target:
+    """The prediction to explain: the class named by `choice`, or the likeliest.
+
+    For tokens `position` is that of a [MASK], the first one by default. Raises `InputError` when the model has no
+    such head, there is no [MASK] at that place, or there is no such class.
+    """
+    model = with_head(checkpoint, kind)
+    names: tuple[str, ...]
+    if kind == "token":
+        position = _masked_position(checkpoint, inputs, position)
+        names = ()
+    else:
+        position = 0
+        names = NEXT_NAMES if kind == "next" else checkpoint.config.labels
+        if kind == "next" and 1 not in inputs.encoding.token_type_ids:
+            raise InputError("Type both sentence A and sentence B.")
+    if choice is None:
+        index = int(head_logits(model, kind, final_vectors(checkpoint, position, inputs.arguments()))[0].argmax())
+    elif kind == "token":
+        index = single_token(checkpoint, choice)
+    elif choice in names:
+        index = names.index(choice)
+    else:
+        raise InputError(f"{choice} is not one of {', '.join(names)}.")
+    return Target(kind, position, index, checkpoint.tokenizer.token(index) if kind == "token" else names[index])
+
+
+def single_token(checkpoint: Checkpoint, word: str) -> int:
+    """The id of a word that the vocabulary has as a whole, or of a piece spelt as in the vocabulary.
+
+    Raises `InputError` where there is no word, or it is made of several pieces.
+    """
+    tokenizer = checkpoint.tokenizer
+    word = word.strip()
+    if not word:
+        raise InputError("Name a word.")
+    exact = tokenizer.id(word)
+    if exact is not None:
+        return exact
+    (ids,) = tokenizer.ids([f" {word}"])
+    if len(ids) != 1 or ids[0] == tokenizer.unk_id:
+        pieces = " ".join(tokenizer.token(token_id) for token_id in ids)
+        raise InputError(f"{word} is not one token of this model's vocabulary, but {pieces}: name a shorter word.")
+    return ids[0]
+
+
+def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
+    masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
+    if position is None and masks:
+        return masks[0]
+    if position not in masks:
+        raise InputError(
+            f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} where a word is to be guessed."
+        )
+    return position

@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification, BertModel, InputError
+from bertviz_lab.interpret import choose_target, encode_for, fill_mask, head_effects, next_sentence, trace_text
+from tests.little import little_checkpoint
+
+TEXT = "the red [MASK] sat on the mat"
+
+
+def test_switching_off_a_head_gives_what_the_gated_model_says() -> None:
+    checkpoint = little_checkpoint()
+    found = head_effects(checkpoint, TEXT)
+    for layer in range(2):
+        for head in range(2):
+            gates = np.ones((2, 2))
+            gates[layer, head] = 0
+            (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_gates=gates).masks
+            assert np.exp(found.without_head[layer, head]) == pytest.approx(blank.asked.probability, abs=1e-6)
+        gates = np.ones((2, 2))
+        gates[layer] = 0
+        (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_gates=gates).masks
+        assert np.exp(found.without_layer[layer]) == pytest.approx(blank.asked.probability, abs=1e-6)
+
+
+def test_the_whole_is_the_prediction_itself() -> None:
+    checkpoint = little_checkpoint()
+    found = head_effects(checkpoint, TEXT)
+    best = fill_mask(checkpoint, TEXT).masks[0].candidates[0]
+    assert (found.target.name, np.exp(found.whole)) == (best.token, pytest.approx(best.probability, abs=1e-6))
+
+
+def test_gates_of_one_change_nothing() -> None:
+    checkpoint = little_checkpoint()
+    assert fill_mask(checkpoint, TEXT) == fill_mask(checkpoint, TEXT, head_gates=np.ones((2, 2)))
+
+
+def test_a_closed_head_equals_one_whose_output_is_cut_out_of_the_weights() -> None:
+    checkpoint, cut = little_checkpoint(), little_checkpoint()
+    gates = np.array([[1.0, 1.0], [1.0, 0.0]])
+    size = checkpoint.config.hidden_size // 2
+    with torch.no_grad():
+        cut.model.bert.encoder.layers[1].attention.output.weight[:, size:] = 0
+    gated = trace_text(checkpoint, TEXT, head_gates=gates).hidden_states
+    np.testing.assert_allclose(gated, trace_text(cut, TEXT).hidden_states, atol=1e-6)
+
+
+def test_a_head_that_says_nothing_has_no_effect() -> None:
+    checkpoint = little_checkpoint()
+    size = checkpoint.config.hidden_size // 2
+    with torch.no_grad():
+        checkpoint.model.bert.encoder.layers[0].attention.output.weight[:, :size] = 0
+    found = head_effects(checkpoint, TEXT)
+    assert found.effects[0, 0] == pytest.approx(0, abs=1e-6)
+    assert np.abs(found.effects[0, 1]) > 1e-3
+    assert all((layer, head) != (0, 0) for layer, head, _ in found.top(3))
+
+
+@pytest.mark.parametrize("kind", [BertForNextSentencePrediction, BertForSequenceClassification])
+def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
+    checkpoint = little_checkpoint(kind=kind)
+    question = "next" if kind is BertForNextSentencePrediction else "label"
+    texts = ("the red cat sat", "a small dog ran")
+    target = choose_target(checkpoint, encode_for(checkpoint, *texts), question)
+    found = head_effects(checkpoint, *texts, target=target)
+    assert found.without_head.shape == (2, 2)
+    if question == "next":
+        without = next_sentence(checkpoint, *texts, head_gates=np.array([[0, 1], [1, 1]]))
+        probability = without.is_next if target.index == 0 else without.is_random
+        assert np.exp(found.without_head[0, 0]) == pytest.approx(probability, abs=1e-6)
+
+
+def test_progress_rises_to_one() -> None:
+    heard: list[float] = []
+    head_effects(little_checkpoint(), TEXT, on_progress=heard.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 1
+
+
+def test_many_heads_and_long_texts_go_in_several_batches() -> None:
+    checkpoint = little_checkpoint(max_position_embeddings=512)
+    found = head_effects(checkpoint, "the red cat [MASK] " + "sat on the mat " * 200)
+    assert len(found.encoding) == 512
+    assert np.isfinite(found.without_head).all()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "message"),
+    [
+        (None, "no blank here", "Put"),
+        (BertModel, TEXT, "no masked-word head"),
+        (None, " ", "Type a sentence"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(kind: type | None, text: str, message: str) -> None:
+    checkpoint = little_checkpoint(**({"kind": kind} if kind else {}))
+    with pytest.raises(InputError, match=message):
+        head_effects(checkpoint, text)

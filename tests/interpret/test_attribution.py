@@ -1,0 +1,96 @@
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab import BertForSequenceClassification, InputError
+from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for, fill_mask
+from tests.little import little_checkpoint
+
+TEXT = "the red cat [MASK] on the mat"
+
+
+def log_probability(checkpoint, text: str, word: str) -> float:
+    return float(np.log(fill_mask(checkpoint, text, word=word).masks[0].asked.probability))
+
+
+def test_integrated_gradients_sum_to_what_the_words_change() -> None:
+    for seed in range(4):
+        checkpoint = little_checkpoint(seed=seed)
+        found = attribute(checkpoint, TEXT)
+        (blank, *_) = (i for i, token in enumerate(found.encoding.tokens) if token == "[MASK]")
+        hidden = "[MASK] [MASK] [MASK] [MASK] [MASK] [MASK] [MASK]"
+        wanted = fill_mask(checkpoint, hidden, word=found.target.name).masks[blank - 1].asked.probability
+        shown = log_probability(checkpoint, TEXT, found.target.name)
+        assert found.change == pytest.approx(shown - np.log(wanted), abs=1e-4)
+        assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
+        assert abs(found.error) <= max(0.02 * abs(found.change), 1e-3)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_special_tokens_get_nothing_where_they_are_not_touched(method) -> None:
+    found = attribute(little_checkpoint(), TEXT, method=method)
+    assert found.scores.shape == (len(found.encoding),)
+    if method != "gradient x input":
+        assert found.scores[0] == found.scores[-1] == 0
+        assert found.scores[found.encoding.tokens.index("[MASK]")] == pytest.approx(0, abs=1e-7)
+
+
+def test_occlusion_is_what_hiding_a_token_costs() -> None:
+    checkpoint = little_checkpoint()
+    found = attribute(checkpoint, TEXT, method="occlusion")
+    position = found.encoding.tokens.index("cat")
+    hidden = log_probability(checkpoint, TEXT.replace("cat", "[MASK]"), found.target.name)
+    # In the text with two blanks the asked one is the second.
+    hidden = np.log(
+        fill_mask(checkpoint, TEXT.replace("cat", "[MASK]"), word=found.target.name).masks[1].asked.probability
+    )
+    shown = log_probability(checkpoint, TEXT, found.target.name)
+    assert found.scores[position] == pytest.approx(shown - hidden, abs=1e-5)
+    assert found.error is None
+
+
+def test_gradient_x_input_is_the_slope_along_each_word_vector() -> None:
+    checkpoint = little_checkpoint()
+    found = attribute(checkpoint, TEXT, method="gradient x input")
+    inputs = encode_for(checkpoint, TEXT)
+    words = checkpoint.model.bert.embeddings.word(inputs.input_ids).detach().double()
+    model = checkpoint.model.double()
+    step, position = 1e-5, 3
+
+    def score(scale: float) -> float:
+        moved = words.clone()
+        moved[0, position] *= scale
+        with torch.no_grad():
+            logits = model(inputs_embeds=moved).prediction_logits[0, found.target.position]
+        return float(logits.log_softmax(-1)[found.target.index])
+
+    slope = (score(1 + step) - score(1 - step)) / (2 * step)
+    assert found.scores[position] == pytest.approx(slope, rel=1e-3, abs=1e-5)
+
+
+def test_the_tokens_that_matter_most_come_first() -> None:
+    found = attribute(little_checkpoint(), TEXT)
+    sizes = [abs(score) for _, score in found.top(4)]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+def test_a_label_and_a_next_sentence_are_explained_likewise() -> None:
+    texts = ("the red cat sat", "a small dog ran")
+    for kind, checkpoint in (
+        ("next", little_checkpoint()),
+        ("label", little_checkpoint(kind=BertForSequenceClassification, num_labels=3)),
+    ):
+        target = choose_target(checkpoint, encode_for(checkpoint, *texts), kind)
+        found = attribute(checkpoint, *texts, target=target)
+        assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
+
+
+def test_gradients_leave_the_model_as_it_was() -> None:
+    checkpoint = little_checkpoint()
+    attribute(checkpoint, TEXT)
+    assert all(parameter.grad is None for parameter in checkpoint.model.parameters())
+
+
+def test_an_unknown_method_is_refused() -> None:
+    with pytest.raises(InputError, match="choose one of"):
+        attribute(little_checkpoint(), TEXT, method="magic")

@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+
+from bertviz_lab import BertForMaskedLM, Checkpoint, InputError, Tokenizer
+from bertviz_lab.interpret import attention_difference, compare_fills, fill_mask, trace_text, untrained
+from tests.little import little_checkpoint
+
+TEXT = "the red [MASK] sat"
+
+
+def test_the_untrained_twin_has_the_same_shape_and_other_weights() -> None:
+    checkpoint = little_checkpoint()
+    twin = untrained(checkpoint, seed=1)
+    assert twin.config == checkpoint.config
+    assert twin.tokenizer is checkpoint.tokenizer
+    assert fill_mask(twin, TEXT) != fill_mask(checkpoint, TEXT)
+    assert fill_mask(twin, TEXT) == fill_mask(untrained(checkpoint, seed=1), TEXT)
+
+
+def test_every_candidate_has_its_probability_in_both_models() -> None:
+    one, other = little_checkpoint(), little_checkpoint(seed=1)
+    (blank,) = compare_fills([one, other], TEXT, top_k=3).blanks
+    assert 3 <= len(blank) <= 6
+    for candidate in blank:
+        for checkpoint, probability in zip((one, other), candidate.probabilities, strict=True):
+            asked = fill_mask(checkpoint, TEXT, word=candidate.token).masks[0].asked
+            assert probability == pytest.approx(asked.probability, abs=1e-6)
+
+
+def test_a_token_that_one_vocabulary_lacks_has_no_probability_there() -> None:
+    one = little_checkpoint()
+    tokenizer = Tokenizer.train(["zebra zebra zebra the red sat"] * 9, vocab_size=60)
+    model = BertForMaskedLM(one.config.replace(vocab_size=tokenizer.vocab_size)).eval()
+    other = Checkpoint(model, tokenizer, model.config, name="zebra")
+    (blank,) = compare_fills([one, other], TEXT, top_k=50).blanks
+    by_token = {candidate.token: candidate.probabilities for candidate in blank}
+    assert by_token["zebra"][0] is None
+    assert by_token["the"][0] is not None
+    assert by_token["the"][1] is not None
+
+
+def test_the_difference_of_a_text_to_itself_is_nothing_and_rows_sum_to_nothing() -> None:
+    one = trace_text(little_checkpoint(), "the red cat sat")
+    other = trace_text(little_checkpoint(seed=1), "the red cat sat")
+    assert (attention_difference(one, one) == 0).all()
+    np.testing.assert_allclose(attention_difference(one, other).sum(-1), 0, atol=1e-6)
+
+
+def test_what_does_not_fit_together_is_refused() -> None:
+    one = trace_text(little_checkpoint(), "the red cat sat")
+    with pytest.raises(InputError, match="equal length"):
+        attention_difference(one, trace_text(little_checkpoint(), "the red cat"))
+    with pytest.raises(InputError, match="layers or heads"):
+        attention_difference(one, trace_text(little_checkpoint(num_hidden_layers=3), "the red cat sat"))

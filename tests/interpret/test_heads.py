@@ -1,0 +1,91 @@
+"""Attention made by hand, whose numbers are known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.interpret import METRICS, head_map, measure_heads, query_key, rollout, trace_text
+from tests.little import little_checkpoint
+
+TOKENS = 6
+SEGMENTS = np.array([0, 0, 0, 1, 1, 1])
+SPECIAL = np.array([True, False, False, False, False, True])
+
+
+def measured(head: np.ndarray) -> dict[str, float]:
+    found = measure_heads(head[None, None], SEGMENTS, SPECIAL)
+    assert set(found) == set(METRICS)
+    return {name: float(values[0, 0]) for name, values in found.items()}
+
+
+def test_a_head_that_looks_at_the_token_before() -> None:
+    head = np.eye(TOKENS, k=-1)
+    head[0, 0] = 1  # the first token has none before it
+    found = measured(head)
+    assert found["previous"] == 1
+    assert found["next"] == 0
+    assert found["entropy"] == 0
+    assert found["distance"] == pytest.approx(5 / 6)
+    assert found["same"] == pytest.approx(1 / 6)
+    assert found["special"] == pytest.approx(2 / 6)  # tokens 0 and 1 look at [CLS]
+    assert found["across"] == pytest.approx(1 / 4)  # token 3, the first of B, looks at A; of four that are not special
+
+
+def test_a_head_that_looks_everywhere_alike() -> None:
+    found = measured(np.full((TOKENS, TOKENS), 1 / TOKENS))
+    assert found["entropy"] == pytest.approx(math.log(TOKENS))
+    assert found["previous"] == found["next"] == found["same"] == pytest.approx(1 / 6)
+    assert found["special"] == pytest.approx(2 / 6)
+    assert found["across"] == pytest.approx(2 / 6)
+    place = np.arange(TOKENS)
+    assert found["distance"] == pytest.approx(np.abs(place[:, None] - place).mean())
+
+
+def test_a_head_that_looks_at_the_token_after_and_one_that_looks_at_itself() -> None:
+    ahead = np.eye(TOKENS, k=1)
+    ahead[-1, -1] = 1
+    assert measured(ahead)["next"] == 1
+    assert measured(np.eye(TOKENS))["same"] == 1
+    assert measured(np.eye(TOKENS))["distance"] == 0
+
+
+def test_heads_are_ranked_by_a_metric() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat sat", "a small dog ran")
+    ranked = head_map(trace).ranked("entropy")
+    assert [value for *_, value in ranked] == sorted((value for *_, value in ranked), reverse=True)
+    assert {(layer, head) for layer, head, _ in ranked} == {(0, 0), (0, 1), (1, 0), (1, 1)}
+
+
+def test_a_single_text_has_no_attention_across() -> None:
+    assert (head_map(trace_text(little_checkpoint(), "the red cat sat")).metrics["across"] == 0).all()
+
+
+def test_rollout_follows_a_token_through_two_layers() -> None:
+    # Layer 1 copies token 0 to all; layer 2 looks at itself only.
+    copy = np.zeros((3, 3))
+    copy[:, 0] = 1
+    flow = rollout(np.stack([copy, np.eye(3)])[:, None])
+    np.testing.assert_allclose(flow[0], (copy + np.eye(3)) / 2)
+    np.testing.assert_allclose(flow[1], flow[0])
+    np.testing.assert_allclose(flow.sum(-1), 1)
+
+
+def test_rollout_of_a_model_keeps_rows_that_sum_to_one() -> None:
+    flow = rollout(trace_text(little_checkpoint(), "the red cat sat on the mat").attentions)
+    np.testing.assert_allclose(flow.sum(-1), 1, atol=1e-6)
+
+
+def test_the_products_of_query_and_key_sum_to_the_score_and_the_score_gives_the_weight() -> None:
+    trace = trace_text(little_checkpoint(), "the red cat sat")
+    pairs = [query_key(trace, 1, 0, 2, at) for at in range(len(trace.tokens))]
+    scores = np.array([pair.score for pair in pairs])
+    for pair in pairs:
+        assert pair.products.sum() == pytest.approx(pair.score, abs=1e-5)
+    np.testing.assert_allclose(np.exp(scores) / np.exp(scores).sum(), [pair.weight for pair in pairs], atol=1e-5)
+
+
+def test_a_pair_that_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="not there"):
+        query_key(trace_text(little_checkpoint(), "the red cat"), 0, 0, 0, 99)

@@ -1,0 +1,42 @@
+import pytest
+
+from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputError
+from bertviz_lab.interpret import choose_target, encode_for, fill_mask, logit_lens
+from tests.little import little_checkpoint
+
+TEXT = "the red [MASK] sat on the [MASK]"
+
+
+@pytest.mark.parametrize("kind", [None, BertForMaskedLM])
+def test_the_last_layer_is_the_prediction(kind) -> None:
+    checkpoint = little_checkpoint(**({"kind": kind} if kind else {}))
+    lens = logit_lens(checkpoint, TEXT)
+    best = fill_mask(checkpoint, TEXT).masks[0]
+    assert [c.id for c in lens.layers[-1].candidates] == [c.id for c in best.candidates]
+    assert lens.layers[-1].probability == pytest.approx(best.candidates[0].probability, abs=1e-6)
+    assert lens.layers[-1].rank == 1
+
+
+def test_there_is_a_guess_for_the_embeddings_and_for_each_layer() -> None:
+    lens = logit_lens(little_checkpoint(), TEXT, top_k=3)
+    assert [guess.layer for guess in lens.layers] == [0, 1, 2]
+    assert all(len(guess.candidates) == 3 for guess in lens.layers)
+
+
+def test_another_blank_and_another_word_can_be_followed() -> None:
+    checkpoint = little_checkpoint()
+    inputs = encode_for(checkpoint, TEXT)
+    position = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)[1]
+    target = choose_target(checkpoint, inputs, position=position, choice="mat")
+    lens = logit_lens(checkpoint, TEXT, target=target)
+    asked = fill_mask(checkpoint, TEXT, word="mat").masks[1].asked
+    assert lens.target.name == "mat"
+    assert (lens.layers[-1].rank, lens.layers[-1].probability) == (
+        asked.rank,
+        pytest.approx(asked.probability, abs=1e-6),
+    )
+
+
+def test_a_model_without_the_head_is_refused() -> None:
+    with pytest.raises(InputError, match="no masked-word head"):
+        logit_lens(little_checkpoint(kind=BertForSequenceClassification), TEXT)
