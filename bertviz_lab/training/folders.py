@@ -41,6 +41,13 @@ def settled(folder: Path) -> Path:
     return folder
 
 
+def sweep(folder: Path) -> None:
+    """Remove what writers of `folder` that were killed have left beside it; for a folder that has one writer only."""
+    for left in folder.parent.glob(f".{folder.name}-*"):
+        if left.name != _old(folder).name:
+            shutil.rmtree(left, ignore_errors=True)
+
+
 def flush(path: Path) -> None:
     """Have a file, or the names in a folder, written to the disk before going on."""
     handle = os.open(path, os.O_RDONLY)

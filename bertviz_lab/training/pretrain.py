@@ -28,6 +28,7 @@ from bertviz_lab.training.checkpoint import (
 from bertviz_lab.training.curriculum import Curriculum, Position, stages
 from bertviz_lab.training.evaluate import SCORED_AT_ONCE, fixed_batches
 from bertviz_lab.training.events import EvalDone, Event, Preparing, RunFinished, RunStarted
+from bertviz_lab.training.folders import sweep
 from bertviz_lab.training.hardware import choose_hardware, from_main, start_processes
 from bertviz_lab.training.history import write_json
 from bertviz_lab.training.keep import Checkpoints, Saved
@@ -134,6 +135,7 @@ def pretrain(
         if isinstance(event, RunFinished):
             card = pretraining_card(config, model_config, tokenizer, corpus, progress, scores, hardware, objective)
             if hardware.is_main:
+                sweep(folder / "model")
                 save_checkpoint(Checkpoint(bare.cpu().eval(), tokenizer, model_config, card), folder / "model")
                 write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
             event = replace(event, path=str(folder / "model"))

@@ -169,11 +169,11 @@ def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: t
     page.get_by_role("button", name="How it is read and masked").click()
     dropout = page.locator("#option-dropout input[type=number]")
     expect(dropout).to_have_value("0")
-    page.locator("#option-recipe").get_by_text("paper", exact=True).click()
+    page.locator("#option-recipe input[value=paper]").check()
     expect(dropout).to_have_value("0.1")
     expect(page.locator("#option-causal_share input[type=number]")).to_have_value("0")
     expect(page.locator("#option-batch_size input[type=number]")).to_have_value("256")
-    page.locator("#option-recipe").get_by_text("lab", exact=True).click()
+    page.locator("#option-recipe input[value=lab]").check()
     expect(dropout).to_have_value("0")
 
 
@@ -271,8 +271,9 @@ def test_every_tab_fits_and_can_be_read_by_everybody(
     expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
     for name in TABS:
         tab(page, name)
-        for folded in page.locator("#tabs [role=tabpanel]:visible button.label-wrap:not(.open)").all():
-            folded.click()
+        folded = page.locator("#tabs [role=tabpanel]:visible button.label-wrap:not(.open)")
+        for _ in range(folded.count()):
+            folded.first.click()
         page.wait_for_timeout(500)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         found = Axe().run(page).response["violations"]

@@ -101,6 +101,12 @@ def test_the_folder_holds_what_is_needed_to_repeat_the_run(text, tmp_path):
     assert not hidden
 
 
+def test_what_a_kill_left_of_a_model_is_gone_when_the_run_ends(text, tmp_path):
+    (tmp_path / "run" / ".model-dta0yjmm").mkdir(parents=True)
+    finish(short_run(text), tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").glob(".*")] == []
+
+
 def test_the_card_states_text_command_and_measured_scores(text, tmp_path):
     events = finish(short_run(text), tmp_path)
     card = load_checkpoint(tmp_path / "model").card
