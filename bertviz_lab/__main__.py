@@ -20,8 +20,8 @@ _BAD_INPUT, _INTERRUPTED = 2, 130
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         result = options.run(options)
     except InputError as error:
         print(f"bertviz_lab: {error}", file=sys.stderr)

@@ -140,6 +140,14 @@ def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:
     assert answer(capsys, "runs", "--runs-dir", str(tmp_path)) == {"runs": []}
 
 
+def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("bertviz_lab.__main__._parser", interrupted)
+    assert main(["runs"]) == 130
+
+
 def test_control_c_saves_a_checkpoint_and_exits_with_130(text: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
     command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", text, "--out", str(out), *TINY]
