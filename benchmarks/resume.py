@@ -115,7 +115,12 @@ class Trial:
 
     def damage(self) -> bool:
         """Kill it, then spoil a byte or cut the end of one of the newest checkpoint's files, or remove it."""
-        if not self.kill() or self.finished() or self.whole() is None or len(names := sorted(self.checkpoints.glob("step-*"))) < 2:
+        if (
+            not self.kill()
+            or self.finished()
+            or self.whole() is None
+            or len(names := sorted(self.checkpoints.glob("step-*"))) < 2
+        ):
             return False
         path = self.rng.choice(sorted(path for path in names[-1].rglob("*") if path.is_file()))
         content = bytearray(path.read_bytes())
