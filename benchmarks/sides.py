@@ -57,7 +57,7 @@ class Case:
 class Side:
     """Who trains, and how: the lab in its own number format, or transformers in a given one."""
 
-    library: str  # lab or hf
+    trainer: str  # lab or hf
     dropout: float = 0.0
     bf16: bool = False  # of hf
     optimizer: str = SETTINGS.optimizer  # of the lab; hf has AdamW
@@ -132,7 +132,7 @@ def stepper(
 ) -> Callable[[], int]:
     """A training of this side in this process: each call makes one step and returns the real tokens it took."""
     stream = batches(case, seq_len, side.causal)
-    if side.library == "hf":
+    if side.trainer == "hf":
         torch.set_num_threads(threads)
         if side.keeps_memory:
             keep_freed_memory()
@@ -172,7 +172,7 @@ def turn(step: Callable[[], int], device: torch.device, seconds: float) -> float
 
 def environment(side: Side) -> dict[str, str]:
     """What a side's process is started with besides: libgomp's own way to wait, which the lab shortens for itself."""
-    return {"GOMP_SPINCOUNT": "300000"} if side.library == "hf" else {}
+    return {"GOMP_SPINCOUNT": "300000"} if side.trainer == "hf" else {}
 
 
 class Turns:

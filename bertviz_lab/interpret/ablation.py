@@ -8,13 +8,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, variants_at_once
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.model.attention import visibility
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
-
-_AT_ONCE = 1024  # tokens in a batch
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def _from_layer(
     length = hidden_1LD.shape[1]
     visible = visibility(inputs.attention_mask, length, causal=False, device=hidden_1LD.device)
     found = []
-    for gates_BLH in gates_NLH.split(max(1, _AT_ONCE // length)):
+    for gates_BLH in gates_NLH.split(variants_at_once(length)):
         hidden_BLD = hidden_1LD.expand(len(gates_BLH), -1, -1)
         asked = torch.full((len(gates_BLH), 1), target.position)
         states, _ = backbone(checkpoint).encoder(hidden_BLD, visible, gates_BLH, positions_BP=asked, first=layer)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, variants_at_once
 from bertviz_lab.interpret.targets import Target, choose_target, final_vectors
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
@@ -22,7 +22,6 @@ from bertviz_lab.training.checkpoint import Checkpoint
 Method = Literal["integrated gradients", "gradient x input", "occlusion"]
 METHODS: tuple[Method, ...] = ("integrated gradients", "gradient x input", "occlusion")
 
-_AT_ONCE = 1024  # tokens in a batch
 _FIRST_STEPS, _MOST_STEPS = 16, 256
 _GOOD_ENOUGH = 0.02  # of what is to be explained
 
@@ -72,8 +71,7 @@ def attribute(
     target = target or choose_target(checkpoint, inputs)
     hidden = _everything_hidden(checkpoint, inputs)
     with torch.inference_mode():
-        both = {name: tensor.expand(2, -1) for name, tensor in inputs.arguments().items()}
-        both["input_ids"] = torch.cat([inputs.input_ids, hidden])
+        both = inputs.variants(torch.cat([inputs.input_ids, hidden]))
         shown, nothing = target.log_probability(checkpoint.model, final_vectors(checkpoint, target.position, both))
         change = float(shown - nothing)
     error, steps = None, 0
@@ -106,7 +104,7 @@ def _integrated(
         places = torch.tensor((nodes + 1) / 2, dtype=torch.float32)
         shares = torch.tensor(weights / 2, dtype=torch.float32)
         total_LD = torch.zeros_like(way_LD)
-        for place, share in zip(*(t.split(max(1, _AT_ONCE // len(way_LD))) for t in (places, shares)), strict=True):
+        for place, share in zip(*(t.split(variants_at_once(len(way_LD))) for t in (places, shares)), strict=True):
             points_BLD = from_LD + place[:, None, None] * way_LD
             total_LD += (share[:, None, None] * _gradients(checkpoint, inputs, target, points_BLD)).sum(0)
         scores = (total_LD * way_LD).sum(-1)
@@ -123,11 +121,8 @@ def _word_vectors(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
 def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, words_BLD: Tensor) -> Tensor:
     """The gradient of the target's log-probability with respect to the word vectors, (batch, tokens, hidden)."""
     words_BLD = words_BLD.detach().clone().requires_grad_()
-    arguments = {
-        "inputs_embeds": words_BLD,
-        "attention_mask": inputs.attention_mask.expand(len(words_BLD), -1),
-        "token_type_ids": inputs.token_type_ids.expand(len(words_BLD), -1),
-    }
+    arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD}
+    del arguments["input_ids"]
     with torch.enable_grad():
         vectors = final_vectors(checkpoint, target.position, arguments)
         (gradient,) = torch.autograd.grad(target.log_probability(checkpoint.model, vectors).sum(), words_BLD)
@@ -140,9 +135,9 @@ def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, show
     hidden = _everything_hidden(checkpoint, inputs)[0]
     places = (hidden != inputs.input_ids[0]).nonzero()[:, 0]
     scores = torch.zeros(len(hidden))
-    for some in places.split(max(1, _AT_ONCE // len(hidden))):
-        arguments = {name: tensor.expand(len(some), -1).clone() for name, tensor in inputs.arguments().items()}
-        arguments["input_ids"][torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
-        vectors = final_vectors(checkpoint, target.position, arguments)
+    for some in places.split(variants_at_once(len(hidden))):
+        ids_BL = inputs.input_ids.repeat(len(some), 1)
+        ids_BL[torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
+        vectors = final_vectors(checkpoint, target.position, inputs.variants(ids_BL))
         scores[some] = shown - target.log_probability(checkpoint.model, vectors)
     return scores

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention import TextTrace
-from bertviz_lab.interpret.predictions import fill_mask
+from bertviz_lab.interpret.predictions import blank_probabilities, candidates_of
 from bertviz_lab.training.checkpoint import Checkpoint
 
 
@@ -35,19 +35,29 @@ def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
     return replace(checkpoint, model=model.eval(), name="before training", card="", path=None)
 
 
+@torch.inference_mode()
 def compare_fills(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
     """Ask several models for the same blanks; each splits the text by its own vocabulary.
 
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
-    least = min(checkpoint.config.vocab_size for checkpoint in checkpoints)
-    fills = [fill_mask(checkpoint, text, min(top_k, least)) for checkpoint in checkpoints]
-    full = [fill_mask(checkpoint, text, checkpoint.config.vocab_size) for checkpoint in checkpoints]
+    tables = [blank_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
     blanks = []
-    for place in range(min(len(fill.masks) for fill in fills)):
-        tokens = dict.fromkeys(c.token for fill in fills for c in fill.masks[place].candidates)
-        tables = [{c.token: c.probability for c in fill.masks[place].candidates} for fill in full]
-        blanks.append(tuple(ComparedCandidate(token, tuple(t.get(token) for t in tables)) for token in tokens))
+    for rows in zip(*tables, strict=False):  # a long text may lose more blanks to one model than to another
+        likeliest = [
+            candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
+            for checkpoint, row_V in zip(checkpoints, rows, strict=True)
+        ]
+        tokens = dict.fromkeys(candidate.token for candidates in likeliest for candidate in candidates)
+        ids = {token: [checkpoint.tokenizer.id(token) for checkpoint in checkpoints] for token in tokens}
+        blanks.append(
+            tuple(
+                ComparedCandidate(
+                    token, tuple(None if i is None else float(row_V[i]) for i, row_V in zip(own, rows, strict=True))
+                )
+                for token, own in ids.items()
+            )
+        )
     return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(blanks))
 
 

@@ -12,6 +12,13 @@ from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
 
+_TOKENS_AT_ONCE = 1024  # that a model is given when it is asked for many variants of a text
+
+
+def variants_at_once(length: int) -> int:
+    """How many variants of a text of `length` tokens make a batch."""
+    return max(1, _TOKENS_AT_ONCE // length)
+
 
 @dataclass(frozen=True)
 class ModelInputs:
@@ -23,10 +30,14 @@ class ModelInputs:
     token_type_ids: Tensor
 
     def arguments(self) -> dict[str, Tensor]:
+        return self.variants(self.input_ids)
+
+    def variants(self, ids_BL: Tensor) -> dict[str, Tensor]:
+        """The arguments of a model for other ids in the same places, (batch, tokens)."""
         return {
-            "input_ids": self.input_ids,
-            "attention_mask": self.attention_mask,
-            "token_type_ids": self.token_type_ids,
+            "input_ids": ids_BL,
+            "attention_mask": self.attention_mask.expand(len(ids_BL), -1),
+            "token_type_ids": self.token_type_ids.expand(len(ids_BL), -1),
         }
 
 

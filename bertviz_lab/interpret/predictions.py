@@ -1,6 +1,7 @@
 """What a model says: words for the blanks, whether B follows A, the label of a text."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -89,15 +90,11 @@ def fill_mask(
     `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt otherwise), when all were
     cut off because the text is too long, when `word` is not one token, or when the model has no masked-word head.
     """
-    model = with_head(checkpoint, "token")
-    check_top_k(checkpoint, top_k)
-    inputs, positions = blanks_of(checkpoint, text, text_b)
+    if not 1 <= top_k <= checkpoint.config.vocab_size:
+        raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
     wanted = single_token(checkpoint, word) if word else None
     gates = head_gates_for(checkpoint, head_gates)
-    out = backbone(checkpoint)(
-        **inputs.arguments(), positions=torch.tensor([positions]), head_gates=gates, causal=causal
-    )
-    probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+    inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_gates=gates, causal=causal)
     return FillMask(
         inputs.encoding,
         tuple(
@@ -111,10 +108,17 @@ def fill_mask(
     )
 
 
-def check_top_k(checkpoint: Checkpoint, top_k: int) -> None:
-    """Raises `InputError` where so many candidates cannot be given."""
-    if not 1 <= top_k <= checkpoint.config.vocab_size:
-        raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
+def blank_probabilities(
+    checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
+) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
+    """A text for the model, where its [MASK]s stand, and each one's probabilities, (blanks, vocabulary).
+
+    `options` are the model's. Raises `InputError` as `fill_mask` does.
+    """
+    model = with_head(checkpoint, "token")
+    inputs, positions = blanks_of(checkpoint, text, text_b)
+    out = backbone(checkpoint)(**inputs.arguments(), positions=torch.tensor([positions]), **options)
+    return inputs, positions, head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
 
 
 def blanks_of(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:

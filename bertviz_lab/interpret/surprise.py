@@ -7,13 +7,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.interpret.inputs import backbone, encode_for
+from bertviz_lab.interpret.inputs import encode_for, variants_at_once
 from bertviz_lab.interpret.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import head_logits, with_head
+from bertviz_lab.interpret.targets import final_vectors, head_logits, with_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoint import Checkpoint
-
-_AT_ONCE = 1024  # tokens in a batch
 
 
 @dataclass(frozen=True)
@@ -58,13 +56,13 @@ def surprise(
     places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
-    rows = max(1, _AT_ONCE // len(encoding))
+    rows = variants_at_once(len(encoding))
     for start in range(0, len(places), rows):
         some = places[start : start + rows]
-        arguments = {name: tensor.expand(len(some), -1).clone() for name, tensor in inputs.arguments().items()}
+        ids_BL = inputs.input_ids.repeat(len(some), 1)
         for row, place in enumerate(some):
-            arguments["input_ids"][row, _rest_of_word(encoding, place)] = tokenizer.mask_id
-        vectors = backbone(checkpoint)(**arguments, positions=torch.tensor(some)[:, None]).last_hidden_state[:, 0]
+            ids_BL[row, _rest_of_word(encoding, place)] = tokenizer.mask_id
+        vectors = final_vectors(checkpoint, torch.tensor(some), inputs.variants(ids_BL))
         probabilities = head_logits(model, "token", vectors).float().softmax(-1)
         for place, row in zip(some, probabilities, strict=True):
             scores[place] = float(row[encoding.ids[place]].log())

@@ -58,11 +58,6 @@ def with_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     return checkpoint.model
 
 
-def has_head(checkpoint: Checkpoint, kind: TargetKind) -> bool:
-    """Whether a model can be asked this kind of question."""
-    return isinstance(checkpoint.model, _HEADS[kind][0])
-
-
 def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     """What a model's head makes of final vectors, (batch, hidden) to (batch, classes); any layer's may be given."""
     if kind == "token":
@@ -71,10 +66,15 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     return model.nsp(pooled_BD) if kind == "next" else model.classifier(pooled_BD)
 
 
-def final_vectors(checkpoint: Checkpoint, position: int, arguments: dict[str, Tensor], **options: Any) -> Tensor:
-    """The encoder's last vectors at one position, (batch, hidden); other tokens' are not computed."""
+def final_vectors(
+    checkpoint: Checkpoint, positions: int | Tensor, arguments: dict[str, Tensor], **options: Any
+) -> Tensor:
+    """The encoder's last vectors, (batch, hidden), at one position or at one for each example, (batch,).
+
+    Other tokens' are not computed.
+    """
     (first, *_) = arguments.values()
-    positions_B1 = torch.full((len(first), 1), position)
+    positions_B1 = torch.as_tensor(positions).expand(len(first))[:, None]
     return backbone(checkpoint)(**arguments, positions=positions_B1, **options).last_hidden_state[:, 0]
 
 
