@@ -14,7 +14,6 @@ from multiprocessing.connection import Connection
 
 import numpy as np
 import torch
-from torch import nn
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import synchronize
@@ -100,11 +99,8 @@ class Lab:
                 causal=batch.causal,
             )
         assert out.loss is not None
-        out.loss.backward()
-        nn.utils.clip_grad_norm_(self.model.parameters(), SETTINGS.clip_norm)
-        for optimizer in self.optimizers:
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
+        self.hardware.backward(out.loss)
+        self.hardware.update(self.model, self.optimizers, SETTINGS.clip_norm)
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:

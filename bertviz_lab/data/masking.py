@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.errors import InputError
+
 IGNORE = -100
 
 # SpanBERT's lengths of spans: words until a coin of 0.2 says stop, ten at the most (a mean of 3.8).
@@ -30,6 +32,17 @@ class MaskingRule:
     whole_word: bool = False
     spans: bool = False  # spans of words, which are always whole ones
     continuation: NDArray[np.bool_] | None = None  # (vocab,), True where a token continues a word
+
+    def __post_init__(self) -> None:
+        if not 0 < self.probability <= 1:
+            raise InputError(f"The share of tokens to choose must be above 0 and at most 1, not {self.probability}.")
+        if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1 + 1e-9:
+            raise InputError("The shares of [MASK] and of random tokens must not be negative nor exceed 1 together.")
+
+    @property
+    def kept_share(self) -> float:
+        """Of the chosen tokens, those that stay as they are."""
+        return max(0.0, 1.0 - self.mask_share - self.random_share)
 
     def predictions(self, length: int) -> int:
         """How many tokens of a text are chosen: the share, rounded, and at least one."""

@@ -19,7 +19,7 @@ from bertviz_lab.interpret.filling import Filling, JointFilling, fill_jointly
 from bertviz_lab.interpret.heads import METRICS, HeadMap, QueryKey, head_map, measure_heads, query_key, rollout
 from bertviz_lab.interpret.inputs import encode_for
 from bertviz_lab.interpret.lens import LogitLens, logit_lens
-from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, MaskingOptions, mask_epochs, mask_text, masked_loss
+from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
 from bertviz_lab.interpret.predictions import (
     Candidate,
     Classification,
@@ -54,7 +54,6 @@ __all__ = [
     "MaskedLoss",
     "MaskedText",
     "MaskingCounts",
-    "MaskingOptions",
     "Movement",
     "Neighbour",
     "NextSentence",

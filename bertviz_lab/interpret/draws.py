@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.masking import KEPT, MASKED, REPLACED, mask_batch
+from bertviz_lab.data.batching import masking_rule
+from bertviz_lab.data.masking import KEPT, MASKED, REPLACED, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.masking import OUTCOMES, MaskingOptions, encode_to_mask
+from bertviz_lab.interpret.masking import OUTCOMES, encode_to_mask
 from bertviz_lab.tokenization import Encoding, Tokenizer
 
 MOST_DRAWS = 100_000
@@ -48,7 +49,7 @@ def count_masks(
     *,
     draws: int,
     seed: int,
-    options: MaskingOptions | None = None,
+    rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> MaskingCounts:
     """Mask a sentence `draws` times and count.
@@ -58,11 +59,11 @@ def count_masks(
     """
     if not 1 <= draws <= MOST_DRAWS:
         raise InputError(f"Draw between 1 and {MOST_DRAWS:,} times.")
-    options = options or MaskingOptions()
+    rule = rule or masking_rule(tokenizer)
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
-    rule, rng = options.rule(tokenizer), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     kinds = (MASKED, REPLACED, KEPT)
-    shares = (options.mask_share, options.random_share, options.kept_share)
+    shares = (rule.mask_share, rule.random_share, rule.kept_share)
     counts = np.zeros(len(kinds), dtype=np.int64)
     squares = np.zeros(len(kinds))  # of each draw's distance from what its chosen tokens make one expect
     chosen = np.zeros(len(encoding), dtype=np.int64)

@@ -37,40 +37,6 @@ class MaskedText:
     labels: tuple[int, ...]  # the true id where the loss looks, -100 elsewhere
 
 
-@dataclass(frozen=True)
-class MaskingOptions:
-    """How tokens are chosen and what becomes of them; the shares of [MASK] and of random tokens leave the rest kept."""
-
-    mask_probability: float = 0.15
-    mask_share: float = 0.8
-    random_share: float = 0.1
-    whole_word: bool = False
-    spans: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 < self.mask_probability <= 1:
-            raise InputError(
-                f"The share of tokens to choose must be above 0 and at most 1, not {self.mask_probability}."
-            )
-        if min(self.mask_share, self.random_share) < 0 or self.mask_share + self.random_share > 1 + 1e-9:
-            raise InputError("The shares of [MASK] and of random tokens must not be negative nor exceed 1 together.")
-
-    @property
-    def kept_share(self) -> float:
-        return max(0.0, 1.0 - self.mask_share - self.random_share)
-
-    def rule(self, tokenizer: Tokenizer) -> MaskingRule:
-        """The rule as the training uses it."""
-        return masking_rule(
-            tokenizer,
-            self.mask_probability,
-            self.whole_word,
-            spans=self.spans,
-            mask_share=self.mask_share,
-            random_share=self.random_share,
-        )
-
-
 def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
     """Raises `InputError` when there is no text."""
     if not text_a.strip() and not (text_b or "").strip():
@@ -84,7 +50,7 @@ def mask_text(
     text_b: str | None = None,
     *,
     seed: int,
-    options: MaskingOptions | None = None,
+    rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> MaskedText:
     """Mask a sentence, or a pair, as pretraining would; the same seed gives the same masks.
@@ -92,7 +58,7 @@ def mask_text(
     Raises `InputError` when there is no text.
     """
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
-    rule = (options or MaskingOptions()).rule(tokenizer)
+    rule = rule or masking_rule(tokenizer)
     ids = np.array([encoding.ids])
     masked = mask_batch(ids, np.array([len(encoding)]), rule, np.random.default_rng(seed))
     labels = np.full(len(encoding), -100)
@@ -114,7 +80,7 @@ def mask_epochs(
     epochs: int,
     repeat_after: int | None,
     seed: int,
-    options: MaskingOptions | None = None,
+    rule: MaskingRule | None = None,
 ) -> tuple[MaskedText, ...]:
     """What a training sees of one sentence, pass after pass.
 
@@ -122,7 +88,7 @@ def mask_epochs(
     paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
     """
     return tuple(
-        mask_text(tokenizer, text, seed=seed + (epoch % repeat_after if repeat_after else epoch), options=options)
+        mask_text(tokenizer, text, seed=seed + (epoch % repeat_after if repeat_after else epoch), rule=rule)
         for epoch in range(epochs)
     )
 

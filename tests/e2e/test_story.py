@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.session import Session
 from tests.browser import PageLog, watch
@@ -59,6 +59,18 @@ def upload(page: Page, path: Path) -> None:
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
 
 
+def train(page: Page, time: str) -> Locator:
+    """Press Train for so long; returns the line that says how far it is."""
+    choose_time(page, time)
+    page.get_by_role("button", name="Train", exact=True).click()
+    return page.locator("#loss-chart .stage")
+
+
+def write_little(path: Path, documents: int) -> Path:
+    path.write_text(little_text(documents), encoding="utf-8")
+    return path
+
+
 def painted(page: Page, panel: str) -> int:
     """How many pixels of a curve are not background."""
     return page.evaluate(
@@ -82,9 +94,7 @@ def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) 
     # A text of one's own: its health report, then Train.
     page.get_by_role("button", name="Train your own").click()
     upload(page, own_text)
-    choose_time(page, "25s")
-    page.get_by_role("button", name="Train", exact=True).click()
-    stage = page.locator("#loss-chart .stage")
+    stage = train(page, "25s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
         page.wait_for_function("() => document.querySelectorAll('#loss-chart .panel canvas').length > 0")
@@ -120,13 +130,9 @@ def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) 
 
 def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
     address, session = served
-    path = tmp_path / "little.txt"
-    path.write_text(little_text(200), encoding="utf-8")
     page.goto(address)
-    upload(page, path)
-    choose_time(page, "10m")
-    page.get_by_role("button", name="Train", exact=True).click()
-    stage = page.locator("#loss-chart .stage")
+    upload(page, write_little(tmp_path / "little.txt", 200))
+    stage = train(page, "10m")
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
@@ -142,17 +148,13 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], t
 
 def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
     address, session = served
-    path = tmp_path / "more.txt"
-    path.write_text(little_text(200), encoding="utf-8")
     page.goto(address)
-    upload(page, path)
+    upload(page, write_little(tmp_path / "more.txt", 200))
     page.locator("#option-init_from input").click()
     page.get_by_role("option", name="little (comes with the lab)").click()
     page.get_by_role("button", name="What it learns from").click()
     expect(page.locator("#option-vocab_size input[type=number]")).to_be_disabled()
-    choose_time(page, "12s")
-    page.get_by_role("button", name="Train", exact=True).click()
-    stage = page.locator("#loss-chart .stage")
+    stage = train(page, "12s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     change = re.compile(r"masked words right: (\d+\.\d) % before, (\d+\.\d) % now")
     expect(page.locator("#loss-chart")).to_contain_text(change)
@@ -181,17 +183,14 @@ def test_strangers_do_not_see_each_others_runs(
     browser: Browser, strangers: tuple[str, Session], tmp_path: Path, page_log: PageLog
 ) -> None:
     address, session = strangers
-    path = tmp_path / "secret.txt"
-    path.write_text(little_text(100), encoding="utf-8")
+    path = write_little(tmp_path / "secret.txt", 100)
     one, other = browser.new_context(), browser.new_context()
     try:
         page = one.new_page()
         watch(page, page_log)
         page.goto(address)
         upload(page, path)
-        choose_time(page, "20s")
-        page.get_by_role("button", name="Train", exact=True).click()
-        expect(page.locator("#loss-chart .stage")).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
+        expect(train(page, "20s")).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
         name = session.runs.ids()[0].rsplit("-", 1)[0]
         expect(page.locator("#run-strip")).to_contain_text(name)
 

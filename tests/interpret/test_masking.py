@@ -2,7 +2,8 @@ import pytest
 import torch
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import MaskingOptions, count_masks, fill_mask, mask_epochs, mask_text, masked_loss
+from bertviz_lab.data.batching import masking_rule
+from bertviz_lab.interpret import count_masks, fill_mask, mask_epochs, mask_text, masked_loss
 from tests.little import little_checkpoint
 
 TEXT = "the old man reads a book near the river in the morning and they walk to the house"
@@ -20,7 +21,7 @@ def test_the_same_seed_gives_the_same_masks_and_another_seed_others(tokenizer) -
 
 
 def test_what_the_model_is_given_agrees_with_what_became_of_each_token(tokenizer) -> None:
-    masked = mask_text(tokenizer, TEXT, "she gave him the red book", seed=3, options=MaskingOptions(0.6))
+    masked = mask_text(tokenizer, TEXT, "she gave him the red book", seed=3, rule=masking_rule(tokenizer, 0.6))
     for before, after, outcome, label in zip(
         masked.encoding.ids, masked.input_ids, masked.outcomes, masked.labels, strict=True
     ):
@@ -32,21 +33,21 @@ def test_what_the_model_is_given_agrees_with_what_became_of_each_token(tokenizer
 
 def test_special_tokens_are_never_chosen(tokenizer) -> None:
     for seed in range(200):
-        masked = mask_text(tokenizer, TEXT, seed=seed, options=MaskingOptions(1.0))
+        masked = mask_text(tokenizer, TEXT, seed=seed, rule=masking_rule(tokenizer, 1.0))
         assert masked.outcomes[0] == masked.outcomes[-1] == "special"
 
 
 def test_a_share_of_one_masks_everything_and_of_zero_nothing_becomes_a_mask(tokenizer) -> None:
-    everything = mask_text(tokenizer, TEXT, seed=0, options=MaskingOptions(1.0, 1.0, 0.0))
+    everything = mask_text(tokenizer, TEXT, seed=0, rule=masking_rule(tokenizer, 1.0, mask_share=1.0, random_share=0.0))
     assert set(everything.outcomes) == {"special", "mask"}
-    nothing = mask_text(tokenizer, TEXT, seed=0, options=MaskingOptions(1.0, 0.0, 0.0))
+    nothing = mask_text(tokenizer, TEXT, seed=0, rule=masking_rule(tokenizer, 1.0, mask_share=0.0, random_share=0.0))
     assert set(nothing.outcomes) == {"special", "kept"}
 
 
 def test_whole_words_are_chosen_together(tokenizer) -> None:
     text = "unbelievably unbelievably dogs rivers unbelievably"
     for seed in range(50):
-        masked = mask_text(tokenizer, text, seed=seed, options=MaskingOptions(0.5, whole_word=True))
+        masked = mask_text(tokenizer, text, seed=seed, rule=masking_rule(tokenizer, 0.5, whole_word=True))
         chosen_by_word: dict[int, set[bool]] = {}
         for word, label in zip(masked.encoding.word_ids, masked.labels, strict=True):
             if word is not None:
@@ -55,11 +56,12 @@ def test_whole_words_are_chosen_together(tokenizer) -> None:
 
 
 @pytest.mark.parametrize(
-    "options", [{"mask_probability": 0.0}, {"mask_probability": 1.5}, {"mask_share": 0.9, "random_share": 0.2}]
+    "options",
+    [{"probability": 0.0}, {"probability": 1.5}, {"mask_share": 0.9, "random_share": 0.2}, {"random_share": -0.1}],
 )
-def test_shares_that_are_none_are_refused(options: dict) -> None:
+def test_shares_that_are_none_are_refused(tokenizer, options: dict) -> None:
     with pytest.raises(InputError, match="share"):
-        MaskingOptions(**options)
+        masking_rule(tokenizer, **options)
 
 
 def test_no_text_is_refused(tokenizer) -> None:
@@ -72,10 +74,10 @@ def test_no_text_is_refused(tokenizer) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [MaskingOptions(), MaskingOptions(0.3, 0.5, 0.25), MaskingOptions(whole_word=True), MaskingOptions(spans=True)],
+    [{}, {"probability": 0.3, "mask_share": 0.5, "random_share": 0.25}, {"whole_word": True}, {"spans": True}],
 )
-def test_a_hundred_thousand_draws_keep_to_the_rule(tokenizer, options: MaskingOptions) -> None:
-    counts = count_masks(tokenizer, TEXT, draws=100_000, seed=0, options=options)
+def test_a_hundred_thousand_draws_keep_to_the_rule(tokenizer, options: dict) -> None:
+    counts = count_masks(tokenizer, TEXT, draws=100_000, seed=0, rule=masking_rule(tokenizer, **options))
     assert sum(outcome.observed for outcome in counts.outcomes) == counts.chosen
     for outcome in counts.outcomes:
         assert outcome.low < outcome.observed < outcome.high
@@ -116,7 +118,7 @@ def test_static_masks_come_again_and_dynamic_ones_do_not(tokenizer) -> None:
 
 def test_the_loss_of_a_masked_text_is_that_of_the_model() -> None:
     checkpoint = little_checkpoint()
-    masked = mask_text(checkpoint.tokenizer, TEXT, seed=1, options=MaskingOptions(0.4))
+    masked = mask_text(checkpoint.tokenizer, TEXT, seed=1, rule=masking_rule(checkpoint.tokenizer, 0.4))
     with torch.no_grad():
         out = checkpoint.model(torch.tensor([masked.input_ids]), labels=torch.tensor([masked.labels]))
     found = masked_loss(checkpoint, masked)
@@ -126,7 +128,12 @@ def test_the_loss_of_a_masked_text_is_that_of_the_model() -> None:
 
 def test_a_hidden_token_costs_what_fill_mask_makes_of_it() -> None:
     checkpoint = little_checkpoint()
-    masked = mask_text(checkpoint.tokenizer, "the red cat sat", seed=0, options=MaskingOptions(0.1, 1.0, 0.0))
+    masked = mask_text(
+        checkpoint.tokenizer,
+        "the red cat sat",
+        seed=0,
+        rule=masking_rule(checkpoint.tokenizer, 0.1, mask_share=1.0, random_share=0.0),
+    )
     (lost,) = masked_loss(checkpoint, masked).positions
     text = " ".join(masked.input_tokens[1:-1])
     (blank,) = fill_mask(checkpoint, text, word=masked.encoding.tokens[lost.position]).masks

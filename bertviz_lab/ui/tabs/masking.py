@@ -53,17 +53,19 @@ def masked(
     session: Session, model: str, text: str, rate: float, mask: float, swap: float, whole: bool, seed: float | None
 ) -> str:
     """The payload of the strip; the shares come in percent."""
-    from bertviz_lab.interpret import MaskingOptions, mask_text
+    from bertviz_lab.data.batching import masking_rule
+    from bertviz_lab.interpret import mask_text
 
-    chances: dict[str, Any] = {"mask_probability": rate / 100, "mask_share": mask / 100, "random_share": swap / 100}
     if mask + swap > 100:
         raise InputError(
             f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens are more than all: lower one of them."
         )
     tokenizer = session.models.open(model).tokenizer
-    options = MaskingOptions(**chances, whole_word=bool(whole))
-    found = mask_text(tokenizer, checked(text), seed=abs(int(seed or 0)), options=options)
-    return masking_payload(found, **chances)
+    rule = masking_rule(tokenizer, rate / 100, bool(whole), mask_share=mask / 100, random_share=swap / 100)
+    found = mask_text(tokenizer, checked(text), seed=abs(int(seed or 0)), rule=rule)
+    return masking_payload(
+        found, mask_probability=rule.probability, mask_share=rule.mask_share, random_share=rule.random_share
+    )
 
 
 def mask_again(session: Session, model: str, text: str, *knobs: Any) -> tuple[int, str]:
