@@ -1,18 +1,29 @@
 """Attention weights of a whole model, packed small enough that the page can hold every head at once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.payload import base64_array, sqrt_codes, to_json
+from bertviz_lab.figures.payload import Payload, base64_array, signed_codes, sqrt_codes, to_json
 
 #: Up to this many bytes, cells go out with 16 bits each: what the page shows is then right to 0.00002.
 PRECISE_BYTES = 2**20
 #: Up to this many bytes, all heads go out at once with 8 bits a cell (12 x 12 heads: 170 tokens);
 #: above it the page holds the layers it was sent and asks for another when it is wanted.
 WHOLE_MODEL_BYTES = 4 * 2**20
+
+#: How the metrics of `interpret.heads` are called on the page.
+METRIC_TITLES = {
+    "entropy": "width of view (entropy)",
+    "distance": "distance",
+    "previous": "previous token",
+    "next": "next token",
+    "same": "token itself",
+    "special": "[CLS] and [SEP]",
+    "across": "other sentence",
+}
 
 
 def attention_payload(
@@ -23,46 +34,93 @@ def attention_payload(
     *,
     layers: Sequence[int] | None = None,
     key: str = "",
-) -> str:
+    special: Sequence[int] | None = None,
+    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
+) -> Payload:
     """The payload of the attention grid.
 
     `attentions` is (layers, heads, tokens, tokens), rows are the tokens that look, columns those looked at.
     `layers` (counted from 0) limits what is sent; by default all layers go where they fit, else the last one.
     `key` names this computation to the functions that the grid calls for exact values and for further layers.
+    `special` marks the tokens that can be hidden; by default those spelt so. `metrics`, by name what each says and
+    (layers, heads), is what heads can be sorted by.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
-    if attentions.ndim != 4 or attentions.shape[2] != attentions.shape[3]:
-        raise ValueError(f"Attention must be (layers, heads, tokens, tokens), not {attentions.shape}.")
-    layer_count, head_count, length, _ = attentions.shape
-    if not len(tokens) == len(segment_ids) == length:
-        raise ValueError(f"{len(tokens)} tokens and {len(segment_ids)} segment ids for attention of {length} tokens.")
-    if not length:
-        raise ValueError("There is no token to show attention for.")
-
-    cells = attentions.size
+    body = _frame(tokens, segment_ids, attentions, title, key, special)
+    layer_count, cells = len(attentions), attentions.size
     if layers is None:
         layers = range(layer_count) if cells <= WHOLE_MODEL_BYTES else [layer_count - 1]
     sent = sorted(set(layers))
     if not sent or sent[0] < 0 or sent[-1] >= layer_count:
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
     bits = 16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8
-    body: dict[str, Any] = {
+    body |= {"sent": sent, "bits": bits, "cells": base64_array(sqrt_codes(attentions[sent], bits))}
+    if metrics:
+        body["metrics"] = {
+            name: {"title": METRIC_TITLES.get(name, name), "says": says, "values": np.round(values, 5).tolist()}
+            for name, (says, values) in metrics.items()
+        }
+    return to_json(body)
+
+
+def difference_payload(
+    tokens: Sequence[str],
+    segment_ids: Sequence[int],
+    difference: NDArray[np.floating],
+    title: str = "",
+    *,
+    special: Sequence[int] | None = None,
+) -> Payload:
+    """The payload of a grid of differences, -1 to 1, (layers, heads, tokens, tokens); of a long text the last layers.
+
+    Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
+    """
+    body = _frame(tokens, segment_ids, difference, title, "", special)
+    fitting = max(1, WHOLE_MODEL_BYTES // (difference.size // len(difference)))
+    sent = list(range(len(difference)))[-fitting:]
+    bits = 16 if 2 * difference[sent].size <= PRECISE_BYTES else 8
+    body |= {"signed": True, "sent": sent, "bits": bits, "cells": base64_array(signed_codes(difference[sent], bits))}
+    return to_json(body)
+
+
+def _frame(
+    tokens: Sequence[str],
+    segment_ids: Sequence[int],
+    cells: NDArray[np.floating],
+    title: str,
+    key: str,
+    special: Sequence[int] | None,
+) -> dict[str, Any]:
+    if cells.ndim != 4 or cells.shape[2] != cells.shape[3]:
+        raise ValueError(f"Attention must be (layers, heads, tokens, tokens), not {cells.shape}.")
+    layers, heads, length, _ = cells.shape
+    if not len(tokens) == len(segment_ids) == length:
+        raise ValueError(f"{len(tokens)} tokens and {len(segment_ids)} segment ids for attention of {length} tokens.")
+    if not length:
+        raise ValueError("There is no token to show attention for.")
+    body = {
         "title": title,
         "key": key,
         "tokens": list(tokens),
         "segments": [int(segment) for segment in segment_ids],
-        "layers": layer_count,
-        "heads": head_count,
-        "sent": sent,
-        "bits": bits,
-        "cells": base64_array(sqrt_codes(attentions[sent], bits)),
+        "layers": layers,
+        "heads": heads,
     }
-    return to_json(body)
+    return body if special is None else body | {"special": [bool(one) for one in special]}
 
 
 def layer_cells(attentions: NDArray[np.floating], layer: int) -> str:
     """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes: what a grid's `layer_values` answers."""
     return base64_array(sqrt_codes(attentions[layer], 8))
+
+
+def pair_payload(
+    query: NDArray[np.floating], key: NDArray[np.floating], products: NDArray[np.floating], score: float, weight: float
+) -> Payload:
+    """Why one token looks at another, what a grid's `query_key` answers: three (head size,) arrays and two numbers."""
+    arrays = {"query": query, "key": key, "products": products}
+    body: dict[str, Any] = {name: np.round(array.astype(float), 6).tolist() for name, array in arrays.items()}
+    return to_json(body | {"score": score, "weight": weight})
 
 
 def head_cells(attentions: NDArray[np.floating], layer: int, head: int) -> str:

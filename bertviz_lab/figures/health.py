@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 
 
 class HealthLike(Protocol):
@@ -37,7 +37,7 @@ class HealthLike(Protocol):
     def reading(self) -> Sequence[str]: ...
 
 
-def health_payload(report: HealthLike, name: str) -> str:
+def health_payload(report: HealthLike, name: str) -> Payload:
     """The payload of the health cards; `name` says which text it is about."""
     about = "about " if report.tokens_estimated else ""
     cards: list[tuple[str, str, str]] = [

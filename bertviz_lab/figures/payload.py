@@ -18,14 +18,25 @@ from numpy.typing import NDArray
 SQRT_TOP = {8: 255, 16: 65535}
 
 
-def to_json(body: Mapping[str, Any]) -> str:
+class Payload(str):
+    """A payload as text, to be told from what a person typed."""
+
+    __slots__ = ()
+
+    def having(self, **more: Any) -> "Payload":
+        """The same with further entries."""
+        added = to_json(more)
+        return Payload(f"{self[:-1]}{',' if len(self) > 2 else ''}{added[1:]}")
+
+
+def to_json(body: Mapping[str, Any]) -> Payload:
     """Write a payload as JSON. Numbers that JSON has no word for (NaN, infinity) become null."""
     text = json.dumps(_plain(body), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     # "<" stands only inside strings, where the escape means the same character.
-    return text.replace("<", "\\u003c")
+    return Payload(text.replace("<", "\\u003c"))
 
 
-def message_payload(text: str) -> str:
+def message_payload(text: str) -> Payload:
     """A payload that any component shows as one plain sentence in place of its picture."""
     return to_json({"message": text})
 
@@ -34,6 +45,20 @@ def base64_array(array: NDArray[Any]) -> str:
     """The bytes of an array, little-endian and in C order, as base64 text."""
     little = array.astype(array.dtype.newbyteorder("<"), copy=False)
     return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+
+
+def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
+    """Differences in -1..1 as whole-number codes of their signed square roots, 0 being the middle one.
+
+    A code c stands for s|s| with s = (c - half) / half, half being 127 (8 bits) or 32767 (16 bits).
+    Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
+    """
+    if differences.size and not np.abs(differences).max() <= 1.0001:
+        raise ValueError("Differences of attention weights must be numbers from -1 to 1.")
+    kind = np.uint8 if bits == 8 else np.uint16
+    half = (SQRT_TOP[bits] - 1) // 2
+    clipped = np.clip(differences, -1.0, 1.0).astype(np.float32, copy=False)
+    return np.rint(half + half * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(kind)
 
 
 def sqrt_codes(weights: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:

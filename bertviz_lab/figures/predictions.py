@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.tokens import EncodingLike, token_columns
 
 
@@ -25,6 +25,8 @@ class MaskLike(Protocol):
     def position(self) -> int: ...
     @property
     def candidates(self) -> Sequence[CandidateLike]: ...
+    @property
+    def asked(self) -> Any: ...
 
 
 class FillMaskLike(Protocol):
@@ -36,7 +38,7 @@ class FillMaskLike(Protocol):
     def masks(self) -> Sequence[MaskLike]: ...
 
 
-def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> str:
+def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> Payload:
     """The payload of the fill-mask bars; probabilities are shares of 1.
 
     With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.
@@ -48,6 +50,13 @@ def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int 
                 {"token": candidate.token, "id": int(candidate.id), "probability": float(candidate.probability)}
                 for candidate in mask.candidates
             ],
+            "asked": None
+            if mask.asked is None
+            else {
+                "token": mask.asked.token,
+                "probability": float(mask.asked.probability),
+                "rank": int(mask.asked.rank),
+            },
         }
         for mask in filled.masks
     ]

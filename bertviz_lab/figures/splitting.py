@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 
 _MOST_WORDS = 60
 _MOST_STEPS = 40
@@ -21,7 +21,7 @@ class WordLike(Protocol):
     def steps(self) -> Sequence[Any]: ...
 
 
-def splitting_payload(words: Sequence[WordLike], algorithm: str, *, unknown: str = "[UNK]") -> str:
+def splitting_payload(words: Sequence[WordLike], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
     """The payload of the word-splitting view; of a long text the first words, of a long word the first steps."""
     shown = [
         {

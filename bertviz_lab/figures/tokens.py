@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 
 
 class EncodingLike(Protocol):
@@ -62,7 +62,7 @@ def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
     return columns
 
 
-def token_payload(encoding: EncodingLike, title: str = "") -> str:
+def token_payload(encoding: EncodingLike, title: str = "") -> Payload:
     """The payload of the token strip. The position of a column is its place in the list."""
     dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
     return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped})

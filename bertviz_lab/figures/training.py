@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from bertviz_lab.figures.payload import to_json
+from bertviz_lab.figures.payload import Payload, to_json
 
 #: The chart needs nothing else of an event; leaving the rest out keeps a shipped model's curve small.
 _KINDS = ("Preparing", "RunStarted", "StepDone", "EvalDone", "RunFinished")
 
 
-def live_payload(run_id: str, title: str = "", *, mark: str = "") -> str:
+def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
     """Follow a run: the chart polls for its rows from line 0 on, so that a page that was reloaded sees them all.
 
     The chart stops asking when the run has ended. A run that goes on after that is followed again when the
@@ -18,7 +18,7 @@ def live_payload(run_id: str, title: str = "", *, mark: str = "") -> str:
     return to_json({"run_id": run_id, "title": title, "mark": mark})
 
 
-def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_steps: int = 2000) -> str:
+def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_steps: int = 2000) -> Payload:
     """Show the log of a run that has ended.
 
     `rows` are events as `events.jsonl` holds them (key `event` names the type). Of more than `most_steps`

@@ -13,7 +13,8 @@ function readAttention(payload) {
   payload.sent.forEach((layer, place) => {
     layers.set(layer, codes.subarray(place * payload.heads * perHead, (place + 1) * payload.heads * perHead));
   });
-  return { ...payload, cells: null, size, perHead, stored: layers, exact: new Map(), peaks: new Map() };
+  return { ...payload, cells: null, size, perHead, stored: layers, exact: new Map(), peaks: new Map(),
+    special: payload.special ?? payload.tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
 }
 
 const headId = (layer, head) => `${layer}/${head}`;
@@ -24,32 +25,116 @@ function headCodes(data, layer, head) {
   return codes ? codes.subarray(head * data.perHead, (head + 1) * data.perHead) : null;
 }
 
-/** Codes of 16 bits keep the colour in their upper 8. */
-const shiftOf = (codes) => (codes.BYTES_PER_ELEMENT === 2 ? 8 : 0);
+/** The weight that a code of so many values stands for; of a difference the middle code is 0. */
+function decode(code, top, signed) {
+  if (!signed) return (code / top) ** 2;
+  const half = (top - 1) / 2;
+  const root = (code - half) / half;
+  return Math.sign(root) * root * root;
+}
 
-/** One weight, as right as it is known. */
-function weightAt(data, layer, head, row, column) {
+const topOf = (codes) => (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255);
+
+/** The weights of one head, as right as they are known. */
+function headWeights(data, layer, head) {
   const exact = data.exact.get(headId(layer, head));
-  const place = row * data.size + column;
-  if (exact) return exact[place];
+  if (exact) return exact;
   const codes = headCodes(data, layer, head);
-  return (codes[place] / (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255)) ** 2;
+  const top = topOf(codes);
+  return Float32Array.from(codes, (code) => decode(code, top, data.signed));
 }
 
 /** Whether a head's numbers are right to four digits, and not only good enough for a picture. */
 const isPrecise = (data, layer, head) => data.stored.get(layer)?.BYTES_PER_ELEMENT === 2
   || data.exact.has(headId(layer, head));
 
-/** The largest weight of a head. */
+/** The largest weight of a head, whichever its sign. */
 function peakOf(data, layer, head) {
   const id = headId(layer, head);
   if (!data.peaks.has(id)) {
     const codes = headCodes(data, layer, head);
-    let top = 0;
-    for (let place = 0; place < codes.length; place += 1) if (codes[place] > top) top = codes[place];
-    data.peaks.set(id, (top / (codes.BYTES_PER_ELEMENT === 2 ? 65535 : 255)) ** 2);
+    const top = topOf(codes);
+    let [least, most] = [top, 0];
+    for (let place = 0; place < codes.length; place += 1) {
+      if (codes[place] > most) most = codes[place];
+      if (codes[place] < least) least = codes[place];
+    }
+    const ends = [decode(most, top, data.signed), data.signed ? decode(least, top, true) : 0];
+    data.peaks.set(id, Math.max(...ends.map(Math.abs)));
   }
   return data.peaks.get(id);
+}
+
+const largest = (weights) => weights.reduce((most, weight) => Math.max(most, Math.abs(weight) || 0), 0);
+
+// ---- heads taken together
+
+/** The mean of the heads of some layers. */
+function meanWeights(data, layers) {
+  const sum = new Float32Array(data.perHead);
+  for (const layer of layers) {
+    for (let head = 0; head < data.heads; head += 1) {
+      headWeights(data, layer, head).forEach((weight, place) => { sum[place] += weight; });
+    }
+  }
+  return sum.map((weight) => weight / (layers.length * data.heads));
+}
+
+/**
+ * How much of each token has arrived in each token after a layer, were attention all that mixes them; half of a layer's
+ * output is its input, by the residual connection (Abnar and Zuidema 2020).
+ */
+function rollout(data, upTo) {
+  const { size } = data;
+  let flow = Float32Array.from({ length: data.perHead }, (_, place) => (place % (size + 1) === 0 ? 1 : 0));
+  for (let layer = 0; layer <= upTo; layer += 1) {
+    const mixing = meanWeights(data, [layer]);
+    const next = new Float32Array(data.perHead);
+    for (let row = 0; row < size; row += 1) {
+      for (let middle = 0; middle < size; middle += 1) {
+        const share = (mixing[row * size + middle] + (row === middle ? 1 : 0)) / 2;
+        for (let column = 0; column < size; column += 1) {
+          next[row * size + column] += share * flow[middle * size + column];
+        }
+      }
+    }
+    flow = next;
+  }
+  return flow;
+}
+
+// ---- what is looked at of them
+
+const QUARTERS = { all: 'all', aa: 'A → A', ab: 'A → B', ba: 'B → A', bb: 'B → B' };
+const NO_LENS = { quarter: 'all', special: 'shown' };
+
+const isPlain = (lens) => lens.quarter === 'all' && lens.special === 'shown';
+
+/** The weights with NaN where the lens hides; renormalised, what is left of a row sums to 1 again. */
+function throughLens(data, weights, lens) {
+  if (isPlain(lens)) return weights;
+  const { size, segments, special } = data;
+  const hides = lens.special !== 'shown';
+  const letter = (position) => (segments[position] === 1 ? 'b' : 'a');
+  const seen = weights.map((weight, place) => {
+    const [row, column] = [Math.floor(place / size), place % size];
+    if (hides && (special[row] || special[column])) return NaN;
+    return lens.quarter === 'all' || lens.quarter === letter(row) + letter(column) ? weight : NaN;
+  });
+  if (lens.special !== 'renormalised') return seen;
+  for (let row = 0; row < size; row += 1) {
+    const line = seen.subarray(row * size, (row + 1) * size);
+    const sum = line.reduce((total, weight) => total + (weight || 0), 0);
+    if (sum > 0) line.forEach((weight, column) => { line[column] = weight / sum; });
+  }
+  return seen;
+}
+
+/** The share of all attention that goes to special tokens. */
+function specialShare(data, weights) {
+  let share = 0;
+  weights.forEach((weight, place) => { if (data.special[place % data.size]) share += weight; });
+  return share / data.size;
 }
 
 // ---- colour scales: each turns a weight into a place (0 to 1) on the colour bar
@@ -62,42 +147,76 @@ const SCALES = {
   head: { label: 'per head', says: 'even scale from 0 to the largest weight of each head: heads cannot be compared by colour',
     place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
+/** The same for differences, which have a sign: 0 lies in the middle. */
+const SIGNED_SCALES = {
+  sqrt: { label: 'small lifted', says: 'from -1 (brown) to 1 (blue), small differences lifted so that they can be seen',
+    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, -0.01, 0, 0.01, 0.25, 1] },
+  fixed: { label: '-1 to 1', says: 'even scale from -1 (brown) to 1 (blue), the same for all heads',
+    place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
+  head: { label: 'per head', says: 'even scale to the largest difference of each head: heads cannot be compared by colour',
+    place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0, peak / 2, peak] },
+};
+const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
 
-const RAMP = Array.from({ length: 256 }, (_, index) => viridis(index / 255));
+/** Brown over white to blue. */
+function diverging(share) {
+  const ends = share < 0.5 ? [0x8c, 0x45, 0x0a] : [0x1d, 0x4e, 0xb8];
+  const strength = Math.abs(share - 0.5) * 2;
+  return ends.map((end) => Math.round(248 + strength * (end - 248)));
+}
+
+const ramp = (paint) => Array.from({ length: 256 }, (_, index) => paint(index / 255));
+const RAMPS = { plain: ramp(viridis), signed: ramp(diverging) };
+const rampOf = (data) => (data.signed ? RAMPS.signed : RAMPS.plain);
 const packed = ([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 
 /** For each of the 256 codes its pixel, in the byte order of image data. */
-function pixelTable(scale, peak) {
+function pixelTable(data, scale, peak) {
+  const colours = rampOf(data);
   return Uint32Array.from({ length: 256 }, (_, code) => {
-    const place = SCALES[scale].place((code / 255) ** 2, peak);
-    return packed(RAMP[Math.round(Math.min(Math.max(place, 0), 1) * 255)]);
+    const place = scalesOf(data)[scale].place(decode(code, 255, data.signed), peak);
+    return packed(colours[Math.round(Math.min(Math.max(place, 0), 1) * 255)]);
   });
 }
 
-const evenTables = { sqrt: pixelTable('sqrt', 1), fixed: pixelTable('fixed', 1) };
+const evenTables = new Map();
 
-/** Paint one head into a canvas of one pixel a cell. */
-function paintHead(canvas, data, layer, head, scale) {
-  const codes = headCodes(data, layer, head);
-  if (canvas.width !== data.size || canvas.height !== data.size) {
-    canvas.width = data.size;
-    canvas.height = data.size;
-  }
-  const table = evenTables[scale] ?? pixelTable('head', peakOf(data, layer, head));
-  const image = new ImageData(data.size, data.size);
-  const pixels = new Uint32Array(image.data.buffer);
-  const shift = shiftOf(codes);
-  for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
-  canvas.getContext('2d').putImageData(image, 0, 0);
+function tableOf(data, scale, peak) {
+  if (scale === 'head') return pixelTable(data, scale, peak);
+  const key = `${scale} ${Boolean(data.signed)}`;
+  if (!evenTables.has(key)) evenTables.set(key, pixelTable(data, scale, 1));
+  return evenTables.get(key);
 }
 
-/** What every export says about itself. */
-function headTable(data, layer, head) {
-  const weights = [];
-  for (let row = 0; row < data.size; row += 1) {
-    weights.push(Array.from({ length: data.size },
-      (_, column) => Number(weightAt(data, layer, head, row, column).toFixed(5))));
+/** A canvas of one pixel a cell, and the pixels to be set. */
+function pixelsOf(canvas, size) {
+  if (canvas.width !== size || canvas.height !== size) [canvas.width, canvas.height] = [size, size];
+  const image = new ImageData(size, size);
+  return { pixels: new Uint32Array(image.data.buffer), put: () => canvas.getContext('2d').putImageData(image, 0, 0) };
+}
+
+/** Paint one head as it came over the wire, or what a lens leaves of it. */
+function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
+  if (!isPlain(lens)) {
+    const weights = throughLens(data, headWeights(data, layer, head), lens);
+    paintWeights(canvas, data, weights, scale, largest(weights));
+    return;
   }
-  return { title: data.title, layer: layer + 1, head: head + 1, tokens: data.tokens, segment_ids: data.segments,
-    meaning: 'weights[from][to]; each row sums to 1', precise: isPrecise(data, layer, head), weights };
+  const codes = headCodes(data, layer, head);
+  const table = tableOf(data, scale, scale === 'head' ? peakOf(data, layer, head) : 1);
+  const { pixels, put } = pixelsOf(canvas, data.size);
+  const shift = codes.BYTES_PER_ELEMENT === 2 ? 8 : 0; // codes of 16 bits keep the colour in their upper 8
+  for (let place = 0; place < codes.length; place += 1) pixels[place] = table[codes[place] >> shift];
+  put();
+}
+
+/** Paint any weights; what is not a number stays clear. */
+function paintWeights(canvas, data, weights, scale, peak) {
+  const { pixels, put } = pixelsOf(canvas, data.size);
+  const [{ place: toShare }, colours] = [scalesOf(data)[scale], rampOf(data).map(packed)];
+  weights.forEach((weight, place) => {
+    if (Number.isNaN(weight)) return;
+    pixels[place] = colours[Math.round(Math.min(Math.max(toShare(weight, peak), 0), 1) * 255)];
+  });
+  put();
 }

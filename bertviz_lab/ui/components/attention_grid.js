@@ -1,8 +1,15 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
 const view = onPayload('Type a text and press Show attention to see what every head looks at.', show);
-const state = { layer: 0, head: 0, row: 1, column: null, scale: 'sqrt', form: 'map' };
+const state = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
+  special: 'shown', order: '' };
 let data = null;
+let seen = null; // the weights on show in detail, through the lens
+let all = null; // the same without the lens
+let restored = '';
+
+const MOST_ROLLED = 160; // tokens; a rollout grows with the cube of their number
+const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads', rollout: 'rollout to this layer' };
 
 // ---- furniture
 const title = h('p', { class: 'heading' });
@@ -12,6 +19,8 @@ const headName = h('p', { class: 'heading', role: 'status' });
 const mapHost = h('div', { class: 'map' });
 const linesHost = h('div', { class: 'links', hidden: true });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+const shareWords = h('p', { class: 'quiet small' });
+const pairHost = h('div', { class: 'pair' });
 const legend = h('div', { class: 'legend' });
 const legendBar = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
 const legendTicks = h('div', { class: 'ticks', 'aria-hidden': 'true' });
@@ -22,22 +31,41 @@ const topRows = h('tbody');
 const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h('tr', {},
   ...['token', 'position', 'weight'].map((name) => h('th', { scope: 'col' }, name)))), topRows);
 
-const guide = h('p', { class: 'quiet foot' }, 'Each square is one head; layers go down, heads go across. Inside a square a row is a token that looks around (from), a column '
-  + 'a token it looks at (to). The weights of a row add up to 1: the shares in which that token gathers what the others hold.');
+const guide = h('p', { class: 'quiet foot' });
+const GUIDE = 'Each square is one head; layers go down, heads go across. Inside a square a row is a token that looks around (from), a column '
+  + 'a token it looks at (to). The weights of a row add up to 1: the shares in which that token gathers what the others hold.';
+const GUIDE_SIGNED = 'Each square is one head. Blue: the second looks there more than the first; brown: less. Every row adds up to 0.';
 
 const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
 const heatmap = makeHeatmap(mapHost, moveCursor);
-const links = makeLines(linesHost, (row) => moveCursor(row, state.column, true));
+const links = makeLines(linesHost, pickRow);
+const pair = makePair(pairHost, askPair);
 const scaleChoice = choices('Colours', Object.entries(SCALES).map(([name, scale]) => [name, scale.label, scale.says]),
-  state.scale, (scale) => { state.scale = scale; overview.rescale(scale); drawHead(); });
+  state.scale, (scale) => change({ scale }));
 const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this head as a heat map'],
-  ['lines', 'One token', 'Lines from one token to all it looks at']], state.form,
-(form) => { state.form = form; drawHead(); });
+  ['lines', 'Single tokens', 'Lines from one token, or several, to all they look at']], state.form, (form) => change({ form }));
+const quarterChoice = choices('Who looks at whom', Object.entries(QUARTERS).map(([name, words]) => [name, words,
+  name === 'all' ? 'All tokens' : `Only tokens of one sentence looking at those of one: ${words}`]), 'all', (quarter) => change({ quarter }));
+const specialChoice = choices('[CLS] and [SEP]', [['shown', 'shown', 'As the model computes it'],
+  ['hidden', 'hidden', 'Left out of the picture; the other weights stay as they are'],
+  ['renormalised', 'left out of the sum', 'Left out, and the rest of each row scaled up to a sum of 1']], 'shown', (special) => change({ special }));
+const togetherBox = select('Show', Object.entries(TOGETHER), (of) => change({ of }));
+const orderBox = select('Sort heads', [['', 'by layer']], (order) => change({ order }));
+const knobs = h('details', { class: 'knobs', 'data-noexport': '' }, h('summary', {}, 'More ways to look'),
+  h('div', { class: 'bar' }, quarterChoice.node, specialChoice.node, togetherBox.node));
 
-const headFile = () => `attention-layer${state.layer + 1}-head${state.head + 1}`;
+const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}` : `attention-${state.of}-${state.layer + 1}`);
 const caption = () => [data.title, headWords()].filter(Boolean).join(' · ');
-const scaleWords = () => `Colours: ${SCALES[state.scale].says}.`;
-const headWords = () => `layer ${state.layer + 1} of ${data.layers}, head ${state.head + 1} of ${data.heads}`;
+const scaleWords = () => `Colours: ${scalesOf(data)[state.scale].says}.`;
+const lens = () => ({ quarter: state.quarter, special: state.special });
+const look = () => ({ scale: state.scale, lens: lens(), order: data.metrics ? state.order : '' });
+
+function headWords() {
+  const layer = `layer ${state.layer + 1} of ${data.layers}`;
+  return { head: `${layer}, head ${state.head + 1} of ${data.heads}`, layer: `${layer}, average of its heads`,
+    all: `average of all ${data.layers * data.heads} heads`, rollout: `rollout from layer 1 to ${layer}` }[state.of];
+}
+
 const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas('attention-all-heads.png', overview.picture(scaleWords())) });
 const saveHead = saveButtons('this head', {
   PNG: () => (state.form === 'map' ? saveCanvas(`${headFile()}.png`, heatmap.picture(caption(), scaleWords()))
@@ -46,170 +74,183 @@ const saveHead = saveButtons('this head', {
   CSV: async () => {
     await fetchExact();
     saveCsv(`${headFile()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],
-      ...headTable(data, state.layer, state.head).weights.flatMap((row, from) =>
-        row.map((weight, to) => [from, data.tokens[from], to, data.tokens[to], weight]))]);
+      ...table().weights.flatMap((row, from) => row.map((weight, to) => [from, data.tokens[from], to, data.tokens[to], weight]))]);
   },
   JSON: async () => {
     await fetchExact();
-    saveJson(`${headFile()}.json`, headTable(data, state.layer, state.head));
+    saveJson(`${headFile()}.json`, table());
   },
-});
+}, () => 'attention', ownState);
 
 view.content.append(
   h('div', { class: 'bar' }, title, h('div', { class: 'push' }, scaleChoice.node)),
+  knobs,
   h('div', { class: 'split' },
-    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'All heads'), saveGrid), gridHost, note, legend, guide),
-    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost, readout, topTable)));
+    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'All heads'), orderBox.node, saveGrid), gridHost, note, legend, guide),
+    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost, readout, shareWords, pairHost, topTable)));
+
+/** A list to choose one of. */
+function select(name, options, onChange) {
+  const box = h('select', { 'aria-label': name, onchange: () => onChange(box.value) });
+  const fill = (list, value) => {
+    box.replaceChildren(...list.map(([key, words]) => h('option', { value: key }, words)));
+    box.value = value;
+  };
+  fill(options, options[0][0]);
+  return { node: h('label', { class: 'select' }, h('span', { class: 'quiet' }, name), box), fill };
+}
 
 // ---- what happens
 
 function show(payload) {
   data = readAttention(payload);
   title.textContent = data.title || 'Attention';
+  guide.textContent = data.signed ? GUIDE_SIGNED : GUIDE;
   const missing = data.layers - data.stored.size;
   note.textContent = missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '';
   note.hidden = !missing;
+  restore(toldByLink(payload));
   // The reader's place survives a new text or model as far as it exists there.
   state.layer = Math.min(state.layer, data.layers - 1);
   state.head = Math.min(state.head, data.heads - 1);
   if (!data.stored.has(state.layer)) [state.layer] = [...data.stored.keys()].slice(-1);
-  state.row = Math.min(state.row, data.size - 1);
-  state.column = state.column === null ? strongest()[0][1] : Math.min(state.column, data.size - 1);
-  overview.show(data, state.scale);
+  state.rows = [...new Set(state.rows.map((row) => Math.min(row, data.size - 1)))];
+  if (!data.metrics?.[state.order]) state.order = '';
+  if (!data.segments.includes(1)) state.quarter = 'all';
+  quarterChoice.node.hidden = !data.segments.includes(1);
+  orderBox.node.hidden = !data.metrics;
+  orderBox.fill([['', 'by layer'], ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
+  const whole = data.stored.size === data.layers;
+  const possible = Object.entries(TOGETHER).filter(([of]) => (of === 'head' || of === 'layer' || whole)
+    && (of !== 'rollout' || (data.size <= MOST_ROLLED && !data.signed)));
+  if (!possible.some(([of]) => of === state.of)) state.of = 'head';
+  togetherBox.fill(possible, state.of);
+  readWeights();
+  if (state.column === null) state.column = strongest()[0][1];
+  state.column = Math.min(state.column, data.size - 1);
+  draw();
+}
+
+function change(some) {
+  Object.assign(state, some);
+  readWeights();
+  draw();
+}
+
+function draw() {
+  overview.show(data, look());
   overview.mark(state.layer, state.head);
   drawHead();
 }
 
 function chooseHead(layer, head) {
-  [state.layer, state.head] = [layer, head];
+  Object.assign(state, { layer, head, of: state.of === 'all' ? 'head' : state.of });
+  togetherBox.node.querySelector('select').value = state.of;
   overview.mark(layer, head);
+  readWeights();
   drawHead();
   trigger('head_select', { layer, head });
 }
 
+/** Work out the weights that are shown in detail. */
+function readWeights() {
+  const layers = [...data.stored.keys()];
+  all = { head: () => headWeights(data, state.layer, state.head), layer: () => meanWeights(data, [state.layer]),
+    all: () => meanWeights(data, layers), rollout: () => rollout(data, state.layer) }[state.of]();
+  seen = throughLens(data, all, lens());
+}
+
+const peak = () => (state.of === 'head' && isPlain(lens()) ? peakOf(data, state.layer, state.head) : largest(seen));
+const precise = () => state.of !== 'head' || isPrecise(data, state.layer, state.head);
+
 function drawHead() {
-  headName.textContent = headWords().replace('layer', 'Layer');
+  headName.textContent = headWords().replace(/^./, (letter) => letter.toUpperCase());
   mapHost.hidden = state.form !== 'map';
   linesHost.hidden = state.form !== 'lines';
-  const scale = SCALES[state.scale];
-  const peak = peakOf(data, state.layer, state.head);
+  const scale = scalesOf(data)[state.scale];
+  const top = peak();
   if (state.form === 'map') {
-    heatmap.show(data, state.layer, state.head, state.scale, state.row, state.column);
+    heatmap.show(data, { name: headWords(), weights: seen, peak: top, scale: state.scale }, state.rows[0], state.column);
   } else {
-    links.show(data, state.layer, state.head, state.row, (weight) => scale.place(weight, peak));
+    links.show(data, seen, state.rows, (weight) => SCALES[state.scale].place(weight, top));
   }
-  drawLegend(scale, peak);
-  tell(state.row, state.column);
+  drawLegend(scale, top);
+  tell(state.rows[0], state.column);
   drawTop();
-  if (!isPrecise(data, state.layer, state.head)) fetchExact();
+  const share = specialShare(data, all);
+  shareWords.textContent = data.signed ? '' : `Here ${percent(share)} of all attention goes to [CLS] and [SEP]`
+    + `${{ shown: '', hidden: ', which are hidden: rows no longer add up to 1', renormalised: ', which are left out: the rest of each row is scaled up to 1' }[state.special]}.`;
+  showPair();
+  if (!precise()) fetchExact();
+}
+
+function showPair() {
+  const able = state.of === 'head' && !data.signed && Boolean(server?.query_key && data.key);
+  pair.show(able ? { layer: state.layer, head: state.head, row: state.rows[0], column: state.column, tokens: data.tokens, key: data.key } : null);
 }
 
 /** Hovering only reads; a click or an arrow key also chooses the row that the table and the lines are about. */
 function moveCursor(row, column, settled) {
   if (row === null) {
-    heatmap.moveTo(state.row, state.column);
-    tell(state.row, state.column);
+    heatmap.moveTo(state.rows[0], state.column);
+    tell(state.rows[0], state.column);
     return;
   }
   tell(row, column);
   if (!settled) return;
-  const turned = row !== state.row;
-  [state.row, state.column] = [row, column];
-  if (!turned) return;
-  drawTop();
-  if (state.form === 'lines') drawHead();
+  const turned = state.rows.length > 1 || row !== state.rows[0];
+  [state.rows, state.column] = [[row], column];
+  showPair();
+  if (turned) drawTop();
+}
+
+/** A token of the lines: alone, or with those that are chosen already. */
+function pickRow(row, more) {
+  const others = state.rows.filter((other) => other !== row);
+  if (!more) state.rows = [row];
+  else if (others.length < state.rows.length) state.rows = others.length ? others : [row];
+  else state.rows = [...state.rows, row];
+  drawHead();
 }
 
 function tell(row, column) {
-  const weight = weightAt(data, state.layer, state.head, row, column);
-  const exact = isPrecise(data, state.layer, state.head);
-  readout.replaceChildren('from ', h('b', {}, data.tokens[row]), ` (${row}) to `, h('b', {}, data.tokens[column]),
-    ` (${column}): `, h('b', {}, `${exact ? '' : 'about '}${weight.toFixed(exact ? 4 : 2)}`), ` · ${percent(weight)} of its attention`);
+  const weight = seen[row * data.size + column];
+  const pairWords = ['from ', h('b', {}, data.tokens[row]), ` (${row}) to `, h('b', {}, data.tokens[column]), ` (${column}): `];
+  if (Number.isNaN(weight)) {
+    readout.replaceChildren(...pairWords, 'hidden');
+    return;
+  }
+  const number = h('b', {}, `${precise() ? '' : 'about '}${weight.toFixed(precise() ? 4 : 2)}`);
+  readout.replaceChildren(...pairWords, number, data.signed ? ' more than before' : ` · ${percent(weight)} of its attention`);
 }
 
-/** [weight, column] of the chosen row, the largest weight first. */
+/** [weight, column] of the chosen rows together, the largest weight first. */
 function strongest() {
-  return Array.from({ length: data.size }, (_, column) => [weightAt(data, state.layer, state.head, state.row, column), column])
-    .sort((one, other) => other[0] - one[0] || one[1] - other[1]);
+  const sum = (column) => state.rows.reduce((total, row) => total + (seen[row * data.size + column] || 0), 0);
+  return Array.from({ length: data.size }, (_, column) => [sum(column), column])
+    .sort((one, other) => Math.abs(other[0]) - Math.abs(one[0]) || one[1] - other[1]);
 }
 
 function drawTop() {
-  const { row } = state;
-  topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[row]), ` (${row}) looks most at`);
-  topRows.replaceChildren(...strongest().slice(0, 5).map(([weight, column]) => h('tr', {},
+  const { rows } = state;
+  const [{ length }, most] = [rows, strongest()];
+  if (length === 1) topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) looks most at`);
+  else topCaption.replaceChildren(`${length} tokens together look most at`);
+  topRows.replaceChildren(...most.slice(0, 5).map(([weight, column]) => h('tr', {},
     h('td', { class: 'mono' }, data.tokens[column]), h('td', {}, String(column)),
-    h('td', {}, h('span', { class: 'bar-cell' }, h('i', { style: `width: ${100 * weight}%` })), weight.toFixed(4)))));
+    h('td', {}, h('span', { class: 'bar-cell' }, h('i', { style: `width: ${(100 * Math.abs(weight)) / length}%` })), weight.toFixed(4)))));
 }
 
-function drawLegend(scale, peak) {
+function drawLegend(scale, top) {
   const context = legendBar.getContext('2d');
-  RAMP.forEach(([red, green, blue], index) => {
+  rampOf(data).forEach(([red, green, blue], index) => {
     context.fillStyle = `rgb(${red}, ${green}, ${blue})`;
     context.fillRect(index, 0, 1, 1);
   });
-  legendTicks.replaceChildren(...scale.ticks(peak).map((tick) => h('span', {
-    style: `left: ${100 * Math.min(1, scale.place(tick, peak))}%` }, Number(tick.toPrecision(2)).toString())));
-  legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the head in detail.' : '');
-}
-
-/** The heat map as SVG: the cells as an embedded picture of one pixel a cell, the tokens as text. */
-function vectorMap() {
-  const cell = Math.max(8, Math.min(26, 900 / data.size));
-  const label = 130;
-  const side = cell * data.size;
-  const tiny = h('canvas');
-  paintHead(tiny, data, state.layer, state.head, state.scale);
-  const text = (token, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
-    'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, token);
-  const middle = (index) => label + (index + 0.5) * cell;
-  return svg('svg', { width: label + side + 10, height: label + side + 10 },
-    svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }),
-    text(caption(), { x: 8, y: 14, 'font-size': 12 }),
-    text(scaleWords(), { x: 8, y: 32, 'font-size': 11 }),
-    svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),
-    ...data.tokens.flatMap((token, index) => [
-      text(token, { x: label - 6, y: middle(index), 'text-anchor': 'end' }),
-      text(token, { transform: `translate(${middle(index)} ${label - 6}) rotate(-90)` })]));
-}
-
-// ---- asking for more
-
-/** Replace the rounded weights of the head on show by the exact ones, where the server has them. */
-async function fetchExact() {
-  const [owner, layer, head] = [data, state.layer, state.head];
-  if (!server?.exact_values || !owner.key || isPrecise(owner, layer, head)) return;
-  try {
-    const text = await server.exact_values(owner.key, layer, head);
-    if (!text) return;
-    owner.exact.set(headId(layer, head), new Float32Array(decodeBase64(text).buffer));
-    if (owner === data && layer === state.layer && head === state.head) {
-      tell(state.row, state.column);
-      drawTop();
-    }
-  } catch {
-    // The picture stays; the read-out keeps saying "about".
-  }
-}
-
-async function wantLayer(layer) {
-  if (!server?.layer_values || !data.key) {
-    trigger('layer_request', { layer });
-    return;
-  }
-  const owner = data;
-  note.hidden = false;
-  note.textContent = `Fetching layer ${layer + 1} …`;
-  try {
-    const text = await server.layer_values(owner.key, layer);
-    if (owner !== data) return;
-    if (!text) throw new Error('no answer');
-    owner.stored.set(layer, decodeBase64(text));
-    note.textContent = '';
-    overview.show(owner, state.scale);
-    chooseHead(layer, state.head);
-  } catch {
-    note.textContent = 'That layer is no longer there. Press Show attention again.';
-  }
+  legendTicks.replaceChildren(...scale.ticks(top).map((tick) => h('span', {
+    style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(tick.toPrecision(2)).toString())));
+  legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the head in detail.' : '')
+    + (state.order ? ` Sorted by ${data.metrics[state.order].title}: ${data.metrics[state.order].says}.` : '');
 }
 
 view.start();

@@ -6,7 +6,7 @@ function makeHeatmap(host, onMove) {
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'heat map' });
   const tiny = h('canvas'); // one pixel a cell
   host.append(base, top);
-  const sheet = { data: null, layer: 0, head: 0, scale: 'sqrt', row: 0, column: 0, room: null };
+  const sheet = { data: null, weights: null, peak: 1, scale: 'sqrt', row: 0, column: 0, room: null };
 
   /** Where things lie: token labels to the left and above, the square of cells in the rest. */
   function plan(width) {
@@ -32,7 +32,7 @@ function makeHeatmap(host, onMove) {
     const { data } = sheet;
     if (!data || host.clientWidth === 0) return;
     sheet.room = plan(host.clientWidth);
-    paintHead(tiny, data, sheet.layer, sheet.head, sheet.scale);
+    paintWeights(tiny, data, sheet.weights, sheet.scale, sheet.peak);
     const context = sharpContext(base, sheet.room.width, sheet.room.height);
     drawCells(context);
     drawLabels(context);
@@ -169,9 +169,10 @@ function makeHeatmap(host, onMove) {
   onThemeChange(draw);
 
   return {
-    show(data, layer, head, scale, row, column) {
-      Object.assign(sheet, { data, layer, head, scale, row, column });
-      top.setAttribute('aria-label', `Layer ${layer + 1}, head ${head + 1}: ${data.size} by ${data.size} weights. `
+    /** `look` is {name, weights, peak, scale}. */
+    show(data, look, row, column) {
+      Object.assign(sheet, { data, ...look, row, column });
+      top.setAttribute('aria-label', `${look.name}: ${data.size} by ${data.size} weights. `
         + 'Rows look, columns are looked at. Arrow keys move from cell to cell.');
       draw();
     },

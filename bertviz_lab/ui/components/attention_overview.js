@@ -6,7 +6,7 @@
  */
 function makeOverview(host, onChoose, onWant) {
   let data = null;
-  let scale = 'sqrt';
+  let look = { scale: 'sqrt', lens: NO_LENS, order: '' };
   let cells = new Map(); // head id -> canvas
   let shape = '';
   let chosen = null;
@@ -14,6 +14,11 @@ function makeOverview(host, onChoose, onWant) {
 
   function build() {
     cells = new Map();
+    host.classList.toggle('sorted', Boolean(look.order));
+    if (look.order) {
+      buildSorted();
+      return;
+    }
     const corner = h('span', { class: 'corner', role: 'columnheader' }, 'head');
     const names = Array.from({ length: data.heads }, (_, head) =>
       h('span', { class: 'name', role: 'columnheader' }, String(head + 1)));
@@ -31,14 +36,27 @@ function makeOverview(host, onChoose, onWant) {
       const ask = h('button', { type: 'button', class: 'ask', onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
       return h('div', { role: 'row' }, name, h('span', { role: 'gridcell', class: 'wide' }, ask));
     }
-    const heads = Array.from({ length: data.heads }, (_, head) => {
-      const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false',
-        'aria-label': `layer ${layer + 1}, head ${head + 1}`, title: `layer ${layer + 1}, head ${head + 1}`,
-        'data-layer': layer, 'data-head': head });
-      cells.set(headId(layer, head), canvas);
-      return canvas;
-    });
+    const heads = Array.from({ length: data.heads }, (_, head) => buildCell(layer, head));
     return h('div', { role: 'row' }, name, ...heads);
+  }
+
+  function buildCell(layer, head, words = '') {
+    const name = `layer ${layer + 1}, head ${head + 1}${words}`;
+    const canvas = h('canvas', { role: 'gridcell', tabindex: '-1', 'aria-selected': 'false', 'aria-label': name, title: name,
+      'data-layer': layer, 'data-head': head });
+    cells.set(headId(layer, head), canvas);
+    return canvas;
+  }
+
+  /** Heads in the order of a metric, the largest first, each with its number under it. */
+  function buildSorted() {
+    const values = data.metrics[look.order].values;
+    const all = [...data.stored.keys()].flatMap((layer) =>
+      Array.from({ length: data.heads }, (_, head) => ({ layer, head, value: values[layer][head] })));
+    all.sort((one, other) => other.value - one.value);
+    host.replaceChildren(h('div', { role: 'row', class: 'ranks' }, ...all.map(({ layer, head, value }) =>
+      h('span', { class: 'ranked' }, buildCell(layer, head, `: ${short(value)}`),
+        h('span', { class: 'name', 'aria-hidden': 'true' }, `${layer + 1}.${head + 1} · ${value.toFixed(2)}`)))));
   }
 
   /** Paint row by row and let the page breathe in between: long texts would freeze it otherwise. */
@@ -49,7 +67,7 @@ function makeOverview(host, onChoose, onWant) {
     for (const layer of [...data.stored.keys()].sort((one, other) => one - other)) {
       for (let head = 0; head < data.heads; head += 1) {
         const canvas = cells.get(headId(layer, head));
-        paintHead(canvas, data, layer, head, scale);
+        paintHead(canvas, data, layer, head, look.scale, look.lens);
         canvas.classList.toggle('fine', data.size > 64);
         if (performance.now() - began > 24) {
           await new Promise(requestAnimationFrame);
@@ -79,33 +97,30 @@ function makeOverview(host, onChoose, onWant) {
   });
   host.addEventListener('keydown', (event) => {
     if (event.target.dataset.layer === undefined) return;
-    const place = chosen.layer * data.heads + chosen.head;
     if (event.key === 'Enter' || event.key === ' ') {
       event.preventDefault();
       onChoose(chosen.layer, chosen.head);
       return;
     }
-    const next = nextByArrow(event.key, place, data.layers * data.heads, data.heads);
+    const all = [...host.querySelectorAll('canvas')];
+    const next = nextByArrow(event.key, all.indexOf(event.target), all.length, look.order ? inFirstLine(all) : data.heads);
     if (next === null) return;
     event.preventDefault();
-    const [layer, head] = [Math.floor(next / data.heads), next % data.heads];
-    if (!data.stored.has(layer)) return;
-    onChoose(layer, head);
-    cells.get(headId(layer, head)).focus({ preventScroll: false });
+    onChoose(Number(all[next].dataset.layer), Number(all[next].dataset.head));
+    all[next].focus({ preventScroll: false });
   });
 
+  const inFirstLine = (all) => all.filter((canvas) => canvas.offsetTop === all[0].offsetTop).length;
+
   return {
-    /** Another model or text. The furniture stays where it has the same shape. */
-    show(newData, newScale) {
+    /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same shape. */
+    show(newData, newLook) {
       data = newData;
-      scale = newScale;
-      const newShape = [data.layers, data.heads, [...data.stored.keys()].join()].join('x');
+      look = newLook;
+      const order = look.order && JSON.stringify(data.metrics[look.order].values);
+      const newShape = [data.layers, data.heads, [...data.stored.keys()].join(), order].join('x');
       if (newShape !== shape) build();
       shape = newShape;
-      paint();
-    },
-    rescale(newScale) {
-      scale = newScale;
       paint();
     },
     mark,

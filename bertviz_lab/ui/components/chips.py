@@ -7,12 +7,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+CHIPS = Assembly("chips", ("chips.js",), ("chips.css",))
 
 
 def chips(value: str = "", *, label: str = "Examples", **options: Any) -> gr.HTML:
     """A row of examples; its value comes from `chips_payload`. Event: `pick` {texts} when one is clicked."""
-    return component("chips", value=value, label=label, chapters=("chips.js",), sheets=("chips.css",), **options)
+    return component(CHIPS, value=value, label=label, **options)
 
 
 def chips_payload(items: Sequence[Sequence[str]], label: str = "Try") -> str:

@@ -6,14 +6,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+FACTS = Assembly("facts", ("facts.js",), ("facts.css",))
 
 
 def facts(value: str = "", *, label: str = "Facts", empty: str = "", **options: Any) -> gr.HTML:
     """The row of facts; its value comes from `facts_payload`, or from `figures.payload.message_payload`."""
-    return component(
-        "facts", value=value, label=label, chapters=("facts.js",), sheets=("facts.css",), empty=empty, **options
-    )
+    return component(FACTS, value=value, label=label, empty=empty, **options)
 
 
 def facts_payload(items: Iterable[tuple[str, str]], *, note: str = "", tone: str = "plain") -> str:

@@ -18,7 +18,7 @@ const buttons = saveButtons('the predictions', {
     ...payload.masks.flatMap((mask, blank) => mask.candidates.map((candidate, rank) =>
       [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))]),
   JSON: () => saveJson('fill-mask.json', payload),
-});
+}, () => 'fill-mask');
 picture.append(h('div', { class: 'top' }, sentence, buttons), lists);
 view.content.append(picture, hint, said);
 
@@ -92,7 +92,14 @@ function drawBlank(mask, blank) {
     + `${others > 0 ? `the other ${plural(others, 'token')}` : 'the rest'} of the vocabulary.`;
   const title = payload.masks.length === 1 ? 'The model would write' : `For blank ${blank + 1} the model would write`;
   return h('div', { class: 'blank', role: 'group', 'aria-label': title, 'data-mask': mask.position },
-    h('p', { class: 'heading' }, title), ...rows, h('p', { class: 'quiet small' }, rest));
+    h('p', { class: 'heading' }, title), ...rows, h('p', { class: 'quiet small' }, rest), askedWords(mask));
+}
+
+/** Where the word stands that a person named. */
+function askedWords({ asked }) {
+  if (!asked) return null;
+  const place = `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;
+  return h('p', { class: 'small asked' }, h('b', { class: 'mono' }, asked.token), ` has ${short(100 * asked.probability)} %: place ${place}.`);
 }
 
 function choose(mask, candidate) {

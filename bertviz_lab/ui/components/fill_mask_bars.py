@@ -4,7 +4,9 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+FILL_MASK_BARS = Assembly("fill", ("picture.js", "fill_mask_bars.js"), ("fill_mask_bars.css",))
 
 
 def fill_mask_bars(value: str = "", *, label: str = "Predictions for the blanks", **options: Any) -> gr.HTML:
@@ -15,10 +17,8 @@ def fill_mask_bars(value: str = "", *, label: str = "Predictions for the blanks"
     state that is wished for. Positions count all tokens, `[CLS]` being 0.
     """
     return component(
-        "fill",
+        FILL_MASK_BARS,
         value=value,
         label=label,
-        chapters=("picture.js", "fill_mask_bars.js"),
-        sheets=("fill_mask_bars.css",),
         **options,
     )

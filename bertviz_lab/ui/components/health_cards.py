@@ -4,16 +4,16 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+HEALTH_CARDS = Assembly("health", ("health_cards.js",), ("health_cards.css",))
 
 
 def health_cards(value: str = "", *, label: str = "Health report of the text", **options: Any) -> gr.HTML:
     """The report; its value comes from `figures.health.health_payload`."""
     return component(
-        "health",
+        HEALTH_CARDS,
         value=value,
         label=label,
-        chapters=("health_cards.js",),
-        sheets=("health_cards.css",),
         **options,
     )

@@ -5,9 +5,9 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
 
-CHAPTERS = ("loss_data.js", "loss_words.js", "loss_draw.js", "loss_chart.js")
+LOSS_CHART = Assembly("loss", ("loss_data.js", "loss_words.js", "loss_draw.js", "loss_chart.js"), ("loss_chart.css",))
 
 
 def loss_chart(
@@ -42,11 +42,9 @@ def loss_chart(
         functions.append(poll_of)
 
     return component(
-        "loss",
+        LOSS_CHART,
         value=value,
         label=label,
-        chapters=CHAPTERS,
-        sheets=("loss_chart.css",),
         server_functions=functions,
         **options,
     )

@@ -41,7 +41,7 @@ const buttons = saveButtons('the masking', {
   CSV: () => saveCsv('masking.csv', [['position', 'token', 'given', 'outcome', 'label'],
     ...payload.columns.map((column, position) => [position, column.token, column.given, column.outcome, column.label])]),
   JSON: () => saveJson('masking.json', payload),
-});
+}, () => 'masking');
 picture.append(h('div', { class: 'bar' }, summary, buttons), stripHost, h('div', { class: 'under' }, keys, counts));
 view.content.append(picture);
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+MASKING_STRIP = Assembly("masking", ("picture.js", "strip.js", "masking_strip.js"), ("strip.css", "masking_strip.css"))
 
 
 def masking_strip(value: str = "", *, label: str = "Masking", **options: Any) -> gr.HTML:
@@ -13,10 +15,8 @@ def masking_strip(value: str = "", *, label: str = "Masking", **options: Any) ->
     Event: `token_select` {position} when a token is clicked.
     """
     return component(
-        "masking",
+        MASKING_STRIP,
         value=value,
         label=label,
-        chapters=("picture.js", "strip.js", "masking_strip.js"),
-        sheets=("strip.css", "masking_strip.css"),
         **options,
     )

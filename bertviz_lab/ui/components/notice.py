@@ -5,12 +5,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+NOTICE = Assembly("notice", ("notice.js",), ("notice.css",))
 
 
 def notice(value: str = "", *, label: str = "Message", **options: Any) -> gr.HTML:
     """A line that is not there while it has nothing to say; its value comes from `notice_payload`."""
-    return component("notice", value=value, label=label, chapters=("notice.js",), sheets=("notice.css",), **options)
+    return component(NOTICE, value=value, label=label, **options)
 
 
 def notice_payload(text: str = "", tone: str = "error", *, detail: str = "") -> str:

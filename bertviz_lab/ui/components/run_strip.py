@@ -6,7 +6,9 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+RUN_STRIP = Assembly("run", ("run_strip.js",), ("run_strip.css",))
 
 
 def run_strip(
@@ -32,11 +34,9 @@ def run_strip(
 
     glance_of.__name__ = "glance"
     return component(
-        "run",
+        RUN_STRIP,
         value=value,
         label=label,
-        chapters=("run_strip.js",),
-        sheets=("run_strip.css",),
         server_functions=[glance_of],
         **options,
     )

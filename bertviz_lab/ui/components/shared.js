@@ -40,8 +40,11 @@ function onPayload(emptyText, show) {
   const empty = h('p', { class: 'empty' });
   const content = h('div');
   root.replaceChildren(empty, content);
+  let latest = -Infinity; // when the answer on show was asked for
   const update = () => {
     const payload = readPayload();
+    if (payload?.asked < latest) return; // an older question, answered late
+    latest = payload?.asked ?? latest;
     const usable = payload && !payload.message;
     empty.textContent = (payload && payload.message) || emptyText;
     empty.hidden = Boolean(usable);
@@ -50,6 +53,18 @@ function onPayload(emptyText, show) {
   };
   // The caller first fills `content`, then starts: so the first value already finds its furniture.
   return { content, start: () => { watch('value', update); update(); } };
+}
+
+/** What the page's address says about this view, where the address is about its tab; null otherwise. */
+function toldByLink(payload) {
+  const said = new URLSearchParams(location.search);
+  if (!payload.link || said.get('tab') !== payload.link.tab || !said.get('view')) return null;
+  try {
+    const view = JSON.parse(said.get('view'));
+    return view && typeof view === 'object' ? view : null;
+  } catch {
+    return null;
+  }
 }
 
 // ---- numbers and words
@@ -96,6 +111,12 @@ function viridis(share) {
   const low = Math.min(Math.floor(place), VIRIDIS.length - 2);
   const channel = (index, at) => parseInt(VIRIDIS[index].slice(2 * at, 2 * at + 2), 16);
   return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
+}
+
+/** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
+function shade(share, negative, property = 'background') {
+  const most = property === 'fill' ? 90 : 48; // text has to be read on a background
+  return `${property}: color-mix(in srgb, var(${negative ? '--lab-b' : '--lab-a'}) ${(most * share).toFixed(1)}%, var(--lab-page))`;
 }
 
 const seenColours = new Map();
@@ -156,12 +177,51 @@ function choices(label, options, chosen, onChange) {
   return { node: group, inputs };
 }
 
-/** "Save: PNG CSV JSON". `kinds` maps a name to a function that saves. */
-function saveButtons(what, kinds) {
-  const buttons = Object.entries(kinds).map(([kind, save]) =>
-    h('button', { type: 'button', 'data-save': kind.toLowerCase(), 'aria-label': `Save ${what} as ${kind}`,
-      onclick: save }, kind));
-  return h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'), ...buttons);
+/**
+ * "Save: PNG CSV JSON". `kinds` maps a name to a function that saves. With `stem`, which gives a file's name without its
+ * ending, the view can also be saved as a page of its own, and where its payload knows an address that leads back here,
+ * copied as a link; `state` gives what that link has to restore besides.
+ */
+function saveButtons(what, kinds, stem = null, state = () => ({})) {
+  const button = (name, words, act) => h('button', { type: 'button', 'data-save': name.toLowerCase(), 'aria-label': words,
+    title: words, onclick: act }, name);
+  const buttons = Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save));
+  const node = h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'), ...buttons);
+  if (stem && server?.standalone_page) {
+    node.append(button('HTML', `Save ${what} as a page that works without this server`, async () => {
+      const page = await server.standalone_page();
+      // A function as replacement: in a string "$" would have a meaning.
+      saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => props.value));
+    }));
+  }
+  if (stem) node.append(linkButton(what, state));
+  return node;
+}
+
+/** Copies an address that opens this view again; it is shown where the browser does not let a page copy. */
+function linkButton(what, state) {
+  const said = h('span', { class: 'quiet', role: 'status' });
+  const act = async () => {
+    const { link } = readPayload() ?? {};
+    const address = new URL(location.pathname, location.origin);
+    for (const [name, value] of Object.entries(link)) if (value !== '') address.searchParams.set(name, value);
+    const own = state();
+    if (Object.keys(own).length) address.searchParams.set('view', JSON.stringify(own));
+    try {
+      await navigator.clipboard.writeText(address.href);
+      said.textContent = 'Link copied';
+    } catch {
+      said.replaceChildren(h('input', { type: 'text', readonly: true, value: address.href, 'aria-label': 'Link to this view',
+        onfocus: (event) => event.target.select() }));
+    }
+  };
+  const button = h('button', { type: 'button', 'data-save': 'link', 'aria-label': `Copy a link to ${what}`,
+    title: `Copy a link that opens this again`, onclick: act }, 'Link');
+  const node = h('span', { class: 'link' }, button, said);
+  const follow = () => { node.hidden = !readPayload()?.link; };
+  watch('value', follow);
+  follow();
+  return node;
 }
 
 /** Let arrow keys walk through `items`, of which one is in the tab order. `step(key, index)` gives the next index. */

@@ -54,8 +54,9 @@ function breakLines(columns, widths, room) {
 }
 
 /**
- * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position)}; the first row is made
- * of buttons that arrow keys walk through. `describe(position)` gives the nodes of the read-out under the strip.
+ * A strip in `host`. `rows` are {label, title, text(column, position), kind(column, position), paint(column, position)},
+ * the last one the style of a cell; the first row is made of buttons that arrow keys walk through. `describe(position)`
+ * gives the nodes of the read-out under the strip.
  */
 function makeStrip(host, rows, describe, onSelect) {
   const lines = h('div', { class: 'lines' });
@@ -115,7 +116,10 @@ function makeStrip(host, rows, describe, onSelect) {
     const kind = `${row.kind ? row.kind(column, position) : ''}${joinsLeft ? ' joins-left' : ''}${
       joinsRight ? ' joins-right' : ''}`;
     const text = row.text(column, position) ?? '';
-    if (!first) return h('td', { class: kind, 'data-position': position }, h('span', { class: 'cell' }, text));
+    if (!first) {
+      return h('td', { class: kind, 'data-position': position },
+        h('span', { class: 'cell', style: row.paint?.(column, position) ?? null }, text));
+    }
     const button = h('button', { type: 'button', class: 'cell', tabindex: '-1', title: words(describe(position)) },
       text || '(blank)');
     buttons[position] = button;
@@ -150,8 +154,8 @@ function makeStrip(host, rows, describe, onSelect) {
 
   return {
     lines,
-    show(newColumns) {
-      columns = newColumns;
+    show(newColumns, newRows = rows) {
+      [columns, rows] = [newColumns, newRows];
       hint();
       draw(true);
     },

@@ -42,7 +42,7 @@ const buttons = saveButtons('the token strip', {
       column.word, column.surface])]),
   JSON: () => saveJson('tokens.json', { ...payload, columns: payload.columns.map((column, position) =>
     ({ position, ...column })) }),
-});
+}, () => 'tokens');
 picture.append(h('div', { class: 'bar' }, summary, buttons), note, stripHost, keys);
 view.content.append(picture, glossary);
 

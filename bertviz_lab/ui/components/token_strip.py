@@ -4,7 +4,9 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+TOKEN_STRIP = Assembly("tokens", ("picture.js", "strip.js", "token_strip.js"), ("strip.css", "token_strip.css"))
 
 
 def token_strip(value: str = "", *, label: str = "Input of the model", **options: Any) -> gr.HTML:
@@ -13,10 +15,8 @@ def token_strip(value: str = "", *, label: str = "Input of the model", **options
     Event: `token_select` {position} when a token is clicked.
     """
     return component(
-        "tokens",
+        TOKEN_STRIP,
         value=value,
         label=label,
-        chapters=("picture.js", "strip.js", "token_strip.js"),
-        sheets=("strip.css", "token_strip.css"),
         **options,
     )

@@ -1,0 +1,322 @@
+"""How fast the page answers when one looks inside a model, in headless Chromium; beside it BertViz on the same tensors.
+
+Times run from pressing (or from opening a page) to painted: the last canvas or bar is there and two frames have passed.
+Models have random weights: what is looked at makes no difference to the time.
+
+BertViz (`pip install bertviz==1.4.1 ipython`) fetches its scripts from the net; $BERTVIZ_SCRIPTS names a folder that
+has them (require.min.js, d3.min.js, jquery.min.js). Without either its rows are left out.
+"""
+
+import argparse
+import contextlib
+import importlib.util
+import os
+import socket
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from playwright.sync_api import Page, Route, sync_playwright
+
+from benchmarks.machine import markdown, report, spread
+from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.browser import FLAGS
+from tests.get_browser import find
+from tests.little import little_text
+
+#: Goals in milliseconds, where there are some.
+GOALS = {
+    "attention grid, mini, 64 tokens": 120,
+    "attention grid, base, 64 tokens": 350,
+    "attention grid, base, 128 tokens": 800,
+    "attention grid, base, 256 tokens": 2000,
+    "attention grid, base, 512 tokens": 6000,
+    "another head": 16,
+    "another layer": 16,
+    "another token": 16,
+    "another filter": 16,
+    "fill-mask, mini": 60,
+    "fill-mask, base": 250,
+    "effect of every head, base, 64 tokens": 6000,
+}
+_UPDATES = 200
+_BERTVIZ_TOKENS = (16, 64, 128)
+
+# Runs in the page: press, and wait until all canvases have been painted anew.
+_PAINTED = """async ({press, tokens}) => {
+  const grid = document.querySelector('#attention-grid');
+  for (const canvas of grid.querySelectorAll('.grid canvas')) canvas.width = 1;
+  const frame = () => new Promise(requestAnimationFrame);
+  const start = performance.now();
+  document.querySelector(press).click();
+  const done = () => {
+    const all = [...grid.querySelectorAll('.grid canvas')];
+    return all.length > 0 && all.every((canvas) => canvas.width === tokens);
+  };
+  while (!done()) {
+    if (performance.now() - start > 60000) throw new Error('it was not painted');
+    await frame();
+  }
+  await frame(); await frame();
+  return performance.now() - start;
+}"""
+# Runs in the page: how long one click keeps the page from doing anything else, drawing included.
+_HANDLED = """async (selector) => {
+  const node = document.querySelector(selector);
+  const start = performance.now();
+  node.click();
+  node.dispatchEvent(new Event('change', {bubbles: true}));
+  return performance.now() - start;
+}"""
+_CHANGED = """async ({press, watch}) => {
+  const host = document.querySelector(watch);
+  const changed = new Promise((done) => {
+    const observer = new MutationObserver(() => { observer.disconnect(); done(); });
+    observer.observe(host, {childList: true, subtree: true, characterData: true});
+  });
+  const start = performance.now();
+  document.querySelector(press).click();
+  await changed;
+  await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}"""
+_LONGEST_TASK = """() => {
+  window.longest = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.longest = Math.max(window.longest, entry.duration);
+  }).observe({entryTypes: ['longtask']});
+}"""
+
+
+def make_models(folder: Path) -> None:
+    """Random models of two sizes whose words are those of the little text."""
+    tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=1000)
+    for preset in ("mini", "base"):
+        config = BertConfig.preset(preset, vocab_size=30_522)
+        model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).eval()
+        save_checkpoint(Checkpoint(model, tokenizer, config, name=preset), folder / preset)
+
+
+def text_of(tokens: int, word: str = "red") -> str:
+    """A text of so many tokens, [CLS] and [SEP] included."""
+    words = ("the", word, "cat", "sat", "on", "the", "mat")
+    return " ".join(words[place % len(words)] for place in range(tokens - 2))
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The page, in this process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = Settings(runs_dir=folder / "runs", checkpoints=folder)
+    session = Session(settings)
+    for name in session.models.shipped():
+        session.models.open(name)
+    page = build(settings, session)
+    page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        page.close()
+
+
+def choose(page: Page, address: str, model: str, tab: str) -> None:
+    """Open the page at a tab with a model."""
+    page.goto(f"{address}?tab={tab}&model={model}")
+    page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(timeout=120_000)
+    page.wait_for_timeout(3000)  # the other tabs fetch what they show at first
+    page.evaluate(_LONGEST_TASK)
+
+
+def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
+    """From pressing Show attention to the last head painted; and the longest time that the page did not answer."""
+    found: dict[str, list[float]] = {}
+    for model, tokens in (("mini", 64), ("base", 64), ("base", 128), ("base", 256), ("base", 512)):
+        choose(page, address, model, "attention")
+        name = f"attention grid, {model}, {tokens} tokens"
+        times = []
+        for turn in range(rounds + 2):
+            page.locator("#attention-a textarea").fill(text_of(tokens, ("red", "old")[turn % 2]))
+            page.wait_for_timeout(200)
+            times.append(page.evaluate(_PAINTED, {"press": "#attention-show", "tokens": tokens}))
+        found[name] = times[2:]
+        found[f"longest pause, {model}, {tokens} tokens"] = [page.evaluate("() => window.longest")]
+        if (model, tokens) == ("base", 64):
+            found |= switches(page, rounds)
+    return found
+
+
+def switches(page: Page, rounds: int) -> dict[str, list[float]]:
+    """How long the page is busy with what needs no round trip."""
+    page.locator("#attention-grid .knobs summary").click()
+    heads = "#attention-grid .grid canvas[data-layer='{}'][data-head='{}']"
+    ways: dict[str, Callable[[int], str]] = {
+        "another head": lambda turn: heads.format(5, turn % 12),
+        "another layer": lambda turn: heads.format(turn % 12, 5),
+        "another filter": lambda turn: f"#attention-grid .knobs input[value={('hidden', 'shown')[turn % 2]}]",
+        "another token": lambda turn: f"#attention-grid .from .item:nth-child({turn % 60 + 1})",
+    }
+    found: dict[str, list[float]] = {}
+    for name, selector in ways.items():
+        if name == "another token":
+            page.get_by_role("radio", name="Single tokens").first.check(force=True)
+        times = []
+        for turn in range(rounds + 2):
+            times.append(page.evaluate(_HANDLED, selector(turn)))
+            page.wait_for_timeout(250)
+        found[name] = times[2:]
+    return found
+
+
+def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
+    """From pressing Predict to the bars; from switching off every head to the map of their effects."""
+    found = {}
+    for model in ("mini", "base"):
+        choose(page, address, model, "fill")
+        times = []
+        for turn in range(rounds + 2):
+            page.locator("#fill-text textarea").fill(f"the {('red', 'old')[turn % 2]} [MASK] sat on the mat")
+            page.wait_for_timeout(200)
+            times.append(page.evaluate(_CHANGED, {"press": "#fill-predict", "watch": "#fill-bars .blanks"}))
+        found[f"fill-mask, {model}"] = times[2:]
+    choose(page, address, "base", "why")
+    page.get_by_role("button", name="Switch off heads").click()
+    times = []
+    for turn in range(5):
+        text = text_of(63, ("red", "old")[turn % 2])
+        page.locator("#why-text textarea").fill(f"{text} [MASK]")
+        page.wait_for_timeout(200)
+        times.append(page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-heads .plot"}))
+    found["effect of every head, base, 64 tokens"] = times[1:]
+    return found
+
+
+def rubbish(page: Page, address: str) -> dict[str, list[float]]:
+    """What two hundred updates leave behind, as a share of what was there: 1 is nothing."""
+    choose(page, address, "mini", "attention")
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+
+    def update(times: int) -> dict[str, float]:
+        for turn in range(times):
+            page.locator("#attention-a textarea").fill(text_of(64, ("red", "old")[turn % 2]))
+            page.evaluate(_PAINTED, {"press": "#attention-show", "tokens": 64})
+        session.send("HeapProfiler.collectGarbage")
+        return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+
+    before, after = update(20), update(_UPDATES)
+    return {
+        f"{name} after {_UPDATES} updates, times that before": [after[key] / before[key]]
+        for name, key in (("heap", "JSHeapUsedSize"), ("nodes", "Nodes"))
+    }
+
+
+def beside_bertviz(page: Page, folder: Path, rounds: int) -> list[dict[str, Any]]:
+    """The same attention as pages of BertViz and of the lab: megabytes, and milliseconds until painted."""
+    scripts = os.environ.get("BERTVIZ_SCRIPTS", "")
+    if not (importlib.util.find_spec("bertviz") and Path(scripts).is_dir() and scripts):
+        return []
+    import bertviz
+
+    def script(route: Route) -> None:
+        route.fulfill(path=Path(scripts) / route.request.url.rsplit("/", 1)[1])
+
+    page.route("**/cdnjs.cloudflare.com/**", script)
+    checkpoint = interpret_checkpoint(folder)
+    found = []
+    for tokens in _BERTVIZ_TOKENS:
+        trace = interpret.trace_text(checkpoint, text_of(tokens))
+        attention = [torch.from_numpy(layer)[None] for layer in trace.attentions]
+        pages = {
+            "lab": show.attention(trace).page,
+            "bertviz model_view": bertviz.model_view(attention, list(trace.tokens), html_action="return").data,
+            "bertviz head_view": bertviz.head_view(attention, list(trace.tokens), html_action="return").data,
+        }
+        times: dict[str, list[float]] = {name: [] for name in pages}
+        for _ in range(rounds):
+            for name, body in pages.items():
+                times[name].append(_opened(page, folder, body, tokens if name == "lab" else None))
+        for name, body in pages.items():
+            found.append(
+                {"view": name, "tokens": tokens, "megabytes": len(body.encode()) / 1e6, "painted": spread(times[name])}
+            )
+    return found
+
+
+def interpret_checkpoint(folder: Path) -> Checkpoint:
+    """The base-size model of this measurement."""
+    from bertviz_lab import load_checkpoint
+
+    return load_checkpoint(folder / "base")
+
+
+def _opened(page: Page, folder: Path, body: str, tokens: int | None) -> float:
+    """Milliseconds from opening a page to its last drawing: the last canvas, or where there is none the last change."""
+    path = folder / "view.html"
+    watch = """<script>
+      window.last = 0;
+      new MutationObserver(() => { window.last = performance.now(); })
+        .observe(document, {childList: true, subtree: true, attributes: true});
+    </script>"""
+    path.write_text(watch + body, encoding="utf-8")
+    page.goto(path.as_uri())
+    if tokens is not None:
+        page.wait_for_function(
+            """tokens => { const all = [...document.querySelectorAll('.grid canvas')];
+              return all.length === 144 && all.every((canvas) => canvas.width === tokens); }""",
+            arg=tokens,
+        )
+        return page.evaluate("() => performance.now()")
+    page.wait_for_function("() => window.last > 0 && performance.now() - window.last > 1500", timeout=120_000)
+    return page.evaluate("() => window.last")
+
+
+def table(result: dict[str, Any]) -> str:
+    """Times beside their goals, and the two libraries' pages."""
+    rows = [
+        [name, *(f"{at[key]:,.3g}" for key in ("min", "median", "max")), f"{GOALS[name]:,}" if name in GOALS else ""]
+        for name, at in result["times"].items()
+    ]
+    parts = [markdown(["milliseconds", "min", "median", "max", "goal"], rows)]
+    if result["bertviz"]:
+        pages = [
+            [
+                f"{at['view']}, {at['tokens']} tokens",
+                f"{at['megabytes']:.2f}",
+                *(f"{at['painted'][key]:,.0f}" for key in ("min", "median", "max")),
+            ]
+            for at in result["bertviz"]
+        ]
+        parts.append("The same attention of a base-size model as a page of its own:")
+        parts.append(markdown(["page", "MB", "painted, ms: min", "median", "max"], pages))
+    return "\n\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=20, help="how often each is pressed")
+    parser.add_argument("--quick", action="store_true", help="twice each: to see that it runs")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    given = parser.parse_args()
+    rounds = 2 if given.quick else given.rounds
+    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+        folder = Path(name)
+        make_models(folder)
+        address = stack.enter_context(served(folder))
+        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find(), args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        times = grids(page, address, rounds) | answers(page, address, rounds) | rubbish(page, address)
+        other = beside_bertviz(page, folder, min(rounds, 5))
+        browser.close()
+    report("explorer", {"times": {key: spread(value) for key, value in times.items()}, "bertviz": other}, table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""What the answer owes to each head, and how it changes without some of them."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
+from bertviz_lab.figures.payload import Payload
+
+
+def effects_payload(
+    effects: NDArray[np.floating], layer_effects: NDArray[np.floating], name: str, off: Collection[tuple[int, int]] = ()
+) -> Payload:
+    """The map of (layers, heads) effects in nats, with a column for whole layers; `off` heads are marked."""
+    layers, heads = effects.shape
+    values = np.concatenate([effects, layer_effects[:, None]], axis=1)
+    marks = [["off" if (layer, head) in off else "" for head in range(heads)] + [""] for layer in range(layers)]
+    return matrix_payload(
+        values,
+        [f"layer {layer + 1}" for layer in range(layers)],
+        [*(f"{head + 1}" for head in range(heads)), "all"],
+        title=f"What each head adds to {name}",
+        sentence="Switched off one at a time: blue heads speak for the answer, brown ones against it. "
+        "Press one to switch it off; the last column is all heads of a layer together.",
+        row_name="",
+        column_name="head",
+        texts=marks if off else None,
+        peak=float(np.abs(effects).max(initial=0.0)) or 1.0,
+        unit="nats",
+        picks=True,
+        file="heads",
+        note="Numbers are log-probability with the head less without it (Michel et al. 2019). Heads can stand in for "
+        "each other, so small numbers do not say that a head does nothing.",
+    )
+
+
+def change_payload(before: Sequence[Any], after: Sequence[Any], how: str) -> Payload:
+    """Candidates before and after an intervention; each of `before` and `after` has token and probability."""
+    first = {c.token: c.probability for c in before}
+    second = {c.token: c.probability for c in after}
+    tokens = list(dict.fromkeys([*first, *second]))
+    series = [
+        ("the model as it is", [first.get(token) for token in tokens]),
+        (how, [second.get(token) for token in tokens]),
+    ]
+    texts = [["" if v is None else f"{v:.1%}" for v in values] for _, values in series]
+    return bars_payload(tokens, series, title="The answer, before and after", texts=texts, peak=1.0, file="what-if")

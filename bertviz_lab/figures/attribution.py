@@ -1,0 +1,73 @@
+"""What each token adds to a prediction, by several methods under each other."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.tokens import EncodingLike
+
+NOT_AN_EXPLANATION = (
+    "Attention says from where a head gathers vectors, not what these do to the answer: tokens with much attention may "
+    "add nothing, and others add by ways around it."
+)
+
+_SAYS = {
+    "integrated gradients": "What each token adds, in nats of log-probability, gathered on the way from a text of "
+    "nothing but [MASK] to this one; the numbers sum to the whole change (Sundararajan et al. 2017)",
+    "gradient x input": "The slope of the log-probability along each word vector, here and now",
+    "occlusion": "What is lost when this token alone is hidden behind [MASK] (Zeiler and Fergus 2014)",
+    "attention": "How much the token that is asked about looks there, the mean of all heads and layers",
+}
+
+
+class AttributionLike(Protocol):
+    """One method's scores."""
+
+    @property
+    def encoding(self) -> EncodingLike: ...
+    @property
+    def method(self) -> str: ...
+    @property
+    def scores(self) -> NDArray[np.floating]: ...
+    @property
+    def change(self) -> float: ...
+    @property
+    def error(self) -> float | None: ...
+    @property
+    def target(self) -> Any: ...
+
+
+def attribution_payload(
+    attributions: Sequence[AttributionLike], attention: NDArray[np.floating] | None = None, *, title: str = ""
+) -> Payload:
+    """The payload of the strip of scores; `attention` (tokens,) is shown beside the methods, as what it is not."""
+    first = attributions[0]
+    rows = [
+        ScoreRow(found.method, _SAYS[found.method], found.scores, plus=True, digits=2 if _large(found.scores) else 3)
+        for found in attributions
+    ]
+    if attention is not None:
+        rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
+    told = [
+        f"With this text {first.target.name} is e to the power of {first.change:+.2f} times as likely as with every "
+        "word hidden."
+    ]
+    for found in attributions:
+        if found.error is not None:
+            told.append(f"The {found.method} sum to that but for {abs(found.error):.3f}.")
+    return scores_payload(
+        first.encoding,
+        rows,
+        title=title or f"What makes the model say {first.target.name}",
+        sentence="Blue adds to the answer, brown speaks against it.",
+        note=" ".join([*told, NOT_AN_EXPLANATION] if attention is not None else told),
+        file="attribution",
+    )
+
+
+def _large(scores: NDArray[np.floating]) -> bool:
+    return bool(np.abs(scores).max(initial=0) >= 1)

@@ -1,0 +1,63 @@
+"""Several models, or several ways, to fill the same blanks."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.payload import Payload
+
+
+class ComparisonLike(Protocol):
+    """For each blank the candidates of all models with their probabilities."""
+
+    @property
+    def names(self) -> Sequence[str]: ...
+    @property
+    def blanks(self) -> Sequence[Sequence[Any]]: ...
+
+
+def comparison_payload(comparison: ComparisonLike) -> Payload:
+    """Bars side by side; "not a token" where a vocabulary does not have a word."""
+    several = len(comparison.blanks) > 1
+    groups: list[str] = []
+    values: list[list[float | None]] = [[] for _ in comparison.names]
+    for place, blank in enumerate(comparison.blanks):
+        for candidate in blank:
+            groups.append(f"{place + 1}: {candidate.token}" if several else candidate.token)
+            for model, probability in enumerate(candidate.probabilities):
+                values[model].append(probability)
+    texts = [["not a token of it" if v is None else f"{v:.1%}" for v in column] for column in values]
+    return bars_payload(
+        groups,
+        list(zip(comparison.names, values, strict=True)),
+        title=" and ".join(comparison.names),
+        texts=texts,
+        peak=1.0,
+        file="comparison",
+        sentence="The likeliest tokens of both, and what each model gives them.",
+    )
+
+
+def joint_payload(joint: Any, most: int = 8) -> Payload:
+    """Ways to fill all blanks together, the best first, beside each blank on its own."""
+    ways = list(joint.joint[:most])
+    names = [" · ".join(way.tokens) for way in ways]
+    alone = " · ".join(joint.independent.tokens)
+    scores = [way.log_probability for way in ways]
+    if alone not in names:
+        names.append(f"{alone} (each on its own)")
+        scores.append(joint.independent.log_probability)
+    else:
+        names[names.index(alone)] += " (also each on its own)"
+    order = " then ".join(f"blank {place + 1}" for place in ways[0].order)
+    return bars_payload(
+        names,
+        [("log-probability", scores)],
+        title="All blanks together",
+        texts=[[f"{score:.2f}" for score in scores]],
+        file="together",
+        sentence=f"The blank the model is surest of is filled first, then it looks again: here {order}. Filled each on "
+        "its own, blanks need not agree with each other.",
+        note="Sums of log-probabilities, in nats: nearer to 0 is better. BERT fills blanks independently by nature, so "
+        "this ranks fillings and is no exact probability of the sentence.",
+    )

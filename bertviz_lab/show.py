@@ -1,0 +1,113 @@
+"""The page's pictures in a notebook: each function gives HTML that runs by itself, in Jupyter, Colab or a file.
+
+from bertviz_lab import interpret, load_checkpoint, show
+show.attention(interpret.trace_text(load_checkpoint("wiki-tiny"), "The cat sat.", "It slept."))
+"""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertviz_lab.figures.ablation import effects_payload
+from bertviz_lab.figures.attention import attention_payload
+from bertviz_lab.figures.attribution import attribution_payload
+from bertviz_lab.figures.lens import lens_payload, surprise_payload
+from bertviz_lab.figures.masking import masking_payload
+from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.interpret import (
+    METRICS,
+    Attribution,
+    FillMask,
+    HeadEffects,
+    LogitLens,
+    MaskedText,
+    Surprise,
+    TextTrace,
+    head_map,
+)
+from bertviz_lab.tokenization import Encoding
+from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
+from bertviz_lab.ui.components.scores import SCORES
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture as a page: shown by a notebook, or saved as a file that opens in any browser without a server."""
+
+    page: str
+    height: int = 640  # in pixels, of the frame in a notebook
+
+    def _repr_html_(self) -> str:
+        frame = f'width="100%" height="{self.height}" style="border: 0"'
+        return f'<iframe {frame} srcdoc="{html.escape(self.page)}"></iframe>'
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        path = Path(path)
+        path.write_text(self.page, encoding="utf-8")
+        return path
+
+
+def attention(trace: TextTrace, title: str = "") -> View:
+    """Every head of a trace: the grid, one head in detail, lines, filters, metrics."""
+    metrics = {name: (METRICS[name], values) for name, values in head_map(trace).metrics.items()}
+    encoding = trace.encoding
+    payload = attention_payload(
+        trace.tokens,
+        encoding.token_type_ids,
+        trace.attentions,
+        title,
+        layers=range(len(trace.layers)),  # there is no server to ask for others
+        special=encoding.special_tokens_mask,
+        metrics=metrics,
+    )
+    return _view(ATTENTION_GRID, "Attention of every head", payload, 900)
+
+
+def tokens(encoding: Encoding) -> View:
+    """The pieces of a text with ids, segments, positions and mask."""
+    return _view(TOKEN_STRIP, "Tokens", token_payload(encoding), 420)
+
+
+def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
+    """A masked text: what was chosen, and what became of it."""
+    return _view(MASKING_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
+
+
+def fill_mask(filled: FillMask) -> View:
+    """The candidates for each blank."""
+    return _view(FILL_MASK_BARS, "Predictions for the blanks", fill_mask_payload(filled), 420)
+
+
+def attribution(found: Attribution | Sequence[Attribution]) -> View:
+    """What each token adds to a prediction, by one method or several."""
+    several = [found] if isinstance(found, Attribution) else list(found)
+    return _view(SCORES, "What each token adds", attribution_payload(several), 360)
+
+
+def head_effects(found: HeadEffects) -> View:
+    """What each head adds to a prediction."""
+    payload = effects_payload(found.effects, found.whole - found.without_layer, found.target.name)
+    return _view(CHART, "What each head adds", payload, 640)
+
+
+def logit_lens(lens: LogitLens) -> View:
+    """The prediction at every layer."""
+    return _view(CHART, "The answer, layer by layer", lens_payload(lens), 560)
+
+
+def surprise(found: Surprise) -> View:
+    """How surprising each word is."""
+    payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
+    return _view(SCORES, "How surprising each word is", payload, 360)
+
+
+def _view(assembly: Assembly, label: str, payload: str, height: int) -> View:
+    return View(assembly.page(label, payload), height)

@@ -1,0 +1,112 @@
+"""Next sentence: does B follow A, and which words say so."""
+
+import random
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.attribution import attribution_payload
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+
+_EXPLANATION = """
+<p>In pretraining every example is a pair: half of the time B is the sentence that follows A, else it comes from
+another document. The model reads both at once; what it makes of <code>[CLS]</code> goes through the pooler and one
+more matrix:</p>
+<p class="formula">p(B follows A) = softmax(<i>W</i> tanh(<i>P h</i><sub>[CLS]</sub> + <i>c</i>) +
+<i>b</i>)<sub>0</sub></p>
+<p>Class 0 is "follows", class 1 "comes from elsewhere". (Devlin et al. 2018, section 3.1, task 2)</p>
+"""
+
+
+def create_next_sentence(session: Session, picker: gr.Dropdown) -> Tab:
+    """Draw the tab and join its parts."""
+    gr.HTML("<p class='lead'>Two sentences: does the second follow the first, or come from somewhere else?</p>")
+    with gr.Row(elem_classes="ask"):
+        text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, scale=4, elem_id="next-a")
+        text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, scale=4, elem_id="next-b")
+        ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="next-ask")
+    with gr.Row(elem_classes="tools"):
+        swap = gr.Button("Swap A and B", size="sm", scale=0, min_width=140, elem_id="next-swap")
+        elsewhere = gr.Button("Another B", size="sm", scale=0, min_width=140, elem_id="next-random")
+    examples = chips(elem_id="next-examples")
+    verdict = facts(label="The answer", elem_id="next-verdict")
+    with gr.Accordion("Which words say so?", open=False, elem_id="next-why-part") as why_part:
+        strip = scores(label="What each token adds", elem_id="next-why")
+    with gr.Accordion("How is this computed?", open=False):
+        gr.HTML(_EXPLANATION, elem_classes="explanation")
+
+    asked = [picker, text_a, text_b]
+    why = Folded(why_part, picture(partial(words, session)), asked, strip)
+    draw = picture(partial(answer, session))
+    for trigger in (ask.click, text_a.submit, text_b.submit):
+        why.follow(trigger(draw, asked, verdict, **QUIET))
+    for button, change in ((swap, swapped), (elsewhere, partial(other_b, session))):
+        why.follow(button.click(change, asked, [text_a, text_b], **QUIET).then(draw, asked, verdict, **QUIET))
+    why.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, verdict], **QUIET))
+    return Tab(
+        "next",
+        partial(follow_model, session),
+        [examples, text_a, text_b],
+        [examples, text_a, text_b, verdict],
+        (why,),
+        {"a": text_a, "b": text_b},
+    )
+
+
+def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """Whether B follows A, as facts."""
+    from bertviz_lab.interpret import next_sentence
+
+    found = next_sentence(session.models.open(model), checked(text_a), checked(text_b))
+    items = [("B follows A", f"{found.is_next:.1%}"), ("B comes from elsewhere", f"{found.is_random:.1%}")]
+    said = "The model takes B for the next sentence." if found.is_next > 0.5 else "The model takes B for a stranger."
+    return facts_payload(items, note=said)
+
+
+def words(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """What each token adds to the answer."""
+    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for
+
+    checkpoint = session.models.open(model)
+    inputs = encode_for(checkpoint, checked(text_a), checked(text_b))
+    target = choose_target(checkpoint, inputs, "next")
+    found = [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
+    title = f"What makes the model say that {target.name}"
+    return with_link(attribution_payload(found, title=title), "next", model, a=text_a, b=text_b)
+
+
+def swapped(model: str, text_a: str, text_b: str) -> tuple[str, str]:
+    """A and B change places."""
+    return text_b, text_a
+
+
+def other_b(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, str]:
+    """A second sentence drawn from the text that the model was trained on, or one of its examples."""
+    others = [text for text in session.examples(model).others if text not in (text_a, text_b)]
+    return gr.skip(), random.choice(others) if others else text_b
+
+
+def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+    """Put an example into the fields and ask."""
+    text_a, text_b = picked(data, 2)
+    return text_a, text_b, picture(answer)(session, model, text_a, text_b)
+
+
+def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+    """Examples and answer of another model; the person's own sentences stay."""
+    try:
+        items = list(session.examples(model).pairs)
+    except Exception as error:
+        return gr.skip(), gr.skip(), gr.skip(), message_payload(sentence_of(error))
+    current = (text_a or "", text_b or "")
+    wanted = keep_or_replace(current, chip_items(shown), items)
+    fields = (gr.skip(), gr.skip()) if wanted == current else wanted
+    return chips_payload(items), *fields, picture(answer)(session, model, *wanted)

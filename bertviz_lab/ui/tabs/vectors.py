@@ -1,0 +1,152 @@
+"""Vectors: sentences, tokens and one word in two contexts, by where they lie."""
+
+import json
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.vectors import map_payload, movement_payloads, neighbours_payload, similarity_payload
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab, picture, sentence_of
+
+_MOST_SENTENCES = 20
+_EXPLANATION = """
+<p>The cosine of the angle between two vectors <i>u</i> and <i>v</i> says how far they point the same way:</p>
+<p class="formula">cos(<i>u</i>, <i>v</i>) = <i>u</i> · <i>v</i> / (|<i>u</i>| |<i>v</i>|)</p>
+<p>A sentence is the mean of its tokens' last vectors, or the vector of <code>[CLS]</code>. The map shows the two
+directions in which the vectors differ most, their principal components.</p>
+"""
+
+
+def create_vectors(session: Session, picker: gr.Dropdown) -> Tab:
+    """Draw the tab and join its parts."""
+    gr.HTML("<p class='lead'>To the model a sentence is a vector. Which sentences lie close together?</p>")
+    with gr.Row(elem_classes="ask"):
+        sentences = gr.Textbox(
+            label=f"Sentences, one a line (at most {_MOST_SENTENCES})",
+            lines=5,
+            max_lines=_MOST_SENTENCES,
+            scale=6,
+            elem_id="vectors-sentences",
+        )
+        compare = gr.Button("Compare", variant="primary", scale=0, min_width=120, elem_id="vectors-compare")
+    pooling = gr.Radio(
+        [("mean of its tokens", "mean"), ("vector of [CLS]", "cls")],
+        value="mean",
+        label="The vector of a sentence",
+        elem_id="vectors-pooling",
+    )
+    table = chart(label="How alike the sentences are", elem_id="vectors-table")
+    with gr.Accordion("On a map", open=False, elem_id="vectors-map-part") as map_part:
+        plane = chart(label="Sentences on a map", elem_id="vectors-map")
+    with gr.Accordion("Which tokens are near a word?", open=False, elem_id="vectors-near-part") as near_part:
+        word = gr.Textbox("", label="Word", lines=1, max_lines=1, elem_id="vectors-word")
+        near = chart(label="Nearest tokens", elem_id="vectors-near")
+    with gr.Accordion("One word in two sentences", open=False, elem_id="vectors-way-part") as way_part:
+        with gr.Row(elem_classes="ask"):
+            first = gr.Textbox(label="Sentence A", lines=1, max_lines=3, scale=4, elem_id="vectors-a")
+            second = gr.Textbox(label="Sentence B", lines=1, max_lines=3, scale=4, elem_id="vectors-b")
+            common = gr.Textbox(label="Word in both", lines=1, max_lines=1, scale=2, elem_id="vectors-common")
+        lines = chart(label="A word in two sentences", elem_id="vectors-lines")
+        way = chart(label="Its way through the layers", elem_id="vectors-way")
+    with gr.Accordion("How is this computed?", open=False):
+        gr.HTML(_EXPLANATION, elem_classes="explanation")
+
+    shown = gr.Textbox("", visible=False)  # what the page itself has filled in
+
+    asked = [picker, sentences, pooling]
+    draw = picture(partial(alike, session))
+    on_map = Folded(map_part, picture(partial(mapped, session)), asked, plane)
+    nearest = Folded(near_part, picture(partial(neighbours, session)), [picker, word], near)
+    moving = Folded(way_part, partial(moved, session), [picker, first, second, common], [lines, way])
+    for trigger in (compare.click, pooling.input):
+        on_map.follow(trigger(draw, asked, table, **QUIET))
+    nearest.follow(word.submit(None, None, None, **QUIET))
+    moving.follow(*(field.submit(None, None, None, **QUIET) for field in (first, second, common)))
+    return Tab(
+        "vectors",
+        partial(follow_model, session),
+        [shown, sentences, pooling, word, first, second, common],
+        [shown, sentences, word, first, second, common, table],
+        (on_map, nearest, moving),
+        {"sentences": sentences, "word": word, "a": first, "b": second, "common": common},
+    )
+
+
+def _lines(text: str) -> list[str]:
+    found = [line.strip() for line in checked(text).splitlines() if line.strip()]
+    if not found:
+        raise InputError("Type some sentences, one a line.")
+    if len(found) > _MOST_SENTENCES:
+        raise InputError(f"{len(found)} sentences are too many to look at: keep {_MOST_SENTENCES}.")
+    return found
+
+
+def alike(session: Session, model: str, sentences: str, pooling: str) -> str:
+    """The table of cosines."""
+    from bertviz_lab.interpret import similarity
+
+    found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
+    return with_link(similarity_payload(found.texts, found.cosines), "vectors", model, sentences=sentences)
+
+
+def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
+    """The map."""
+    from bertviz_lab.interpret import similarity
+
+    found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
+    payload = map_payload(found.texts, found.map, found.explained)
+    return with_link(payload, "vectors", model, sentences=sentences)
+
+
+def neighbours(session: Session, model: str, word: str) -> str:
+    """The nearest tokens of a word."""
+    from bertviz_lab.interpret import nearest_tokens
+
+    found = nearest_tokens(session.models.open(model), checked(word))
+    return with_link(neighbours_payload(word.strip(), found), "vectors", model, word=word)
+
+
+def moved(session: Session, model: str, first: str, second: str, common: str) -> tuple[str, str]:
+    """A word's way through the layers in two sentences."""
+    from bertviz_lab.interpret import word_movement
+
+    try:
+        found = word_movement(session.models.open(model), checked(first), checked(second), checked(common).strip())
+        lines, way = movement_payloads(found)
+    except Exception as error:
+        return message_payload(sentence_of(error)), ""
+    fields = {"a": first, "b": second, "common": common}
+    return with_link(lines, "vectors", model, **fields), with_link(way, "vectors", model, **fields)
+
+
+def follow_model(session: Session, model: str, shown: str, sentences: str, pooling: str, *own: str) -> tuple[Any, ...]:
+    """Sentences that the model has met in place of those of the model before; what the person typed stays.
+
+    `own` are the word, the two sentences and the word in both.
+    """
+    try:
+        examples = session.examples(model)
+    except Exception as error:
+        return gr.skip(), gr.skip(), *(gr.skip(),) * len(own), message_payload(sentence_of(error))
+    fresh = ["\n".join(dict.fromkeys(examples.singles())), examples.contrast[-1], *examples.contrast]
+    before = _shown(shown, len(fresh))
+    current = [sentences or "", *(text or "" for text in own)]
+    replaced = [not now.strip() or now == then for now, then in zip(current, before, strict=True)]
+    wanted = [new if give else now for new, now, give in zip(fresh, current, replaced, strict=True)]
+    updates = [text if text != now else gr.skip() for text, now in zip(wanted, current, strict=True)]
+    return json.dumps(fresh), *updates, picture(alike)(session, model, wanted[0], pooling)
+
+
+def _shown(text: str, count: int) -> list[str]:
+    """What the page itself has put into the fields; it may say anything."""
+    try:
+        found = [str(part) for part in json.loads(text)]
+    except (ValueError, TypeError):
+        found = []
+    return found if len(found) == count else [""] * count

@@ -1,0 +1,194 @@
+"""Why: what a prediction rests on, token by token and head by head, and what becomes of it without some of them."""
+
+import json
+from functools import partial
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from bertviz_lab.figures.ablation import change_payload, effects_payload
+from bertviz_lab.figures.attribution import attribution_payload
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, in_order, picked, picture, sentence_of
+
+_EXPLANATION = """
+<p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the answer, <i>x</i> the word vectors of the text
+and <i>x</i>′ those of a text in which every word is <code>[MASK]</code>. Token <i>i</i> gets</p>
+<p class="formula">(<i>x</i><sub>i</sub> − <i>x</i>′<sub>i</sub>) · ∫<sub>0</sub><sup>1</sup>
+∂<i>F</i>/∂<i>x</i><sub>i</sub> (<i>x</i>′ + α(<i>x</i> − <i>x</i>′)) dα</p>
+<p>and all tokens together get <i>F</i>(<i>x</i>) − <i>F</i>(<i>x</i>′); how nearly they do is stated.
+(Sundararajan et al. 2017)</p>
+<p><b>Heads.</b> A head is switched off by multiplying what it hands on by 0; the rest of the model stays as it is.
+(Michel et al. 2019)</p>
+<p><b>Reading forwards only.</b> A causal mask hides from every token what comes after it, as in GPT. BERT has learnt to
+use both sides, so its answers suffer: that is what "bidirectional" means.</p>
+"""
+#: A model of more weights is asked when the button is pressed, not whenever the page opens.
+_SMALL = 20_000_000
+
+
+def create_why(session: Session, picker: gr.Dropdown) -> Tab:
+    """Draw the tab and join its parts."""
+    gr.HTML(
+        "<p class='lead'>See which words an answer rests on, and switch parts of the model off to see what they were "
+        "for.</p>"
+    )
+    with gr.Row(elem_classes="ask"):
+        text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=6, elem_id="why-text")
+        word = gr.Textbox(
+            label="Word to explain", placeholder="the likeliest", lines=1, max_lines=1, scale=2, elem_id="why-word"
+        )
+        explain_button = gr.Button("Explain", variant="primary", scale=0, min_width=120, elem_id="why-explain")
+    examples = chips(elem_id="why-examples")
+    verdict = facts(label="The answer", elem_id="why-verdict")
+    strip = scores(label="What each token adds", elem_id="why-tokens")
+    off = gr.Textbox("[]", visible=False)  # the heads that are switched off, as [layer, head]
+    with gr.Accordion("Switch off heads", open=False, elem_id="why-heads-part") as heads_part:
+        heads = chart(label="What each head adds", elem_id="why-heads")
+    with gr.Accordion("What if?", open=False, elem_id="why-change-part") as change_part:
+        with gr.Row(elem_classes="ask"):
+            causal = gr.Checkbox(False, label="Read forwards only, as GPT does", elem_id="why-causal")
+            all_on = gr.Button("Switch all heads on", scale=0, min_width=170, elem_id="why-all-on")
+        without = facts(label="What is changed", elem_id="why-without")
+        change = chart(label="The answer, before and after", elem_id="why-change")
+    with gr.Accordion("How is this computed?", open=False):
+        gr.HTML(_EXPLANATION, elem_classes="explanation")
+
+    asked = [picker, text, word]
+    head_map = Folded(heads_part, picture(partial(effects, session)), [*asked, off], heads)
+    what_if = Folded(change_part, partial(changed, session), [*asked, off, causal], [without, change])
+    parts = (head_map, what_if)
+    draw = in_order(partial(explain, session))
+    for trigger in (explain_button.click, text.submit, word.submit):
+        head_map.follow(event := trigger(draw, asked, [verdict, strip], **QUIET))
+        what_if.follow(event)
+    event = examples.pick(clicked(partial(pick, session)), picker, [text, word, verdict, strip], **QUIET)
+    head_map.follow(event)
+    what_if.follow(event)
+    toggled = heads.item_select(clicked(toggle), off, off, **QUIET)
+    cleared = all_on.click(lambda: "[]", None, off, **QUIET)
+    head_map.follow(toggled, cleared)
+    what_if.follow(toggled, cleared, causal.input(None, None, None, **QUIET))
+    return Tab(
+        "why",
+        partial(follow_model, session),
+        [examples, text, word],
+        [examples, text, word, off, verdict, strip],
+        parts,
+        {"text": text, "word": word},
+    )
+
+
+def _question(session: Session, model: str, text: str, word: str) -> tuple[Any, Any, Any]:
+    """The model, the encoded text and the prediction that is asked about."""
+    from bertviz_lab.interpret import choose_target
+    from bertviz_lab.interpret.predictions import blanks_of
+
+    checkpoint = session.models.open(model)
+    inputs, _ = blanks_of(checkpoint, checked(text))
+    return checkpoint, inputs, choose_target(checkpoint, inputs, choice=checked(word).strip() or None)
+
+
+def explain(session: Session, model: str, text: str, word: str) -> tuple[str, str]:
+    """How likely the answer is, and the strip of tokens."""
+    from bertviz_lab.interpret import METHODS, attribute, fill_mask, trace_text
+
+    try:
+        checkpoint, _, target = _question(session, model, text, word)
+        (asked, *more) = fill_mask(checkpoint, text, 1, word=target.name).masks
+        found = [attribute(checkpoint, text, method=method, target=target) for method in METHODS]
+        looks = trace_text(checkpoint, text).attentions[:, :, target.position].mean((0, 1))
+    except Exception as error:
+        return "", message_payload(sentence_of(error))
+    items = [("Word explained", target.name)]
+    if asked.asked:
+        items.append(("Probability", f"{asked.asked.probability:.1%}"))
+        items.append(("Place among all words", f"{asked.asked.rank:,}"))
+    note = "Of several blanks the first is explained." if more else ""
+    payload = with_link(attribution_payload(found, looks), "why", model, text=text, word=word)
+    return facts_payload(items, note=note), payload
+
+
+def effects(session: Session, model: str, text: str, word: str, off: str) -> str:
+    """The map of all heads, with those marked that are off."""
+    from bertviz_lab.interpret import head_effects
+
+    checkpoint, _, target = _question(session, model, text, word)
+    found = head_effects(checkpoint, text, target=target)
+    return effects_payload(found.effects, found.whole - found.without_layer, target.name, _heads(off))
+
+
+def changed(session: Session, model: str, text: str, word: str, off: str, causal: bool) -> tuple[str, str]:
+    """What is switched off, and the answer before and after."""
+    from bertviz_lab.interpret import fill_mask
+
+    try:
+        checkpoint, _, target = _question(session, model, text, word)
+        config = checkpoint.config
+        gates = np.ones((config.num_hidden_layers, config.num_attention_heads))
+        closed = [(layer, head) for layer, head in sorted(_heads(off)) if layer < len(gates) and head < gates.shape[1]]
+        for layer, head in closed:
+            gates[layer, head] = 0
+        before = fill_mask(checkpoint, text, 6, word=target.name).masks[0]
+        after = fill_mask(checkpoint, text, 6, word=target.name, head_gates=gates, causal=bool(causal)).masks[0]
+    except Exception as error:
+        return "", message_payload(sentence_of(error))
+    names = [f"layer {layer + 1} head {head + 1}" for layer, head in closed]
+    told = [f"without {', '.join(names)}"] if names else []
+    told += ["reading forwards only"] if causal else []
+    how = " and ".join(told) or "nothing changed yet"
+    note = "" if told else "Tick the box, or open Switch off heads and press some."
+    return facts_payload([("Changed", how)], note=note), change_payload(_with_asked(before), _with_asked(after), how)
+
+
+def toggle(data: dict[str, Any], off: str) -> str:
+    """Switch a head off, or on again; the last column stands for a layer's heads together and is not one."""
+    heads = _heads(off)
+    place = (int(data.get("row", -1)), int(data.get("column", -1)))
+    heads ^= {place}
+    return json.dumps(sorted(heads))
+
+
+def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+    """Put an example into the field and explain it."""
+    (text,) = picked(data, 1)
+    return text, "", *explain(session, model, text, "")
+
+
+def follow_model(session: Session, model: str, shown: str, text: str, word: str) -> tuple[Any, ...]:
+    """Examples and explanation for another model; all heads are on again."""
+    try:
+        items = [(masked,) for masked in session.examples(model).masked]
+        checkpoint = session.models.open(model)
+    except Exception as error:
+        return gr.skip(), gr.skip(), gr.skip(), "[]", "", message_payload(sentence_of(error))
+    from bertviz_lab.training.checkpoint import parameter_count
+
+    (wanted,) = keep_or_replace((text or "",), chip_items(shown), items)
+    fields = (gr.skip(), gr.skip()) if wanted == text else (wanted, "")
+    if parameter_count(checkpoint.model) > _SMALL:
+        message = "This model is large: press Explain, it takes some seconds."
+        return chips_payload(items), *fields, "[]", "", message_payload(message)
+    return chips_payload(items), *fields, "[]", *explain(session, model, wanted, word if wanted == text else "")
+
+
+def _with_asked(mask: Any) -> list[Any]:
+    """The candidates, and the word that is explained where it is not among them."""
+    named = [c.token for c in mask.candidates]
+    return [*mask.candidates, *([mask.asked] if mask.asked.token not in named else [])]
+
+
+def _heads(off: str) -> set[tuple[int, int]]:
+    """What the page says is switched off; it may say anything."""
+    try:
+        return {(int(layer), int(head)) for layer, head in json.loads(off) if int(layer) >= 0 and int(head) >= 0}
+    except (ValueError, TypeError):
+        return set()

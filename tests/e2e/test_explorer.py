@@ -1,0 +1,324 @@
+"""Looking inside a model on the real page: every view is opened, asked and read with real clicks."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertviz_lab import interpret
+from bertviz_lab.ui.session import Session
+from tests.little import little_folder
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TEXT = "the red [MASK] sat on the mat"
+A, B = "the red cat sat on the mat", "she gave him the red book"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    settings = little_settings(tmp_path_factory.mktemp("explorer"))
+    little_folder(settings.checkpoints / "other", seed=1)
+    with serve(settings) as served:
+        yield served
+
+
+def at(page: Page, address: str, tab: str) -> None:
+    """Open the page and a tab of it."""
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    page.get_by_role("tab", name=tab, exact=True).click()
+
+
+def type_into(field: Locator, text: str) -> None:
+    field.locator("textarea, input").first.fill(text)
+    field.locator("textarea, input").first.press("Enter")
+
+
+def unfold(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+# Fill-mask
+
+
+def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Fill-mask")
+    unfold(page, "More candidates, or a word of your own")
+    type_into(page.locator("#fill-text"), TEXT)
+    type_into(page.locator("#fill-word"), "cat")
+    asked = interpret.fill_mask(session.models.open(), TEXT, word="cat").masks[0].asked
+    assert asked is not None
+    expect(page.locator("#fill-bars .asked")).to_contain_text(f"place {asked.rank} of")
+    type_into(page.locator("#fill-word"), "unbelievably long")
+    expect(page.locator("#fill-bars")).to_contain_text("not one token")
+
+
+def test_the_answer_is_followed_through_the_layers(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Fill-mask")
+    type_into(page.locator("#fill-text"), TEXT)
+    unfold(page, "Layer by layer")
+    lens = interpret.logit_lens(session.models.open(), TEXT)
+    layers = page.locator("#fill-layers")
+    expect(layers).to_contain_text(f"The last row is the answer: {lens.target.name}")
+    items = layers.locator("[data-item]")
+    expect(items).to_have_count(3 * 5)
+    items.nth(0).hover(force=True)
+    expect(layers.locator(".readout")).to_contain_text(lens.layers[0].candidates[0].token)
+    # It follows the sentence while it is open.
+    type_into(page.locator("#fill-text"), "a small [MASK] ran")
+    expect(layers).to_contain_text(interpret.logit_lens(session.models.open(), "a small [MASK] ran").target.name)
+
+
+def test_a_second_model_stands_beside_it(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "Fill-mask")
+    type_into(page.locator("#fill-text"), TEXT)
+    unfold(page, "Beside another model")
+    comparison = page.locator("#fill-comparison")
+    expect(comparison.locator(".heading")).to_have_text("little and before training")
+    page.locator("#fill-other input").click()
+    page.get_by_role("option", name="other (comes with the lab)").click()
+    expect(comparison.locator(".heading")).to_have_text("little and other")
+
+
+def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Fill-mask")
+    text = "the [MASK] cat [MASK] on the mat"
+    type_into(page.locator("#fill-text"), text)
+    unfold(page, "Several blanks together")
+    best = interpret.fill_jointly(session.models.open(), text, beams=8).joint[0]
+    expect(page.locator("#fill-together")).to_contain_text(" · ".join(best.tokens))
+
+
+def test_each_word_has_its_surprise(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Fill-mask")
+    type_into(page.locator("#fill-text"), A)
+    unfold(page, "How surprising is each word?")
+    truth = interpret.surprise(session.models.open(), A)
+    strip = page.locator("#fill-surprise")
+    expect(strip).to_contain_text(f"pseudo-perplexity {truth.perplexity:.1f}")
+    strip.locator("td.token button").nth(2).hover()
+    expect(strip.locator(".readout")).to_contain_text(f"surprise {-truth.log_probabilities[2]:.1f}")
+
+
+# Next sentence
+
+
+def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Next sentence")
+    page.locator("#next-a textarea").fill(A)
+    type_into(page.locator("#next-b"), B)
+    found = interpret.next_sentence(session.models.open(), A, B)
+    expect(page.locator("#next-verdict")).to_contain_text(f"{found.is_next:.1%}")
+    unfold(page, "Which words say so?")
+    expect(page.locator("#next-why")).to_contain_text("integrated gradients")
+    page.get_by_role("button", name="Swap A and B").click()
+    expect(page.locator("#next-a textarea")).to_have_value(B)
+    swapped = interpret.next_sentence(session.models.open(), B, A)
+    expect(page.locator("#next-verdict")).to_contain_text(f"{swapped.is_next:.1%}")
+    page.get_by_role("button", name="Another B").click()
+    expect(page.locator("#next-b textarea")).not_to_have_value(A)
+    expect(page.locator("#next-a textarea")).to_have_value(B)
+
+
+# Attention
+
+
+def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "Attention")
+    page.locator("#attention-a textarea").fill(A)
+    type_into(page.locator("#attention-b"), B)
+    grid = page.locator("#attention-grid")
+    expect(grid.locator(".grid canvas")).to_have_count(4)
+    grid.locator("select[aria-label='Sort heads']").select_option("entropy")
+    expect(grid.locator(".legend")).to_contain_text("0 is one token")
+    grid.locator(".pair summary").click()
+    expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
+    unfold(page, "What changed? Two models, two texts")
+    difference = page.locator("#attention-difference")
+    expect(difference).to_contain_text("What training has changed")
+    page.get_by_role("radio", name="reading forwards only").click()
+    expect(difference).to_contain_text("Reading forwards only less as it is")
+
+
+# Why
+
+
+def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address, "Why")
+    type_into(page.locator("#why-text"), TEXT)
+    truth = interpret.attribute(session.models.open(), TEXT)
+    strip = page.locator("#why-tokens")
+    expect(strip).to_contain_text(f"What makes the model say {truth.target.name}")
+    expect(strip).to_contain_text("Attention says from where a head gathers vectors")
+    unfold(page, "Switch off heads")
+    heads = page.locator("#why-heads")
+    expect(heads.locator("[data-item]")).to_have_count(2 * 3)
+    unfold(page, "What if?")
+    change = page.locator("#why-without")
+    expect(change).to_contain_text("nothing changed yet")
+    heads.locator("[data-item='1']").click()
+    expect(change).to_contain_text("without layer 1 head 2")
+    expect(heads.locator("[data-item='1']")).to_contain_text("off")
+    page.get_by_label("Read forwards only, as GPT does").check()
+    expect(change).to_contain_text("reading forwards only")
+    page.get_by_role("button", name="Switch all heads on").click()
+    expect(change).not_to_contain_text("layer 1 head 2")
+    type_into(page.locator("#why-word"), "cat")
+    expect(strip).to_contain_text("What makes the model say cat")
+
+
+# Vectors
+
+
+def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "Vectors")
+    page.locator("#vectors-sentences textarea").fill(f"{A}\n{B}\n{A}")
+    page.get_by_role("button", name="Compare").click()
+    table = page.locator("#vectors-table")
+    expect(table.locator("[data-item]")).to_have_count(9)
+    table.locator("[data-item='2']").hover(force=True)
+    expect(table.locator(".readout")).to_contain_text("1.000")
+    unfold(page, "On a map")
+    expect(page.locator("#vectors-map [data-item]")).to_have_count(3)
+    unfold(page, "Which tokens are near a word?")
+    type_into(page.locator("#vectors-word"), "red")
+    expect(page.locator("#vectors-near")).to_contain_text("Tokens nearest to red")
+    unfold(page, "One word in two sentences")
+    page.locator("#vectors-a textarea").fill(A)
+    page.locator("#vectors-b textarea").fill(B)
+    type_into(page.locator("#vectors-common"), "red")
+    expect(page.locator("#vectors-lines")).to_contain_text("red in two sentences")
+    expect(page.locator("#vectors-way [data-item]")).to_have_count(6)
+
+
+# Input and masking
+
+
+def test_the_sum_of_three_vectors_is_shown(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "Input")
+    unfold(page, "What the encoder gets: the sum of three vectors")
+    page.locator("#input-a textarea").fill(A)
+    strip = page.locator("#input-sum")
+    expect(strip).to_contain_text("cos position")
+    strip.locator("td.token button").nth(2).hover()
+    expect(strip.locator(".readout")).to_contain_text("segment")
+
+
+def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "Masking")
+    type_into(page.locator("#masking-text"), A)
+    unfold(page, "What the masks cost")
+    expect(page.locator("#masking-loss")).to_contain_text("The loss of this text")
+    unfold(page, "Is it really 80, 10, 10?")
+    counts = page.locator("#masking-counts")
+    expect(counts).to_contain_text("10,000 draws")
+    page.get_by_role("radio", name="100,000").click()
+    expect(counts).to_contain_text("100,000 draws", timeout=30_000)
+    unfold(page, "Pass after pass: static or dynamic")
+    passes = page.locator("#masking-passes")
+    expect(passes.locator(".heading")).to_have_text("Dynamic masks")
+    page.get_by_role("radio", name=re.compile("static")).click()
+    expect(passes.locator(".heading")).to_have_text("Static masks")
+    unfold(page, "Change the rule")
+    page.get_by_role("radio", name="spans of words").click()
+    expect(page.locator("#masking-strip")).to_contain_text("must be predicted")
+
+
+# Everywhere
+
+
+@pytest.mark.parametrize(
+    ("tab", "fields", "view"),
+    [
+        ("fill", {"text": TEXT}, "#fill-bars"),
+        ("attention", {"a": A, "b": B}, "#attention-grid"),
+        ("why", {"text": TEXT, "word": "cat"}, "#why-tokens"),
+        ("vectors", {"sentences": f"{A}\n{B}"}, "#vectors-table"),
+        ("input", {"a": A, "b": B}, "#input-strip"),
+        ("masking", {"text": A}, "#masking-strip"),
+    ],
+)
+def test_a_link_opens_what_another_has_seen(
+    page: Page, served: tuple[str, Session], tab: str, fields: dict[str, str], view: str
+) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(f"{served[0]}?{urlencode({'tab': tab, 'model': 'other', **fields})}")
+    shown = page.locator(view)
+    expect(shown.locator(".heading").first).to_be_visible(timeout=60_000)
+    expect(page.locator("#model-picker input")).to_have_value(re.compile("other"))
+    shown.locator("[data-save=link]").first.click()
+    expect(shown.locator(".link").first).to_contain_text("Link copied")
+    said = parse_qs(urlsplit(page.evaluate("() => navigator.clipboard.readText()")).query)
+    assert {name: value for name, (value,) in said.items()}.items() >= {"tab": tab, "model": "other", **fields}.items()
+
+
+def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str, Session]) -> None:
+    view = {"layer": 1, "head": 0, "scale": "head", "form": "lines", "rows": [2, 3], "column": 1}
+    said = {"tab": "attention", "model": "little", "a": A, "view": json.dumps(view)}
+    page.goto(f"{served[0]}?{urlencode(said)}")
+    grid = page.locator("#attention-grid")
+    expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
+    expect(grid.locator(".strongest caption")).to_contain_text("2 tokens together")
+    expect(grid.get_by_role("radio", name="per head")).to_be_checked()
+
+
+@pytest.mark.parametrize("view", ['{"layer": 99, "rows": ["x"], "scale": "<b>"}', "[1, 2", "null", '"x"'])
+def test_a_broken_link_opens_the_page_all_the_same(page: Page, served: tuple[str, Session], view: str) -> None:
+    said = {"tab": "attention", "model": "no such model", "a": "<img src=x onerror=alert(1)>", "view": view}
+    page.goto(f"{served[0]}?{urlencode(said)}")
+    expect(page.locator("#model-facts")).to_contain_text("no such model", timeout=60_000)
+    page.goto(f"{served[0]}?{urlencode(said | {'model': 'little'})}")
+    expect(page.locator("#attention-grid")).to_contain_text("Layer", timeout=60_000)
+
+
+def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, Session]) -> None:
+    """Models are switched faster than they answer; in the end every view is the last one's."""
+    address, session = served
+    at(page, address, "Fill-mask")
+    type_into(page.locator("#fill-text"), TEXT)
+    picker = page.locator("#model-picker input")
+    for name in ("other", "little", "other", "little", "other"):
+        picker.fill(name)
+        picker.press("Enter")
+    best = interpret.fill_mask(session.models.open("other"), TEXT).masks[0].candidates[0]
+    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f} %")
+    page.wait_for_timeout(1500)
+    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f} %")
+
+
+@pytest.mark.parametrize(
+    ("tab", "view"),
+    [("Fill-mask", "#fill-bars"), ("Attention", "#attention-grid"), ("Why", "#why-tokens"),
+     ("Vectors", "#vectors-table"), ("Input", "#input-strip"), ("Masking", "#masking-strip")],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["png", "svg", "csv", "json", "html"])
+def test_every_view_is_exported(
+    page: Page, served: tuple[str, Session], tmp_path: Path, tab: str, view: str, kind: str
+) -> None:
+    at(page, served[0], tab)
+    button = page.locator(f"{view} [data-save={kind}]").last
+    expect(button).to_be_visible(timeout=30_000)
+    with page.expect_download() as waiting:
+        button.click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    assert path.suffix == f".{kind}"
+    assert path.stat().st_size > 200

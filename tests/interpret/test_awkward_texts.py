@@ -1,0 +1,65 @@
+"""Every analysis takes whatever a person may paste, or says in one sentence why not."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from bertviz_lab import BertForSequenceClassification, Checkpoint, InputError, interpret
+from tests.little import little_checkpoint
+
+AWKWARD = {
+    "one token": "a",
+    "right to left": "مرحبا بالعالم",
+    "no spaces": "你好世界",
+    "combining marks": "e\u0301\u0301\u0301 a\u0308",
+    "zero width": "a\u200bb\u200d\ufeffc",
+    "emoji": "🙂 👩‍👩‍👧",
+    "markup": "<img src=x onerror=alert(1)> {{7*7}} ${alert(1)} \\ `",
+    "too long": "the red cat " * 300,
+    "lone surrogate": "\ud800 red",
+    "control characters": "a\x00\x07b",
+}
+ANALYSES: dict[str, Callable[[Checkpoint, str], Any]] = {
+    "trace": lambda c, t: interpret.head_map(interpret.trace_text(c, t)),
+    "embeddings": lambda c, t: interpret.embedding_sum(c, t).norms(),
+    "similarity": lambda c, t: interpret.similarity(c, [t, "the red cat"]),
+    "surprise": interpret.surprise,
+    "masking": lambda c, t: interpret.masked_loss(c, interpret.mask_text(c.tokenizer, t, seed=0, max_length=64)),
+    "draws": lambda c, t: interpret.count_masks(c.tokenizer, t, draws=10, seed=0),
+    "next sentence": lambda c, t: interpret.next_sentence(c, "the red cat sat", t),
+    "fill-mask": lambda c, t: interpret.fill_mask(c, f"[MASK] {t}"),
+    "joint": lambda c, t: interpret.fill_jointly(c, f"[MASK] {t}", beams=2),
+    "lens": lambda c, t: interpret.logit_lens(c, f"[MASK] {t}"),
+    "attribution": lambda c, t: interpret.attribute(c, f"[MASK] {t}"),
+    "heads": lambda c, t: interpret.head_effects(c, f"[MASK] {t}"),
+}
+
+
+@pytest.mark.parametrize("text", list(AWKWARD))
+@pytest.mark.parametrize("analysis", list(ANALYSES))
+def test_any_text_is_analysed(analysis: str, text: str) -> None:
+    ANALYSES[analysis](little_checkpoint(), AWKWARD[text])
+
+
+@pytest.mark.parametrize("analysis", list(ANALYSES))
+def test_nothing_is_refused_or_has_its_blank(analysis: str) -> None:
+    if analysis in ("fill-mask", "joint", "lens", "attribution", "heads"):
+        ANALYSES[analysis](little_checkpoint(), "")  # the blank alone
+        return
+    with pytest.raises(InputError, match="Type"):
+        ANALYSES[analysis](little_checkpoint(), "  ")
+
+
+def test_a_hundred_blanks_are_filled_each_on_its_own() -> None:
+    checkpoint = little_checkpoint(max_position_embeddings=128)
+    assert len(interpret.fill_mask(checkpoint, "[MASK] " * 100).masks) == 100
+    with pytest.raises(InputError, match="too many"):
+        interpret.fill_jointly(checkpoint, "[MASK] " * 100)
+
+
+@pytest.mark.parametrize("analysis", ["surprise", "masking", "next sentence", "joint", "lens", "attribution", "heads"])
+def test_a_model_without_the_head_says_which_is_missing(analysis: str) -> None:
+    checkpoint = little_checkpoint(kind=BertForSequenceClassification)
+    with pytest.raises(InputError, match=r"has no (masked-word|next-sentence) head"):
+        ANALYSES[analysis](checkpoint, "the red cat sat on the mat")

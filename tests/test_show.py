@@ -1,0 +1,50 @@
+"""Pictures in a notebook: pages that need nothing but a browser."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab import Checkpoint, interpret, show
+from tests.little import little_checkpoint
+
+TEXT = "the red [MASK] sat on the mat"
+
+
+def views(checkpoint: Checkpoint) -> dict[str, show.View]:
+    return {
+        "attention": show.attention(interpret.trace_text(checkpoint, "the red cat", "a small dog"), "little"),
+        "tokens": show.tokens(checkpoint.tokenizer.encode(TEXT)),
+        "masking": show.masking(interpret.mask_text(checkpoint.tokenizer, TEXT, seed=1)),
+        "fill_mask": show.fill_mask(interpret.fill_mask(checkpoint, TEXT)),
+        "attribution": show.attribution(interpret.attribute(checkpoint, TEXT)),
+        "head_effects": show.head_effects(interpret.head_effects(checkpoint, TEXT)),
+        "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
+        "surprise": show.surprise(interpret.surprise(checkpoint, TEXT)),
+    }
+
+
+def test_a_view_asks_nothing_of_the_net_and_can_be_saved(tmp_path) -> None:
+    for name, view in views(little_checkpoint()).items():
+        addresses = set(re.findall(r"https?://[^'\"` ]+", view.page))
+        assert addresses <= {"http://www.w3.org/2000/svg"}, name
+        assert view.save(tmp_path / f"{name}.html").read_text(encoding="utf-8") == view.page
+        assert view._repr_html_().startswith("<iframe")
+
+
+def test_hostile_tokens_do_not_leave_their_strings() -> None:
+    page = show.tokens(little_checkpoint().tokenizer.encode("</script><img src=x onerror=alert(1)>")).page
+    assert page.count("</script>") == 2
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize(
+    "name", ["attention", "tokens", "masking", "fill_mask", "attribution", "head_effects", "logit_lens", "surprise"]
+)
+def test_a_view_draws_itself_without_a_server(page: Page, tmp_path, name: str) -> None:
+    path = views(little_checkpoint())[name].save(tmp_path / "view.html")
+    page.goto(path.as_uri())
+    expect(page.locator(".lab")).to_contain_text(re.compile(r"\w{3}"))
+    assert page.locator(".lab .empty").is_hidden()
+    drawn = page.locator(".lab :is(canvas, svg, td, button)")
+    assert drawn.count() > 3
