@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
-    from bertviz_lab import interpret
+    from bertviz_lab import interpret, show
     from bertviz_lab.config import BertConfig, PretrainConfig
     from bertviz_lab.errors import InputError
     from bertviz_lab.model import (
@@ -41,6 +41,7 @@ __all__ = [
     "interpret",
     "load_checkpoint",
     "save_checkpoint",
+    "show",
 ]
 
 # Names are looked up when they are first used: torch takes seconds to import, and neither the page nor
@@ -54,8 +55,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "interpret":
-        return import_module("bertviz_lab.interpret")
+    if name in ("interpret", "show"):
+        return import_module(f"bertviz_lab.{name}")
     if name not in __all__:
         raise AttributeError(f"module 'bertviz_lab' has no attribute {name!r}")
     home = next((home for home, names in _HOMES.items() if name in names), "model")

@@ -19,8 +19,11 @@ from bertviz_lab.ui.tabs import (
     create_fill_mask,
     create_input,
     create_masking,
+    create_next_sentence,
     create_pretrain,
     create_run_panel,
+    create_vectors,
+    create_why,
 )
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
@@ -40,8 +43,14 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
         with gr.Tabs(selected="fill", elem_id="tabs", overflow_behavior="wrap") as tabs:
             with gr.Tab("Fill-mask", id="fill"):
                 fill = create_fill_mask(session, header.picker)
+            with gr.Tab("Next sentence", id="next"):
+                following = create_next_sentence(session, header.picker)
             with gr.Tab("Attention", id="attention"):
                 attention = create_attention(session, header.picker)
+            with gr.Tab("Why", id="why"):
+                why = create_why(session, header.picker)
+            with gr.Tab("Vectors", id="vectors"):
+                vectors = create_vectors(session, header.picker)
             with gr.Tab("Input", id="input"):
                 tokens = create_input(session, header.picker)
             with gr.Tab("Masking", id="masking"):
@@ -49,7 +58,8 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
             with gr.Tab("Pretrain", id="pretrain"):
                 form = create_pretrain(session)
                 panel = create_run_panel(session)
-        story = Story(session, memory, header, tabs, (fill, attention, tokens, masking), form, panel)
+        looking = (fill, following, attention, why, vectors, tokens, masking)
+        story = Story(session, memory, header, tabs, looking, form, panel)
         story.join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.

@@ -21,6 +21,8 @@ class Examples:
 
     masked: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
+    contrast: tuple[str, str, str]  # two sentences and a word that means, or does, something else in each
+    others: tuple[str, ...] = ()  # sentences that do not belong together
 
     def singles(self) -> tuple[str, ...]:
         """Texts without blanks: both sentences of each pair."""
@@ -41,6 +43,16 @@ GENERAL = Examples(
         ("He was born in Berlin in 1950.", "He studied music at the university."),
         ("He was born in Berlin in 1950.", "The species is found in Australia."),
     ),
+    contrast=("The house stands on the bank of the river.", "The bank was founded with money of the state.", "bank"),
+    others=(
+        "The album was released in 2005.",
+        "It is a species of beetle.",
+        "The school has about 500 students.",
+        "The war ended two years later.",
+        "She played for the national team.",
+        "The film won three awards.",
+        "The town lies at the foot of a mountain.",
+    ),
 )
 
 #: For models that know Tiny Town and nothing else.
@@ -57,6 +69,14 @@ TOWN = Examples(
         ("Amara is sad, because she wants the drum.", "Noah wants to share with Amara."),
         ("The yellow truck of Leo is broken.", "In spring the two roses are small."),
     ),
+    contrast=("Leo has a red bike.", "Mia wants the red drum.", "red"),
+    others=(
+        "The blue bike of Leo is fast.",
+        "In spring the two roses are small.",
+        "Noah wants to share with Amara.",
+        "Mia is ill today.",
+        "The green ball belongs to Finn.",
+    ),
 )
 
 #: For models that have read the documentation of Python.
@@ -71,6 +91,13 @@ PYTHON = Examples(
         ("Open the file for reading.", "Return a file object."),
         ("The default value is None.", "If the argument is given, it must be a string."),
         ("Raise an error if the key is not found.", "Otherwise return the value."),
+    ),
+    contrast=("Return the value of the key.", "Use this function to sort by a key.", "key"),
+    others=(
+        "The file is closed.",
+        "Return a list of strings.",
+        "This method is called by the server.",
+        "The class is used for testing.",
     ),
 )
 
@@ -101,7 +128,19 @@ def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = 
         return None
     pairs = [pair for document in found for pair in pairwise(document.sentences) if all(map(_fits, pair))]
     chosen = _spread(pairs, 3) or [(text.replace("[MASK]", " "), "") for text in masked[:3]]
-    return Examples(tuple(masked), tuple(chosen))
+    return Examples(tuple(masked), tuple(chosen), _contrast(tokenizer, sentences), tuple(_spread(sentences, 30)))
+
+
+def _contrast(tokenizer: Tokenizer, sentences: Sequence[str]) -> tuple[str, str, str]:
+    """The longest word that two sentences share, and both; empty where none do."""
+    met: dict[str, str] = {}
+    best = ("", "", "")
+    for sentence in sentences[:200]:
+        for word in dict.fromkeys(match.group() for match in _WORD.finditer(sentence)):
+            other = met.setdefault(word, sentence)
+            if other != sentence and len(word) > len(best[-1]) and len(tokenizer.ids([f" {word}"])[0]) == 1:
+                best = (other, sentence, word)
+    return best
 
 
 def _hide(tokenizer: Tokenizer, sentence: str, number: int) -> str | None:

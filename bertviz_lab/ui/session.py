@@ -6,6 +6,7 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,22 @@ from bertviz_lab.ui.settings import Settings
 
 #: The longest text that is looked at; a model reads some hundred words of it.
 MOST_CHARACTERS = 50_000
-_KEPT_BYTES = 400_000_000  # of attention weights
+_KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
+
+
+@dataclass(frozen=True)
+class KeptTrace:
+    """What a picture of attention asks more about."""
+
+    attentions: NDArray[np.float32]  # (layers, heads, tokens, tokens)
+    queries: NDArray[np.float32]  # (layers, heads, tokens, head size)
+    keys: NDArray[np.float32]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.attentions.nbytes + self.queries.nbytes + self.keys.nbytes
 
 
 class Session:
@@ -38,7 +53,7 @@ class Session:
         self.runs.attend()
         self.models = Models(settings, self.runs)
         self._lock = threading.Lock()
-        self._attentions: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._traces: OrderedDict[str, KeptTrace] = OrderedDict()
         self._reports: OrderedDict[tuple[Any, ...], HealthReport] = OrderedDict()
         self._examples: OrderedDict[str, Examples] = OrderedDict()
 
@@ -47,23 +62,23 @@ class Session:
         with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
 
-    # ---- attention that was computed, for exact values and further layers
+    # ---- attention that was computed, for exact values, further layers, and queries and keys
 
-    def keep_attention(self, model: str, texts: Sequence[str], attentions: NDArray[np.float32]) -> str:
-        """Remember weights (layers, heads, tokens, tokens) for a while; returns the key to ask for them."""
-        body = json.dumps([self.models.version(model), attentions.shape, *texts])
+    def keep_trace(self, model: str, texts: Sequence[str], trace: KeptTrace) -> str:
+        """Remember a computation for a while; returns the key to ask for it."""
+        body = json.dumps([self.models.version(model), trace.attentions.shape, *texts])
         key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
         with self._lock:
-            self._attentions[key] = attentions
-            self._attentions.move_to_end(key)
-            while len(self._attentions) > 1 and sum(a.nbytes for a in self._attentions.values()) > _KEPT_BYTES:
-                self._attentions.popitem(last=False)
+            self._traces[key] = trace
+            self._traces.move_to_end(key)
+            while len(self._traces) > 1 and sum(kept.size for kept in self._traces.values()) > _KEPT_BYTES:
+                self._traces.popitem(last=False)
         return key
 
-    def attention(self, key: str) -> NDArray[np.float32] | None:
-        """Weights that are still remembered."""
+    def trace(self, key: str) -> KeptTrace | None:
+        """A computation that is still remembered."""
         with self._lock:
-            return self._attentions.get(key)
+            return self._traces.get(key)
 
     # ---- texts
 

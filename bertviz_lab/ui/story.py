@@ -9,14 +9,14 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui import form, texts
+from bertviz_lab.ui import form, links, texts
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
 from bertviz_lab.ui.models import newest_model
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.pretrain import PretrainForm
 from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
-from bertviz_lab.ui.wiring import QUIET, Tab, clicked, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Tab, clicked, in_order, sentence_of
 
 _MOST_REMEMBERED = 50  # runs of one browser
 _CLICK_THE_FILE = "() => document.querySelector('#run-file')?.click()"
@@ -50,8 +50,12 @@ class Story:
         panel = self.panel
         shown = [panel.chart, strip, *panel.state_parts]
 
+        fields = [component for tab in self.looking for component in tab.fields.values()]
         opened = page.load(
-            self.arrive, [own, model, awaited], [own, awaited, picker, self.form.start, panel.run, *shown], **QUIET
+            self.arrive,
+            [own, model, awaited],
+            [own, awaited, picker, self.form.start, panel.run, *shown, self.tabs, *fields],
+            **QUIET,
         )
         self._refresh(opened)
         opened.then(self.form.show_text, self.form.inputs, self.form.text_outputs, **QUIET)
@@ -98,26 +102,33 @@ class Story:
         picker = self.header.picker
         start.then(lambda model: describe(self.session, model), picker, self.header.about, **QUIET)
         for tab in self.looking:
-            start.then(
-                lambda model, *inputs, tab=tab: tab.follow_model(model or "", *inputs),
+            shown = start.then(
+                in_order(lambda model, *inputs, tab=tab: tab.follow_model(model or "", *inputs)),
                 [picker, *tab.inputs],
                 tab.outputs,
                 **QUIET,
             )
+            for part in tab.parts:
+                part.follow(shown)
 
     # ---- what happens
 
-    def arrive(self, own: Any, model: Any, awaited: Any) -> tuple[Any, ...]:
-        """A visitor opens the page, perhaps not for the first time: runs and model are found again."""
+    def arrive(self, own: Any, model: Any, awaited: Any, request: gr.Request) -> tuple[Any, ...]:
+        """A visitor opens the page, perhaps again, perhaps by a link: runs, model and texts are found again."""
         own = self._existing(own)
         run_id = self.session.current_run(own)
         choices = self.session.models.choices(own)
         if awaited in own and newest_model(self.session.runs.folder(awaited)):
             model, awaited = awaited, ""  # its first model came while nobody was looking
+        said = links.told(request)
         remembered = isinstance(model, str) and model in [name for _, name in choices]
-        picker = gr.update(choices=choices, value=(model if remembered else self.session.models.default(own)) or None)
+        chosen = said.get("model") or (model if remembered else self.session.models.default(own))
+        picker = gr.update(choices=choices, value=chosen or None)
         runs = run_list(self.session, own, run_id)
-        return own, awaited, picker, self._starts(own), runs, *show_run(self.session, run_id)
+        known = said.get("tab") in [tab.id for tab in self.looking]
+        opened = gr.Tabs(selected=said["tab"]) if known else gr.skip()
+        fields = [update for tab in self.looking for update in links.field_updates(said, tab.id, tab.fields)]
+        return own, awaited, picker, self._starts(own), runs, *show_run(self.session, run_id), opened, *fields
 
     def remember(self, model: Any) -> str:
         """Keep the choice for the next visit."""

@@ -4,15 +4,25 @@ from functools import partial
 from typing import Any
 
 import gradio as gr
+import numpy as np
 
-from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.attention import (
+    attention_payload,
+    difference_payload,
+    head_cells,
+    layer_cells,
+    pair_payload,
+)
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
-from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.examples import keep_or_replace
-from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.session import KeptTrace, Session, checked
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+
+UNTRAINED, CAUSAL, TEXT = "untrained", "causal", "text"
 
 _EXPLANATION = """
 <p>Each head of each layer asks, for every token: at which tokens shall I look? Token <i>i</i> carries a query vector
@@ -33,62 +43,128 @@ def create_attention(session: Session, picker: gr.Dropdown) -> Tab:
         text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, scale=4, elem_id="attention-b")
         show_button = gr.Button("Show attention", variant="primary", scale=0, min_width=150, elem_id="attention-show")
     examples = chips(elem_id="attention-examples")
-    verdict = facts(label="Next sentence", elem_id="attention-verdict")
     grid = attention_grid(
         exact_values=partial(exact_values, session),
         layer_values=partial(layer_values, session),
+        query_key=partial(query_key, session),
         elem_id="attention-grid",
     )
+    with gr.Accordion("What changed? Two models, two texts", open=False, elem_id="attention-difference-part") as part:
+        with gr.Row():
+            kind = gr.Radio(
+                [("the model before training", UNTRAINED), ("reading forwards only", CAUSAL), ("another text", TEXT)],
+                value=UNTRAINED,
+                label="Set this attention beside that of",
+                elem_id="attention-other",
+            )
+            other = gr.Textbox(
+                label="The other text, of as many tokens", lines=1, max_lines=4, elem_id="attention-other-text"
+            )
+        difference = attention_grid(label="Difference of attention", elem_id="attention-difference")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
-    draw = partial(look, session)
+    asked = [picker, text_a, text_b]
+    apart = Folded(part, picture(partial(differ, session)), [*asked, kind, other], difference)
+    draw = picture(partial(attention, session))
     for trigger in (show_button.click, text_a.submit, text_b.submit):
-        trigger(draw, [picker, text_a, text_b], [verdict, grid], **QUIET)
-    examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, verdict, grid], **QUIET)
+        apart.follow(trigger(draw, asked, grid, **QUIET))
+    apart.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, grid], **QUIET))
+    apart.follow(kind.input(None, None, None, **QUIET), other.submit(None, None, None, **QUIET))
     return Tab(
         "attention",
         partial(follow_model, session),
         [examples, text_a, text_b],
-        [examples, text_a, text_b, verdict, grid],
+        [examples, text_a, text_b, grid],
+        (apart,),
+        {"a": text_a, "b": text_b},
     )
 
 
-def look(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, str]:
-    """What the model thinks of B after A, and the grid of all heads."""
-    return _verdict(session, model, text_a, text_b), picture(attention)(session, model, text_a, text_b)
-
-
 def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
-    """The payload of the grid; the exact weights are kept for what it asks later."""
-    from bertviz_lab.interpret import trace_text
+    """The payload of the grid; the computation is kept for what the grid asks later."""
+    from bertviz_lab.interpret import METRICS, head_map, trace_text
 
     checkpoint = session.models.open(model)
     trace = trace_text(checkpoint, checked(text_a), checked(text_b) or None)
-    key = session.keep_attention(model, (text_a, text_b), trace.attentions)
-    return attention_payload(
-        trace.tokens, trace.encoding.token_type_ids, trace.attentions, f"What {checkpoint.name} looks at", key=key
+    queries, keys = (
+        np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers]) for name in ("q_BHLK", "k_BHLK")
+    )
+    key = session.keep_trace(model, (text_a, text_b), KeptTrace(trace.attentions, queries, keys))
+    metrics = head_map(trace).metrics
+    payload = attention_payload(
+        trace.tokens,
+        trace.encoding.token_type_ids,
+        trace.attentions,
+        f"What {checkpoint.name} looks at",
+        key=key,
+        special=trace.encoding.special_tokens_mask,
+        metrics={name: (METRICS[name], values) for name, values in metrics.items()},
+    )
+    return with_link(payload, "attention", model, a=text_a, b=text_b)
+
+
+def differ(session: Session, model: str, text_a: str, text_b: str, kind: str, other: str) -> str:
+    """The attention of another model, another mask or another text, less this one."""
+    from bertviz_lab.interpret import attention_difference, trace_text, untrained
+
+    checkpoint = session.models.open(model)
+    one = trace_text(checkpoint, checked(text_a), checked(text_b) or None)
+    if kind == TEXT:
+        if not checked(other).strip():
+            raise InputError("Type the other text; it needs as many tokens as this one.")
+        second, title = trace_text(checkpoint, other), "The other text less this one"
+    elif kind == CAUSAL:
+        second, title = (
+            trace_text(checkpoint, text_a, text_b or None, causal=True),
+            "Reading forwards only less as it is",
+        )
+    else:
+        one, second = trace_text(untrained(checkpoint), text_a, text_b or None), one
+        title = "What training has changed: now less before"
+    difference = attention_difference(one, second)
+    return difference_payload(
+        one.tokens, one.encoding.token_type_ids, difference, title, special=one.encoding.special_tokens_mask
     )
 
 
 def exact_values(session: Session, key: str, layer: int, head: int) -> str:
     """The exact weights of one head; "" where they are gone."""
-    weights = session.attention(key)
-    if weights is None or not (0 <= layer < weights.shape[0] and 0 <= head < weights.shape[1]):
+    kept = session.trace(key)
+    if kept is None or not _is_head(kept, layer, head):
         return ""
-    return head_cells(weights, layer, head)
+    return head_cells(kept.attentions, layer, head)
 
 
 def layer_values(session: Session, key: str, layer: int) -> str:
     """The weights of one layer of a long text; "" where they are gone."""
-    weights = session.attention(key)
-    return "" if weights is None or not 0 <= layer < weights.shape[0] else layer_cells(weights, layer)
+    kept = session.trace(key)
+    return layer_cells(kept.attentions, layer) if kept is not None and _is_head(kept, layer, 0) else ""
+
+
+def query_key(session: Session, key: str, layer: int, head: int, looking: int, looked_at: int) -> str:
+    """Why one token looks at another; "" where the computation is gone."""
+    kept = session.trace(key)
+    if kept is None or not _is_head(kept, layer, head):
+        return ""
+    length = kept.attentions.shape[-1]
+    if not (0 <= looking < length and 0 <= looked_at < length):
+        return ""
+    query, offered = kept.queries[layer, head, looking], kept.keys[layer, head, looked_at]
+    products = query * offered / np.sqrt(len(query))
+    weight = float(kept.attentions[layer, head, looking, looked_at])
+    return pair_payload(query, offered, products, float(products.sum()), weight)
+
+
+def _is_head(kept: KeptTrace, layer: int, head: int) -> bool:
+    layers, heads = kept.attentions.shape[:2]
+    return 0 <= layer < layers and 0 <= head < heads
 
 
 def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
     """Put an example into the fields and show its attention."""
     text_a, text_b = picked(data, 2)
-    return text_a, text_b, *look(session, model, text_a, text_b)
+    return text_a, text_b, picture(attention)(session, model, text_a, text_b)
 
 
 def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
@@ -96,24 +172,8 @@ def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: 
     try:
         items = list(session.examples(model).pairs)
     except Exception as error:
-        return gr.skip(), gr.skip(), gr.skip(), "", message_payload(sentence_of(error))
+        return gr.skip(), gr.skip(), gr.skip(), message_payload(sentence_of(error))
     current = (text_a or "", text_b or "")
     wanted = keep_or_replace(current, chip_items(shown), items)
     fields = (gr.skip(), gr.skip()) if wanted == current else wanted
-    return chips_payload(items), *fields, *look(session, model, *wanted)
-
-
-def _verdict(session: Session, model: str, text_a: str, text_b: str) -> str:
-    """One line on whether B follows A; nothing where the model or the texts have no answer."""
-    from bertviz_lab.interpret import next_sentence
-
-    try:
-        found = next_sentence(session.models.open(model), checked(text_a), checked(text_b))
-    except Exception:
-        return ""  # the grid says what is wrong with the texts; a model without this head is not wrong
-    return facts_payload(
-        [
-            ("Next-sentence head: B follows A", f"{found.is_next:.1%}"),
-            ("B comes from elsewhere", f"{found.is_random:.1%}"),
-        ]
-    )
+    return chips_payload(items), *fields, picture(attention)(session, model, *wanted)

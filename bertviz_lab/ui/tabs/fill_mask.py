@@ -7,13 +7,21 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.comparison import comparison_payload, joint_payload
+from bertviz_lab.figures.lens import lens_payload, surprise_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.predictions import fill_mask_payload
 from bertviz_lab.ui.components import fill_mask_bars
+from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+
+BEFORE = "before training"
+_BEFORE_CHOICE = ("the same model before training", BEFORE)
 
 _EXPLANATION = """
 <p>BERT reads the whole sentence at once, left and right of every blank. For the blank it ends with a vector
@@ -35,43 +43,124 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
         predict_button = gr.Button("Predict", variant="primary", scale=0, min_width=120, elem_id="fill-predict")
     examples = chips(elem_id="fill-examples")
     bars = fill_mask_bars(elem_id="fill-bars")
-    with gr.Accordion("More candidates", open=False):
+    with gr.Accordion("More candidates, or a word of your own", open=False, elem_id="fill-more"), gr.Row():
         top_k = gr.Slider(1, 20, 5, step=1, label="Candidates for each blank", elem_id="fill-top-k")
+        word = gr.Textbox(label="How likely is this word?", lines=1, max_lines=1, elem_id="fill-word")
+    with gr.Accordion("Layer by layer", open=False, elem_id="fill-layers-part") as layers_part:
+        layers = chart(label="The answer, layer by layer", elem_id="fill-layers")
+    with gr.Accordion("Beside another model", open=False, elem_id="fill-other-part") as other_part:
+        other = gr.Dropdown([_BEFORE_CHOICE], value=BEFORE, label="Other model", elem_id="fill-other")
+        comparison = chart(label="Two models", elem_id="fill-comparison")
+    with gr.Accordion("Several blanks together", open=False, elem_id="fill-together-part") as together_part:
+        together = chart(label="All blanks together", elem_id="fill-together")
+    with gr.Accordion("How surprising is each word?", open=False, elem_id="fill-surprise-part") as surprise_part:
+        surprises = scores(label="How surprising each word is", elem_id="fill-surprise")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
     # The words behind the blanks that were made by a click, in their order, so that a click brings them back.
     hidden = gr.Textbox("[]", visible=False)
 
+    asked = [picker, text]
+    parts = (
+        Folded(layers_part, picture(partial(by_layer, session)), asked, layers),
+        Folded(other_part, picture(partial(beside, session)), [*asked, other], comparison),
+        Folded(together_part, picture(partial(jointly, session)), asked, together),
+        Folded(surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
+    )
     draw = picture(partial(predict, session))
-    for trigger in (predict_button.click, text.submit, top_k.release):
-        trigger(draw, [picker, text, top_k], bars, **QUIET)
-    bars.toggle_mask(clicked(partial(toggle, session)), [picker, text, hidden, top_k], [text, hidden, bars], **QUIET)
-    examples.pick(clicked(partial(pick, session)), [picker, top_k], [text, hidden, bars], **QUIET)
-    return Tab("fill", partial(follow_model, session), [examples, text, hidden, top_k], [examples, text, hidden, bars])
+    events = [
+        trigger(draw, [*asked, top_k, word], bars, **QUIET)
+        for trigger in (predict_button.click, text.submit, top_k.release, word.submit)
+    ]
+    knobs = [top_k, word]
+    events.append(
+        bars.toggle_mask(clicked(partial(toggle, session)), [*asked, hidden, *knobs], [text, hidden, bars], **QUIET)
+    )
+    events.append(examples.pick(clicked(partial(pick, session)), [picker, *knobs], [text, hidden, bars], **QUIET))
+    for part in parts:
+        part.follow(*events)
+    other_part.expand(partial(others, session), [picker, other], other, **QUIET)
+    parts[1].follow(other.input(None, None, None, **QUIET))
+    return Tab(
+        "fill",
+        partial(follow_model, session),
+        [examples, text, hidden, *knobs],
+        [examples, text, hidden, bars],
+        parts,
+        {"text": text, "word": word},
+    )
 
 
-def predict(session: Session, model: str, text: str, top_k: float) -> str:
+def predict(session: Session, model: str, text: str, top_k: float, word: str) -> str:
     """The bars for a sentence; one without a blank is shown as it is, to be clicked."""
     from bertviz_lab.interpret import FillMask, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
     checkpoint = session.models.open(model)
-    text = checked(text)
+    text, word = checked(text), checked(word).strip()
     if text.strip() and not _blanks(checkpoint.tokenizer, text) and not check_mask_spelling(text, checkpoint.tokenizer):
         longest = checkpoint.config.max_position_embeddings
         found = FillMask(checkpoint.tokenizer.encode(text, max_length=longest), ())
     else:
-        found = fill_mask(checkpoint, text, min(int(top_k), checkpoint.config.vocab_size))
-    return fill_mask_payload(found, title=checkpoint.name, vocab_size=checkpoint.config.vocab_size)
+        found = fill_mask(checkpoint, text, min(int(top_k), checkpoint.config.vocab_size), word=word or None)
+    payload = fill_mask_payload(found, title=checkpoint.name, vocab_size=checkpoint.config.vocab_size)
+    return with_link(payload, "fill", model, text=text, word=word)
 
 
-def toggle(session: Session, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float) -> tuple[Any, ...]:
+def by_layer(session: Session, model: str, text: str) -> str:
+    """The first blank's answer at every layer."""
+    from bertviz_lab.interpret import logit_lens
+
+    return with_link(lens_payload(logit_lens(session.models.open(model), checked(text))), "fill", model, text=text)
+
+
+def others(session: Session, model: str, chosen: str) -> Any:
+    """The models that this one can stand beside."""
+    shipped = [(f"{name} (comes with the lab)", name) for name in session.models.shipped() if name != model]
+    return gr.update(choices=[_BEFORE_CHOICE, *shipped])
+
+
+def beside(session: Session, model: str, text: str, other: str) -> str:
+    """The same blanks by two models."""
+    from bertviz_lab.interpret import compare_fills, untrained
+
+    checkpoint = session.models.open(model)
+    second = untrained(checkpoint) if other in (BEFORE, "", None) else session.models.open(other)
+    payload = comparison_payload(compare_fills([checkpoint, second], checked(text)))
+    return with_link(payload, "fill", model, text=text)
+
+
+def jointly(session: Session, model: str, text: str) -> str:
+    """All blanks filled together."""
+    from bertviz_lab.interpret import fill_jointly
+
+    payload = joint_payload(fill_jointly(session.models.open(model), checked(text), beams=8))
+    return with_link(payload, "fill", model, text=text)
+
+
+def surprising(session: Session, model: str, text: str, hidden: str) -> str:
+    """The surprise of each word; blanks that a click has made are filled with the words behind them."""
+    from bertviz_lab.interpret import surprise
+
+    checkpoint = session.models.open(model)
+    text = checked(text)
+    mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
+    for word in _words(hidden):
+        text = text.replace(mask, word, 1) if word else text
+    found = surprise(checkpoint, text)
+    payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
+    return with_link(payload, "fill", model, text=text)
+
+
+def toggle(
+    session: Session, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float, word: str
+) -> tuple[Any, ...]:
     """Hide the word at a position behind a blank, or bring back what stands behind the blank there."""
     try:
         text, words = toggled(session, model, checked(text), _words(hidden), int(data["position"]))
     except Exception as error:
         return gr.skip(), gr.skip(), message_payload(sentence_of(error))
-    return text, json.dumps(words), picture(predict)(session, model, text, top_k)
+    return text, json.dumps(words), picture(predict)(session, model, text, top_k, word)
 
 
 def toggled(session: Session, model: str, text: str, words: list[str], position: int) -> tuple[str, list[str]]:
@@ -104,20 +193,22 @@ def toggled(session: Session, model: str, text: str, words: list[str], position:
     return text[:start] + mask + text[end:], words
 
 
-def pick(session: Session, data: dict[str, Any], model: str, top_k: float) -> tuple[Any, ...]:
+def pick(session: Session, data: dict[str, Any], model: str, top_k: float, word: str) -> tuple[Any, ...]:
     """Put an example into the field and predict it."""
     (text,) = picked(data, 1)
-    return text, "[]", picture(predict)(session, model, text, top_k)
+    return text, "[]", picture(predict)(session, model, text, top_k, word)
 
 
-def follow_model(session: Session, model: str, shown: str, text: str, hidden: str, top_k: float) -> tuple[Any, ...]:
+def follow_model(
+    session: Session, model: str, shown: str, text: str, hidden: str, top_k: float, word: str
+) -> tuple[Any, ...]:
     """Examples and predictions of another model; the person's own sentence stays."""
     try:
         items = [(masked,) for masked in session.examples(model).masked]
     except Exception as error:
         return gr.skip(), gr.skip(), gr.skip(), message_payload(sentence_of(error))
     (wanted,) = keep_or_replace((text or "",), chip_items(shown), items)
-    bars = picture(predict)(session, model, wanted, top_k)
+    bars = picture(predict)(session, model, wanted, top_k, word)
     if wanted == text:
         return chips_payload(items), gr.skip(), gr.skip(), bars
     return chips_payload(items), wanted, "[]", bars

@@ -8,12 +8,15 @@ import gradio as gr
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.splitting import splitting_payload
 from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.figures.vectors import embedding_payload
 from bertviz_lab.ui.components import token_strip
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.components.word_split import word_split
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, TYPING, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, TYPING, Folded, Tab, clicked, in_order, picked, picture, sentence_of
 
 _EXPLAINED = 4000  # characters; more words than a person would read
 
@@ -31,16 +34,21 @@ def create_input(session: Session, picker: gr.Dropdown) -> Tab:
     strip = token_strip(elem_id="input-strip")
     with gr.Accordion("How are the words split?", open=False):
         splits = word_split(elem_id="input-splits")
+    with gr.Accordion("What the encoder gets: the sum of three vectors", open=False, elem_id="input-sum-part") as part:
+        vectors = scores(label="token + segment + position", elem_id="input-sum")
 
-    draw = partial(show, session)
+    draw = in_order(partial(show, session))
+    summed = Folded(part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
     for trigger in (text_a.input, text_b.input):
-        trigger(draw, [picker, text_a, text_b], [strip, splits], **TYPING)
-    examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET)
+        summed.follow(trigger(draw, [picker, text_a, text_b], [strip, splits], **TYPING))
+    summed.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET))
     return Tab(
         "input",
         partial(follow_model, session),
         [examples, text_a, text_b],
         [examples, text_a, text_b, strip, splits],
+        (summed,),
+        {"a": text_a, "b": text_b},
     )
 
 
@@ -53,7 +61,16 @@ def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
     """The payload of the strip."""
     from bertviz_lab.interpret.inputs import encode_for
 
-    return token_payload(encode_for(session.models.open(model), checked(text_a), checked(text_b) or None).encoding)
+    encoding = encode_for(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
+    return with_link(token_payload(encoding), "input", model, a=text_a, b=text_b)
+
+
+def embeddings(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """The payload of the sum of token, segment and position vectors."""
+    from bertviz_lab.interpret import embedding_sum
+
+    found = embedding_sum(session.models.open(model), checked(text_a), checked(text_b) or None)
+    return with_link(embedding_payload(found), "input", model, a=text_a, b=text_b)
 
 
 def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:

@@ -6,15 +6,19 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.masking import masking_payload
+from bertviz_lab.figures.masking import counts_payload, epochs_payload, losses_payload, masking_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.components import masking_strip
+from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, TYPING, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, TYPING, Folded, Tab, clicked, in_order, picked, picture, sentence_of
 
 _SEED = 1  # with it, the first example already shows a blank
+_PASSES, _SETS = 6, 3
 
 
 def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
@@ -34,38 +38,124 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
             mask = gr.Slider(0, 100, 80, step=1, label="of these become [MASK]", elem_id="masking-mask")
             swap = gr.Slider(0, 100, 10, step=1, label="of these become a random token", elem_id="masking-swap")
         with gr.Row():
-            whole = gr.Checkbox(False, label="Choose whole words, not pieces of words", elem_id="masking-whole")
+            unit = gr.Radio(
+                [("single tokens", "tokens"), ("whole words", "words"), ("spans of words", "spans")],
+                value="tokens",
+                label="What is chosen",
+                elem_id="masking-unit",
+            )
             seed = gr.Number(
                 _SEED, precision=0, label="Seed: the same seed gives the same masks", elem_id="masking-seed"
             )
+    with gr.Accordion("What the masks cost", open=False, elem_id="masking-loss-part") as loss_part:
+        losses = scores(label="What the masks cost", elem_id="masking-loss")
+    with gr.Accordion("Is it really 80, 10, 10?", open=False, elem_id="masking-draws-part") as draws_part:
+        draws = gr.Radio(
+            [(f"{count:,}", count) for count in (100, 1000, 10_000, 100_000)],
+            value=10_000,
+            label="Times to mask this text",
+            elem_id="masking-draws",
+        )
+        counts = chart(label="Counts", elem_id="masking-counts")
+    with gr.Accordion("Pass after pass: static or dynamic", open=False, elem_id="masking-passes-part") as passes_part:
+        static = gr.Radio(
+            [("dynamic: drawn afresh", False), ("static: three sets that come again", True)],
+            value=False,
+            label="Masks",
+            elem_id="masking-static",
+        )
+        passes = chart(label="What each pass asks for", elem_id="masking-passes")
 
-    knobs = [rate, mask, swap, whole, seed]
+    knobs = [rate, mask, swap, unit, seed]
     draw = picture(partial(masked, session))
-    text.input(draw, [picker, text, *knobs], strip, **TYPING)
-    for trigger in (text.submit, rate.release, mask.release, swap.release, whole.input, seed.input):
-        trigger(draw, [picker, text, *knobs], strip, **QUIET)
-    again.click(partial(mask_again, session), [picker, text, *knobs], [seed, strip], **QUIET)
-    examples.pick(clicked(partial(pick, session)), [picker, *knobs], [text, strip], **QUIET)
-    return Tab("masking", partial(follow_model, session), [examples, text, *knobs], [examples, text, strip])
+    asked = [picker, text, *knobs]
+    parts = (
+        Folded(loss_part, picture(partial(cost, session)), asked, losses),
+        Folded(draws_part, picture(partial(counted, session)), [*asked, draws], counts),
+        Folded(passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
+    )
+    events = [text.input(draw, asked, strip, **TYPING)]
+    for trigger in (text.submit, rate.release, mask.release, swap.release, unit.input, seed.input):
+        events.append(trigger(draw, asked, strip, **QUIET))
+    events.append(again.click(in_order(partial(mask_again, session)), asked, [seed, strip], **QUIET))
+    events.append(examples.pick(clicked(partial(pick, session)), [picker, *knobs], [text, strip], **QUIET))
+    for part in parts:
+        part.follow(*events)
+    parts[1].follow(draws.input(None, None, None, **QUIET))
+    parts[2].follow(static.input(None, None, None, **QUIET))
+    outputs = [examples, text, strip]
+    return Tab("masking", partial(follow_model, session), [examples, text, *knobs], outputs, parts, {"text": text})
 
 
-def masked(
-    session: Session, model: str, text: str, rate: float, mask: float, swap: float, whole: bool, seed: float | None
-) -> str:
-    """The payload of the strip; the shares come in percent."""
-    from bertviz_lab.data.batching import masking_rule
+def _mask(
+    session: Session, model: str, text: str, rate: float, mask: float, swap: float, unit: str, seed: float | None
+) -> Any:
+    """The text masked by the knobs, whose shares come in percent, and the rule they make."""
     from bertviz_lab.interpret import mask_text
+
+    tokenizer = session.models.open(model).tokenizer
+    rule = _rule(tokenizer, rate, mask, swap, unit)
+    return mask_text(tokenizer, checked(text), seed=_whole(seed), rule=rule), rule
+
+
+def _rule(tokenizer: Any, rate: float, mask: float, swap: float, unit: str) -> Any:
+    from bertviz_lab.data.batching import masking_rule
 
     if mask + swap > 100:
         raise InputError(
             f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens are more than all: lower one of them."
         )
-    tokenizer = session.models.open(model).tokenizer
-    rule = masking_rule(tokenizer, rate / 100, bool(whole), mask_share=mask / 100, random_share=swap / 100)
-    found = mask_text(tokenizer, checked(text), seed=abs(int(seed or 0)), rule=rule)
-    return masking_payload(
+    shares = {"mask_share": mask / 100, "random_share": swap / 100}
+    return masking_rule(tokenizer, rate / 100, unit == "words", unit == "spans", **shares)
+
+
+def _whole(seed: float | None) -> int:
+    return abs(int(seed or 0))
+
+
+def masked(session: Session, model: str, text: str, *knobs: Any) -> str:
+    """The payload of the strip."""
+    found, rule = _mask(session, model, text, *knobs)
+    payload = masking_payload(
         found, mask_probability=rule.probability, mask_share=rule.mask_share, random_share=rule.random_share
     )
+    return with_link(payload, "masking", model, text=text)
+
+
+def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
+    """What each chosen position costs under the chosen model."""
+    from bertviz_lab.interpret import masked_loss
+
+    found, _ = _mask(session, model, text, *knobs)
+    return losses_payload(found, masked_loss(session.models.open(model), found))
+
+
+def counted(session: Session, model: str, text: str, *knobs_and_draws: Any) -> str:
+    """The same text masked many times, beside the rule."""
+    from bertviz_lab.interpret import count_masks
+
+    *shares, seed, draws = knobs_and_draws
+    tokenizer = session.models.open(model).tokenizer
+    rule = _rule(tokenizer, *shares)
+    found = count_masks(tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule)
+    return counts_payload(found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share})
+
+
+def over_passes(session: Session, model: str, text: str, *knobs_and_static: Any) -> str:
+    """What a training asks for in its first passes over this text."""
+    from bertviz_lab.interpret import mask_epochs
+
+    *shares, seed, static = knobs_and_static
+    tokenizer = session.models.open(model).tokenizer
+    found = mask_epochs(
+        tokenizer,
+        checked(text),
+        epochs=_PASSES,
+        repeat_after=_SETS if static else None,
+        seed=_whole(seed),
+        rule=_rule(tokenizer, *shares),
+    )
+    return epochs_payload(found, bool(static))
 
 
 def mask_again(session: Session, model: str, text: str, *knobs: Any) -> tuple[int, str]:
