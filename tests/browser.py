@@ -24,7 +24,16 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
-LOCAL = ("http://127.0.0.1", "http://localhost", "ws://127.0.0.1", "ws://localhost", "data:", "blob:", "about:")
+LOCAL = (
+    "http://127.0.0.1",
+    "http://localhost",
+    "ws://127.0.0.1",
+    "ws://localhost",
+    "data:",
+    "blob:",
+    "about:",
+    "file:",
+)
 
 
 def eventually(page: Page, condition: Callable[[], bool], seconds: float = 10.0) -> None:

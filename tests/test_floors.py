@@ -21,8 +21,9 @@ FLOORS = {
     "jobs": 5,
     "figures": 6,
     "ui": 7,
+    "show": 8,
     "__main__": 8,
-    "__init__": 8,
+    "__init__": 9,
 }
 #: Pairs that do not know each other although one is on a lower floor, or both are on one.
 STRANGERS = {("tokenization", "model"), ("interpret", "jobs"), ("jobs", "interpret")}

@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 from tests.browser import FLAGS
 from tests.get_browser import find
 
-TABS = ("Fill-mask", "Attention", "Input", "Masking", "Pretrain")
+TABS = ("Fill-mask", "Next sentence", "Attention", "Why", "Vectors", "Input", "Masking", "Pretrain")
 
 
 def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -> None:

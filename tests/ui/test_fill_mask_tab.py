@@ -15,13 +15,13 @@ def position_of(payload: str, surface: str) -> int:
 
 
 def test_a_click_hides_a_word_and_another_brings_it_back(session: Session) -> None:
-    first = toggle(session, {"position": position_of(predict(session, "", TEXT, 5), "cat")}, "", TEXT, "[]", 5)
+    first = toggle(session, {"position": position_of(predict(session, "", TEXT, 5, ""), "cat")}, "", TEXT, "[]", 5, "")
     assert first[:2] == ("the red [MASK] sat on the mat", '["cat"]')
-    second = toggle(session, {"position": position_of(first[2], "red")}, "", first[0], first[1], 5)
+    second = toggle(session, {"position": position_of(first[2], "red")}, "", first[0], first[1], 5, "")
     assert second[:2] == ("the [MASK] [MASK] sat on the mat", '["red", "cat"]')
     assert len(json.loads(second[2])["masks"]) == 2
     blanks = [mask["position"] for mask in json.loads(second[2])["masks"]]
-    third = toggle(session, {"position": blanks[1]}, "", second[0], second[1], 5)
+    third = toggle(session, {"position": blanks[1]}, "", second[0], second[1], 5, "")
     assert third[:2] == ("the [MASK] cat sat on the mat", '["red"]')
 
 
@@ -34,7 +34,7 @@ def test_a_click_hides_a_whole_word_of_several_pieces(session: Session) -> None:
 
 
 def test_a_blank_that_was_typed_is_filled_with_the_models_first_guess(session: Session) -> None:
-    guess = json.loads(predict(session, "", "the [MASK] cat", 1))["masks"][0]["candidates"][0]["token"]
+    guess = json.loads(predict(session, "", "the [MASK] cat", 1, ""))["masks"][0]["candidates"][0]["token"]
     text, words = toggled(session, "", "the [MASK] cat", [], 2)
     assert text == f"the {guess.removeprefix('##')} cat"
     assert words == []
@@ -42,12 +42,12 @@ def test_a_blank_that_was_typed_is_filled_with_the_models_first_guess(session: S
 
 @pytest.mark.parametrize("position", [-3, 0, 999, "x", None])
 def test_a_click_on_what_is_not_there_is_answered_with_a_sentence(session: Session, position: object) -> None:
-    *_, bars = toggle(session, {"position": position}, "", TEXT, "not json", 5)
+    *_, bars = toggle(session, {"position": position}, "", TEXT, "not json", 5, "")
     assert json.loads(bars)["message"]
 
 
 def test_a_sentence_without_a_blank_is_shown_to_be_clicked(session: Session) -> None:
-    body = json.loads(predict(session, "", TEXT, 5))
+    body = json.loads(predict(session, "", TEXT, 5, ""))
     assert body["masks"] == []
     assert [column["surface"] for column in body["columns"]].count("the") == 2
 
@@ -65,23 +65,23 @@ def test_a_sentence_without_a_blank_is_shown_to_be_clicked(session: Session) -> 
     ],
 )
 def test_bad_input_is_one_sentence_in_place_of_the_bars(session: Session, text: object, words: str) -> None:
-    body = json.loads(picture(predict)(session, "", text, 5))
-    assert set(body) == {"message"}
+    body = json.loads(picture(predict)(session, "", text, 5, ""))
+    assert set(body) == {"message", "asked"}
     import re
 
     assert re.search(words, body["message"])
 
 
 def test_an_untouched_example_gives_way_to_one_of_the_new_model(session: Session) -> None:
-    chips, text, hidden, bars = follow_model(session, "", "", "", "[]", 5)
+    chips, text, hidden, bars = follow_model(session, "", "", "", "[]", 5, "")
     assert text == json.loads(chips)["items"][0][0]
     assert json.loads(bars)["masks"]
-    _, kept, *_ = follow_model(session, "", chips, "my own [MASK]", "[]", 5)
+    _, kept, *_ = follow_model(session, "", chips, "my own [MASK]", "[]", 5, "")
     assert not isinstance(kept, str)  # the field is left alone
     del hidden
 
 
 def test_a_model_that_cannot_be_opened_leaves_the_sentence_alone(session: Session) -> None:
-    *fields, bars = follow_model(session, "/no/such/folder", "", "mine", "[]", 5)
+    *fields, bars = follow_model(session, "/no/such/folder", "", "mine", "[]", 5, "")
     assert not any(isinstance(field, str) for field in fields)
     assert "no model" in json.loads(bars)["message"]

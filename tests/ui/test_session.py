@@ -7,21 +7,21 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.training.history import RunState, write_state
 from bertviz_lab.ui import session as session_module
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import KeptTrace, Session, checked
 from tests.little import little_text
 from tests.ui.test_models import RUN, make_run
 
 
-def test_attention_is_kept_for_a_while_and_found_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    weights = np.full((2, 2, 4, 4), 0.25, np.float32)
-    key = session.keep_attention("little", ("a", "b"), weights)
-    assert session.attention(key) is weights
-    assert session.keep_attention("little", ("a", "b"), weights) == key
-    assert session.keep_attention("little", ("a", "c"), weights) != key
-    monkeypatch.setattr(session_module, "_KEPT_BYTES", 2 * weights.nbytes)
-    session.keep_attention("little", ("d", ""), weights)
-    assert session.attention(key) is None
-    assert session.attention("no such key") is None
+def test_a_computation_is_kept_for_a_while_and_found_again(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = KeptTrace(np.full((2, 2, 4, 4), 0.25, np.float32), *(np.ones((2, 2, 4, 8), np.float32) for _ in range(2)))
+    key = session.keep_trace("little", ("a", "b"), trace)
+    assert session.trace(key) is trace
+    assert session.keep_trace("little", ("a", "b"), trace) == key
+    assert session.keep_trace("little", ("a", "c"), trace) != key
+    monkeypatch.setattr(session_module, "_KEPT_BYTES", 2 * trace.size)
+    session.keep_trace("little", ("d", ""), trace)
+    assert session.trace(key) is None
+    assert session.trace("no such key") is None
 
 
 def test_examples_for_a_run_come_from_its_own_text(session: Session) -> None:

@@ -1,12 +1,15 @@
+import base64
 import json
+import time
 
 import numpy as np
 import pytest
 
 from bertviz_lab import BertForMaskedLM, interpret
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import Payload, message_payload, to_json
+from bertviz_lab.interpret import METHODS
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.tabs import attention, input, masking
+from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
 from bertviz_lab.ui.wiring import picked, picture
 from tests.little import little_folder
 
@@ -17,8 +20,6 @@ def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: Session) -> N
     body = json.loads(attention.attention(session, "", A, B))
     trace = interpret.trace_text(session.models.open(), A, B)
     assert tuple(body["tokens"]) == trace.tokens
-    import base64
-
     exact = np.frombuffer(base64.b64decode(attention.exact_values(session, body["key"], 1, 0)), "<f4")
     np.testing.assert_array_equal(exact.reshape(len(trace.tokens), -1), trace.attentions[1, 0])
     assert attention.layer_values(session, body["key"], 1)
@@ -27,15 +28,142 @@ def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: Session) -> N
     assert attention.exact_values(session, "unknown", 0, 0) == attention.layer_values(session, "unknown", 0) == ""
 
 
-def test_the_next_sentence_line_is_there_only_where_it_has_an_answer(session: Session) -> None:
-    verdict, _ = attention.look(session, "", A, B)
-    shares = [float(value.rstrip("%")) for _, value in json.loads(verdict)["items"]]
-    assert sum(shares) == pytest.approx(100, abs=0.2)
-    assert attention.look(session, "", A, "")[0] == ""
+def test_the_grid_can_ask_why_one_token_looks_at_another(session: Session) -> None:
+    body = json.loads(attention.attention(session, "", A, B))
+    trace = interpret.trace_text(session.models.open(), A, B)
+    found = json.loads(attention.query_key(session, body["key"], 1, 0, 2, 3))
+    truth = interpret.query_key(trace, 1, 0, 2, 3)
+    assert found["products"] == pytest.approx(truth.products.tolist(), abs=1e-5)
+    assert (found["score"], found["weight"]) == pytest.approx((truth.score, truth.weight), abs=1e-5)
+    for place in ((2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 99, 0), (0, 0, 0, -1)):
+        assert attention.query_key(session, body["key"], *place) == ""
+
+
+def test_heads_come_with_their_metrics(session: Session) -> None:
+    metrics = json.loads(attention.attention(session, "", A, B))["metrics"]
+    truth = interpret.head_map(interpret.trace_text(session.models.open(), A, B)).metrics
+    assert set(metrics) == set(truth)
+    for name, values in truth.items():
+        assert metrics[name]["says"]
+        np.testing.assert_allclose(metrics[name]["values"], values, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [attention.UNTRAINED, attention.CAUSAL, attention.TEXT])
+def test_attention_is_set_beside_another(session: Session, kind: str) -> None:
+    body = json.loads(attention.differ(session, "", A, "", kind, "the old man ran"))
+    assert body["signed"]
+    codes = np.frombuffer(base64.b64decode(body["cells"]), "<u2").astype(float)
+    roots = (codes - 32767) / 32767
+    size = len(body["tokens"])
+    rows = (np.sign(roots) * roots**2).reshape(-1, size).sum(-1)
+    np.testing.assert_allclose(rows, 0, atol=2e-3)
+
+
+def test_texts_of_unequal_length_are_not_set_beside_each_other(session: Session) -> None:
+    for other, words in (("the cat", "equal length"), ("", "Type the other text")):
+        body = json.loads(picture(attention.differ)(session, "", A, "", attention.TEXT, other))
+        assert words in body["message"]
+
+
+def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: Session) -> None:
+    items = json.loads(next_sentence.answer(session, "", A, B))["items"]
+    assert sum(float(value.rstrip("%")) for _, value in items) == pytest.approx(100, abs=0.2)
+    rows = json.loads(next_sentence.words(session, "", A, B))["rows"]
+    assert [row["label"] for row in rows] == list(METHODS)
+    assert next_sentence.swapped("", A, B) == (B, A)
+    _, other = next_sentence.other_b(session, "", A, B)
+    assert other
+    assert other not in (A, B)
+
+
+def test_a_model_without_the_head_says_so(session: Session) -> None:
     little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
-    verdict, grid = attention.look(session, "mlm", A, B)
-    assert verdict == ""
-    assert json.loads(grid)["cells"]
+    assert "no next-sentence head" in json.loads(picture(next_sentence.answer)(session, "mlm", A, B))["message"]
+    assert json.loads(attention.attention(session, "mlm", A, B))["cells"]
+
+
+def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session) -> None:
+    text = "the red [MASK] sat on the mat"
+    verdict, strip = why.explain(session, "", text, "")
+    items = dict(json.loads(verdict)["items"])
+    body = json.loads(strip)
+    assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
+    assert body["link"] == {"tab": "why", "model": "", "text": text, "word": ""}
+    checkpoint = session.models.open()
+    assert items["Word explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
+    shown = json.loads(why.effects(session, "", text, "", "[[0, 1]]"))
+    truth = interpret.head_effects(checkpoint, text)
+    np.testing.assert_allclose(np.array(shown["values"])[:, :-1], truth.effects, atol=1e-6)
+    assert shown["texts"][0][1] == "off"
+
+
+def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) -> None:
+    text = "the red [MASK] sat on the mat"
+    off = why.toggle({"row": 1, "column": 0}, "[]")
+    assert off == "[[1, 0]]"
+    assert why.toggle({"row": 1, "column": 0}, off) == "[]"
+    _, same = why.changed(session, "", text, "", "[]", False)
+    _, other = why.changed(session, "", text, "", off, False)
+    _, causal = why.changed(session, "", text, "", "[]", True)
+    for payload, differs in ((same, False), (other, True), (causal, True)):
+        before, after = json.loads(payload)["series"]
+        assert (before["values"] != after["values"]) == differs
+    gates = np.array([[1, 1], [0, 1]])
+    truth = interpret.fill_mask(session.models.open(), text, 1, head_gates=gates).masks[0].candidates[0]
+    body = json.loads(other)
+    place = body["groups"].index(truth.token)
+    assert body["series"][1]["values"][place] == pytest.approx(truth.probability, abs=1e-6)
+
+
+@pytest.mark.parametrize("off", ["", "nonsense", "[[9, 9]]", "[[-1, 0]]", '["x"]', "{}", "null"])
+def test_what_the_page_says_is_off_may_be_anything(session: Session, off: str) -> None:
+    verdict, change = why.changed(session, "", "the [MASK] sat", "", off, False)
+    assert json.loads(change)["kind"] == "bars"
+    assert json.loads(verdict)["items"]
+
+
+def test_vectors_of_sentences_words_and_a_word_in_two_sentences(session: Session) -> None:
+    lines = f"{A}\n\n{B}\n{A}"
+    body = json.loads(vectors.alike(session, "", lines, "mean"))
+    assert len(body["rows"]) == 3
+    assert body["values"][0][2] == pytest.approx(1, abs=1e-5)
+    assert len(json.loads(vectors.mapped(session, "", lines, "cls"))["points"]) == 3
+    assert len(json.loads(vectors.neighbours(session, "", "red"))["groups"]) == 10
+    moved, way = vectors.moved(session, "", A, "a small red dog ran", "red")
+    assert json.loads(moved)["places"][0] == "embeddings"
+    assert len(json.loads(way)["points"]) == 6
+
+
+def test_vectors_of_nothing_and_of_too_much_are_one_sentence(session: Session) -> None:
+    for text, words in (("", "Type some sentences"), ("a\n" * 21, "too many"), ("x" * 60_000, "shorten")):
+        assert words in json.loads(picture(vectors.alike)(session, "", text, "mean"))["message"]
+    assert "not in the sentence" in json.loads(vectors.moved(session, "", A, B, "zebra")[0])["message"]
+
+
+def test_sentences_that_the_page_filled_in_give_way_to_another_models(session: Session) -> None:
+    shown, sentences, *own, table = vectors.follow_model(session, "", "", "", "mean", "", "", "", "")
+    assert json.loads(table)["kind"] == "matrix"
+    _, kept, *_ = vectors.follow_model(session, "", shown, "my own", "mean", *own)
+    assert not isinstance(kept, str)
+    assert sentences
+
+
+def test_the_masks_are_counted_repeated_and_paid_for(session: Session) -> None:
+    knobs = (15, 80, 10, "tokens", 1)
+    counts = json.loads(masking.counted(session, "", A, *knobs, 1000))
+    assert sum(counts["series"][0]["values"]) == pytest.approx(1, abs=1e-6)
+    passes = json.loads(masking.over_passes(session, "", A, *knobs, True))
+    assert passes["values"][0] == passes["values"][3]
+    paid = json.loads(masking.cost(session, "", A, *knobs))
+    losses = [value for value in paid["rows"][1]["values"] if value is not None]
+    assert len(losses) == 1
+    assert f"{np.mean(losses):.2f} nats" in paid["title"]
+
+
+def test_the_three_vectors_of_each_token_are_shown(session: Session) -> None:
+    body = json.loads(input.embeddings(session, "", A, B))
+    labels = [row["label"] for row in body["rows"]]
+    assert labels == ["token", "segment", "position", "sum", "cos token", "cos segment", "cos position"]
 
 
 def test_a_text_of_thousands_of_words_is_cut_not_refused(session: Session) -> None:
@@ -62,22 +190,35 @@ def test_long_words_and_texts_are_explained_in_part(session: Session) -> None:
 
 
 def test_the_same_seed_gives_the_same_masks_and_the_button_another(session: Session) -> None:
-    knobs = (15, 80, 10, False, 3)
+    knobs = (15, 80, 10, "tokens", 3)
     first = masking.masked(session, "", A, *knobs)
     assert first == masking.masked(session, "", A, *knobs)
     seed, second = masking.mask_again(session, "", A, *knobs)
     assert seed == 4
-    assert second == masking.masked(session, "", A, 15, 80, 10, False, 4)
+    again = json.loads(masking.masked(session, "", A, 15, 80, 10, "tokens", 4))
+    assert json.loads(second) == again | {"asked": json.loads(second)["asked"]}
+
+
+def test_a_picture_knows_when_it_was_asked_for() -> None:
+    moments = []
+
+    def slow() -> Payload:
+        moments.append(1000 * time.monotonic())
+        return to_json({"title": "x"})
+
+    early = json.loads(picture(slow)())["asked"]
+    late = json.loads(picture(picture(slow))())["asked"]
+    assert moments[0] - 1000 < early <= moments[0] < late <= moments[1]
 
 
 @pytest.mark.parametrize(
     ("text", "knobs", "words"),
     [
-        ("", (15, 80, 10, False, 0), "Type a sentence"),
-        (A, (15, 80, 30, False, 0), "more than all"),
-        (A, (0, 80, 10, False, 0), "above 0"),
-        (A, (15, 80, 10, False, None), ""),
-        (A, (15, 80, 10, True, -7), ""),
+        ("", (15, 80, 10, "tokens", 0), "Type a sentence"),
+        (A, (15, 80, 30, "tokens", 0), "more than all"),
+        (A, (0, 80, 10, "tokens", 0), "above 0"),
+        (A, (15, 80, 10, "tokens", None), ""),
+        (A, (15, 80, 10, "words", -7), ""),
     ],
 )
 def test_impossible_rules_are_one_sentence(session: Session, text: str, knobs: tuple, words: str) -> None:
@@ -90,7 +231,7 @@ def test_every_tab_says_what_is_wrong_with_a_model_and_leaves_the_fields_alone(s
     for follow, fields in (
         (attention.follow_model, ("", A, B)),
         (input.follow_model, ("", A, B)),
-        (masking.follow_model, ("", A, 15, 80, 10, False, 0)),
+        (masking.follow_model, ("", A, 15, 80, 10, "tokens", 0)),
     ):
         answers = [answer for answer in follow(session, "/no/such/folder", *fields) if isinstance(answer, str)]
         assert any("no model" in json.loads(answer)["message"] for answer in answers if answer)

@@ -11,11 +11,15 @@ import gradio as gr
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells
+from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells, pair_payload
+from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.masking import masking_payload
 from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.scores import ScoreRow, scores_payload
 from bertviz_lab.figures.tokens import token_payload
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.scores import scores
 from tests.browser import in_event_loop
 
 HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}", "</script><b>x", "`\\")
@@ -81,7 +85,9 @@ SENTENCE = ["[CLS]", "the", "old", "cat", "sat", "un", "##believ", "##ably", "st
 def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     """The payload for `SENTENCE`, whose weights tests recompute from the same seed."""
     segments = [0] * 10 + [1] * 4
-    return attention_payload(SENTENCE, segments, attention(layers, heads, len(SENTENCE), seed), "A toy model")
+    weights = attention(layers, heads, len(SENTENCE), seed)
+    metrics = {"first": ("share of attention on the first token", weights[..., 0].mean(-1))}
+    return attention_payload(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics)
 
 
 def hostile_encoding() -> SimpleNamespace:
@@ -103,6 +109,7 @@ def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> Simp
     masks = [
         SimpleNamespace(
             position=position,
+            asked=None,
             candidates=[
                 SimpleNamespace(token=name, id=index + 50, probability=share)
                 for index, (name, share) in enumerate(zip(names, shares, strict=False))
@@ -149,6 +156,38 @@ def events(steps: int, *, total: int = 500, nsp: bool = True, seed: int = 0, for
     return rows
 
 
+def token_scores() -> str:
+    """A row of each kind for `SENTENCE`."""
+    values = np.linspace(-1.5, 1.2, len(SENTENCE))
+    rows = [
+        ScoreRow("adds", "what each token adds", values, plus=True),
+        ScoreRow("weighs", "its weight", np.abs(values), "bar"),
+        ScoreRow("guess", "a word", [None] * len(SENTENCE), "none", [f"w{index}" for index in range(len(SENTENCE))]),
+    ]
+    return scores_payload(encoding(SENTENCE, second=10), rows, title="Scores", sentence="Blue adds.", note="A note.")
+
+
+def charts() -> dict[str, str]:
+    """One chart of each kind."""
+    table = np.array([[0.5, -0.25, np.nan], [0.1, 0.0, 1.0]])
+    points = np.array([[0.0, 0.0], [1.0, 2.0], [2.0, 1.0]])
+    words = {"file": "toy", "sentence": "A sentence.", "note": "A note."}
+    return {
+        "matrix": matrix_payload(table, ["one", "two"], ["x", "y", "z"], title="Matrix", picks=True, unit="nats",
+                                 **words),
+        "words": matrix_payload(np.abs(table), ["one", "two"], ["x", "y", "z"], title="Words",
+                                texts=[["cat", HOSTILE[0], ""], ["un", "##believ", "##ably"]], **words),
+        "bars": bars_payload(["cat", "dog", HOSTILE[0]], [("now", [0.5, 0.25, 0.1]), ("then", [0.1, None, 0.2])],
+                             title="Bars", **words),
+        "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
+                                   **words),
+        "plane": plane_payload(points, ["a", "b", "c"], title="Plane", groups=[0, 0, 1], group_names=["A", "B"],
+                               ways=[[0, 1]], **words),
+        "lines": lines_payload(["0", "1", "2"], [("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], title="Lines",
+                               place_name="layer", **words),
+    }  # fmt: skip
+
+
 def ending(step: int, reason: str = "finished") -> dict[str, Any]:
     return {"event": "RunFinished", "step": step, "seconds": 0.12 * step, "reason": reason, "path": "runs/r1/model",
             "message": ""}  # fmt: skip
@@ -161,6 +200,8 @@ def first_values() -> dict[str, str]:
         "tokens": token_payload(encoding(SENTENCE, second=10, padding=3)),
         "masking": masking_payload(masked()),
         "fill": fill_mask_payload(filled(), vocab_size=8192),
+        "scores": token_scores(),
+        "chart": charts()["matrix"],
     }
 
 
@@ -214,15 +255,25 @@ def build(desk: Desk) -> gr.Blocks:
     def layer_values(key: str, layer: int) -> str:
         return layer_cells(desk.attentions[key], layer) if key in desk.attentions else ""
 
+    def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
+        products = np.array([0.5, -0.25, 2.0, row + column / 100])
+        return pair_payload(products, np.ones(4), products, float(products.sum()), 0.25) if key else ""
+
     with gr.Blocks(title="components") as blocks:
         parts = {
             "attention": attention_grid(
-                desk.values["attention"], exact_values=exact_values, layer_values=layer_values, elem_id="attention"
+                desk.values["attention"],
+                exact_values=exact_values,
+                layer_values=layer_values,
+                query_key=query_key,
+                elem_id="attention",
             ),
             "loss": loss_chart(desk.values["loss"], poll=desk.poll, elem_id="loss"),
             "tokens": token_strip(desk.values["tokens"], elem_id="tokens"),
             "masking": masking_strip(desk.values["masking"], elem_id="masking"),
             "fill": fill_mask_bars(desk.values["fill"], elem_id="fill"),
+            "scores": scores(desk.values["scores"], elem_id="scores"),
+            "chart": chart(desk.values["chart"], elem_id="chart"),
         }
         for name, part in parts.items():
             feed = gr.Button(f"feed {name}", elem_id=f"feed-{name}")
@@ -235,6 +286,8 @@ def build(desk: Desk) -> gr.Blocks:
             ("tokens", "token_select"),
             ("fill", "candidate_select"),
             ("fill", "toggle_mask"),
+            ("scores", "token_select"),
+            ("chart", "item_select"),
         ):
             getattr(parts[name], event)(note(event), None, None, trigger_mode="multiple")
     return blocks

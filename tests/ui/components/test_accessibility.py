@@ -11,7 +11,7 @@ from bertviz_lab.figures.training import replay_payload
 from tests.ui.components.harness import ending, events
 
 pytestmark = pytest.mark.e2e
-PARTS = ["attention", "loss", "tokens", "masking", "fill"]
+PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart"]
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 
@@ -35,7 +35,7 @@ def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     page.locator("#tokens summary").click()
     page.locator("#fill .candidate").first.click()
     assert [line for part in PARTS for line in complaints(page, part)] == []
-    page.get_by_role("radio", name="One token").click()
+    page.get_by_role("radio", name="Single tokens").click()
     assert complaints(page, "attention") == []
 
 
@@ -52,7 +52,7 @@ def test_page_is_no_wider_than_a_phone(visit: Visit, feed: Feed):
     page = visit(width=400)
     feed("loss", replay_payload([*events(200), ending(200)], "A run"))
     expect(page.locator("#loss .panels")).to_be_visible()
-    page.get_by_role("radio", name="One token").click()
+    page.get_by_role("radio", name="Single tokens").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     wide = """part => [...document.querySelectorAll(`#${part} *`)]
       .filter(node => node.getBoundingClientRect().right > 400 && !node.closest('.hush, .lines')).length"""

@@ -10,10 +10,12 @@ import pytest
 
 from bertviz_lab.ui import components
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.scores import scores
 from tests.browser import in_event_loop
 
 FOLDER = Path(components.__file__).parent
-BUILDERS = [attention_grid, loss_chart, token_strip, masking_strip, fill_mask_bars]
+BUILDERS = [attention_grid, loss_chart, token_strip, masking_strip, fill_mask_bars, scores, chart]
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.css")), ids=lambda path: path.name)
@@ -50,6 +52,8 @@ def test_hostile_value_raises_no_warning_and_stays_what_it_is(build):
         (token_strip, ["token_select"]),
         (masking_strip, ["token_select"]),
         (fill_mask_bars, ["candidate_select", "toggle_mask"]),
+        (scores, ["token_select"]),
+        (chart, ["item_select"]),
     ],
 )
 def test_events_can_be_listened_to(build, events):

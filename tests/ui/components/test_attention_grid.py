@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.attention import attention_payload
+from bertviz_lab.figures.attention import attention_payload, difference_payload
 from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
@@ -146,7 +146,7 @@ def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
 
 def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
     page = visit()
-    page.get_by_role("radio", name="One token").click()
+    page.get_by_role("radio", name="Single tokens").click()
     page.locator("#attention .from .item", has_text="cat").click()
     truth = attention(4, 4, SIZE)[0, 0, 3]
     drawn = page.locator("#attention .frame path").evaluate_all(
@@ -185,14 +185,14 @@ def test_hostile_tokens_are_text(visit: Callable[..., Page], feed: Callable[[str
     size = len(tokens)
     feed("attention", attention_payload(tokens, [0] * size, attention(2, 2, size), HOSTILE[0]))
     expect(page.locator("#attention .heading").first).to_have_text(HOSTILE[0])
-    page.get_by_role("radio", name="One token").click()
+    page.get_by_role("radio", name="Single tokens").click()
     assert page.locator("#attention .from .item").all_inner_texts() == list(tokens)
     assert page.evaluate("window.hacked") is None
     assert page.locator("#attention img").count() == 0
 
 
 @pytest.mark.parametrize("kind", ["PNG", "SVG"])
-@pytest.mark.parametrize("form", ["All tokens", "One token"])
+@pytest.mark.parametrize("form", ["All tokens", "Single tokens"])
 def test_head_is_saved_as_a_picture(visit: Callable[..., Page], tmp_path: Path, kind: str, form: str):
     page = visit()
     page.get_by_role("radio", name=form).click()
@@ -285,3 +285,115 @@ def test_switching_heads_is_instant_and_leaves_nothing_behind(visit: Callable[..
     result = page.evaluate(script)
     assert result["grown"] <= 0
     assert result["median"] <= 16  # milliseconds: one frame
+
+
+# Other ways to look
+
+
+def more(page: Page) -> None:
+    page.locator("#attention .knobs summary").click()
+
+
+def test_heads_are_sorted_by_a_metric_and_opened_by_a_click(visit: Callable[..., Page]):
+    page = visit()
+    page.locator("#attention select[aria-label='Sort heads']").select_option("first")
+    values = attention(4, 4, SIZE)[..., 0].mean(-1)
+    order = [divmod(int(i), 4) for i in np.argsort(-values, axis=None, kind="stable")]
+    cells = page.locator("#attention .grid canvas")
+    expect(cells).to_have_count(16)
+    shown = cells.evaluate_all("nodes => nodes.map(node => [Number(node.dataset.layer), Number(node.dataset.head)])")
+    assert [tuple(place) for place in shown] == order
+    cells.nth(2).click()
+    assert head_name(page) == f"Layer {order[2][0] + 1} of 4, head {order[2][1] + 1} of 4"
+    page.keyboard.press("ArrowRight")
+    assert head_name(page) == f"Layer {order[3][0] + 1} of 4, head {order[3][1] + 1} of 4"
+    expect(page.locator("#attention .legend")).to_contain_text("share of attention on the first token")
+
+
+def test_averages_and_rollout_are_those_of_the_weights(visit: Callable[..., Page]):
+    page = visit()
+    more(page)
+    truth = attention(4, 4, SIZE).astype(float)
+    choose(page, 2, 1)
+    flow = np.eye(SIZE)
+    for layer in (truth.mean(1) + np.eye(SIZE))[:3] / 2:
+        flow = layer @ flow
+    wanted = {"layer": truth[2].mean(0), "all": truth.mean((0, 1)), "rollout": flow}
+    for of, weights in wanted.items():
+        page.locator("#attention select[aria-label='Show']").select_option(of)
+        page.locator("#attention .map .top").focus()
+        for key in ("PageUp", "Home", "ArrowDown", "ArrowRight"):
+            page.keyboard.press(key)
+        row, column, weight, _ = cell(page)
+        assert weight == pytest.approx(weights[row, column], abs=1e-4), of
+
+
+def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., Page]):
+    page = visit()
+    more(page)
+    truth = attention(4, 4, SIZE)[0, 0].astype(float)
+    special = [token in ("[CLS]", "[SEP]") for token in SENTENCE]
+    share = truth[:, special].sum() / SIZE
+    expect(page.locator("#attention .one .small").first).to_contain_text(f"{100 * share:.1f} %")
+    page.get_by_role("radio", name="left out of the sum").click()
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+    expect(page.locator("#attention .readout")).to_contain_text("hidden")
+    page.keyboard.press("ArrowRight")
+    row, column, weight, _ = cell(page)
+    rest = np.where(special, 0, truth[row])
+    assert weight == pytest.approx(rest[column] / rest.sum(), abs=1e-4)
+
+
+def test_only_one_sentence_looks_at_the_other(visit: Callable[..., Page]):
+    page = visit()
+    more(page)
+    page.get_by_role("radio", name="A → B").click()
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home"):
+        page.keyboard.press(key)
+    expect(page.locator("#attention .readout")).to_contain_text("hidden")
+    page.keyboard.press("End")
+    row, column, weight, _ = cell(page)
+    assert weight == pytest.approx(float(attention(4, 4, SIZE)[0, 0][row, column]), abs=1e-4)
+
+
+def test_several_tokens_look_together(visit: Callable[..., Page]):
+    page = visit()
+    page.get_by_role("radio", name="Single tokens").click()
+    items = page.locator("#attention .from .item")
+    items.nth(3).click()
+    items.nth(5).click(modifiers=["Control"])
+    expect(page.locator("#attention .strongest caption")).to_contain_text("2 tokens together")
+    truth = attention(4, 4, SIZE)[0, 0].astype(float)
+    both = truth[3] + truth[5]
+    _, position, weight = page.locator("#attention .strongest tbody tr").first.locator("td").all_inner_texts()
+    assert int(position) == int(both.argmax())
+    assert float(weight) == pytest.approx(both.max(), abs=2e-4)
+    page.keyboard.press("Space")
+    expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[3])
+
+
+def test_the_products_behind_a_weight_are_shown(visit: Callable[..., Page]):
+    page = visit()
+    page.locator("#attention .pair summary").click()
+    pair = page.locator("#attention .pair")
+    expect(pair).to_contain_text("4 products sum to a score of")
+    expect(pair).to_contain_text("Largest: dimension 3")
+    expect(pair.locator("[data-item]")).to_have_count(4)
+
+
+def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    one, other = attention(4, 4, SIZE), attention(4, 4, SIZE, seed=1)
+    feed("attention", difference_payload(SENTENCE, [0] * 10 + [1] * 4, other - one, "Second less first"))
+    expect(page.locator("#attention .heading").first).to_have_text("Second less first")
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+    text = page.locator("#attention .readout").inner_text()
+    assert "more than before" in text
+    weight = float(re.search(r"\): (-?[\d.]+) more", text)[1])
+    assert weight == pytest.approx(float((other - one)[0, 0, 1, 0]), abs=2e-4)
+    expect(page.locator("#attention .legend")).to_contain_text("blue")
