@@ -1,5 +1,6 @@
 """What each token adds to a prediction, by several methods under each other."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -53,8 +54,8 @@ def attribution_payload(
     if attention is not None:
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
     told = [
-        f"With this text {first.target.name} is e to the power of {first.change:+.2f} times as likely as with every "
-        "word hidden."
+        f"With this text {first.target.name} is {_times(first.change)} as likely as with every word hidden: its "
+        f"log-probability changes by {first.change:+.2f}."
     ]
     for found in attributions:
         if found.error is not None:
@@ -67,6 +68,13 @@ def attribution_payload(
         note=" ".join([*told, NOT_AN_EXPLANATION] if attention is not None else told),
         file="attribution",
     )
+
+
+def _times(change: float) -> str:
+    """A change of a log-probability in words."""
+    times = math.exp(min(abs(change), 50))
+    much = f"{times:.1f}" if times < 20 else f"{times:,.0f}" if times < 1e6 else "over a million"
+    return f"{much} times" if change >= 0 else f"1/{much}" if times < 1e6 else "less than a millionth"
 
 
 def _large(scores: NDArray[np.floating]) -> bool:

@@ -1,5 +1,6 @@
 """Several models, or several ways, to fill the same blanks."""
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -43,21 +44,21 @@ def joint_payload(joint: Any, most: int = 8) -> Payload:
     ways = list(joint.joint[:most])
     names = [" · ".join(way.tokens) for way in ways]
     alone = " · ".join(joint.independent.tokens)
-    scores = [way.log_probability for way in ways]
+    scores = [math.exp(way.log_probability) for way in ways]
     if alone not in names:
         names.append(f"{alone} (each on its own)")
-        scores.append(joint.independent.log_probability)
+        scores.append(math.exp(joint.independent.log_probability))
     else:
         names[names.index(alone)] += " (also each on its own)"
     order = " then ".join(f"blank {place + 1}" for place in ways[0].order)
     return bars_payload(
         names,
-        [("log-probability", scores)],
+        [("probability", scores)],
         title="All blanks together",
-        texts=[[f"{score:.2f}" for score in scores]],
+        texts=[[f"{score:.2%}" for score in scores]],
         file="together",
         sentence=f"The blank the model is surest of is filled first, then it looks again: here {order}. Filled each on "
         "its own, blanks need not agree with each other.",
-        note="Sums of log-probabilities, in nats: nearer to 0 is better. BERT fills blanks independently by nature, so "
-        "this ranks fillings and is no exact probability of the sentence.",
+        note="Products of the blanks' probabilities, each given those filled before it. Another order may give other "
+        "numbers: BERT has not learnt one probability of the whole sentence (Wang and Cho 2019).",
     )

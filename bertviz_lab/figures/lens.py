@@ -80,7 +80,8 @@ def surprise_payload(
             ),
         ],
         title="How surprising each word is",
-        sentence="Each token is hidden in turn, with the rest of its word; the darker, the less expected it is.",
+        sentence="Each token is hidden in turn, with the rest of its word; the darker, the less expected it is. "
+        "Blanks are filled first.",
         note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: at each place the model is "
         f"on average as unsure as between {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
         file="surprise",

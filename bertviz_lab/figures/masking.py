@@ -129,6 +129,7 @@ def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
         texts=[[signs.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
         peak=2.0,
         file="passes",
+        note="■ hidden, ↻ swapped for a random token, = kept; the model has to predict all three.",
         sentence="The same masks come again (Google's code wrote ten sets to disk)."
         if static
         else "Every pass over the text asks for other tokens (Liu et al. 2019, RoBERTa).",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.tokens import EncodingLike, token_columns
 
@@ -36,6 +37,19 @@ class FillMaskLike(Protocol):
     def encoding(self) -> EncodingLike: ...
     @property
     def masks(self) -> Sequence[MaskLike]: ...
+
+
+def next_sentence_payload(is_next: float, is_random: float) -> Payload:
+    """Whether B follows A: two shares that sum to 1."""
+    shares = [is_next, is_random]
+    return bars_payload(
+        ["B follows A", "B comes from elsewhere"],
+        [("probability", shares)],
+        title="The model takes B for the next sentence" if is_next > 0.5 else "The model takes B for a stranger",
+        texts=[[f"{share:.1%}" for share in shares]],
+        peak=1.0,
+        file="next-sentence",
+    )
 
 
 def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> Payload:

@@ -175,7 +175,12 @@ class Session:
 
 
 def checked(text: Any) -> str:
-    """A text from the browser. Raises `InputError` where it is none or beyond all measure."""
+    """A text from the browser, empty where a field was not drawn yet.
+
+    Raises `InputError` where it is no text or beyond all measure.
+    """
+    if text is None:
+        return ""
     if not isinstance(text, str):
         raise InputError("Type a sentence first.")
     if len(text) > MOST_CHARACTERS:

@@ -13,6 +13,7 @@ from bertviz_lab.ui import form, links, texts
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
 from bertviz_lab.ui.models import newest_model
+from bertviz_lab.ui.second import second_choices
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.pretrain import PretrainForm
 from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
@@ -50,11 +51,14 @@ class Story:
         panel = self.panel
         shown = [panel.chart, strip, *panel.state_parts]
 
+        offers = [self.form.start, *self._seconds()]
         fields = [component for tab in self.looking for component in tab.fields.values()]
+        parts = [part for tab in self.looking for part in tab.parts]
+        folds = [component for part in parts for component in (part.accordion, part.is_open)]
         opened = page.load(
             self.arrive,
             [own, model, awaited],
-            [own, awaited, picker, self.form.start, panel.run, *shown, self.tabs, *fields],
+            [own, awaited, picker, *offers, panel.run, *shown, self.tabs, *fields, *folds],
             **QUIET,
         )
         self._refresh(opened)
@@ -85,14 +89,14 @@ class Story:
         strip.run_changed(
             clicked(self.run_changed),
             [own, panel.run, picker],
-            [picker, self.form.start, panel.run, *panel.state_parts],
+            [picker, *offers, panel.run, *panel.state_parts],
             **QUIET,
         )
         self._refresh(
             strip.model_saved(
                 clicked(self.model_saved),
                 [own, awaited, panel.run, picker],
-                [picker, model, awaited, self.form.start, panel.run, *panel.state_parts],
+                [picker, model, awaited, *offers, panel.run, *panel.state_parts],
                 **QUIET,
             )
         )
@@ -128,7 +132,12 @@ class Story:
         known = said.get("tab") in [tab.id for tab in self.looking]
         opened = gr.Tabs(selected=said["tab"]) if known else gr.skip()
         fields = [update for tab in self.looking for update in links.field_updates(said, tab.id, tab.fields)]
-        return own, awaited, picker, self._starts(own), runs, *show_run(self.session, run_id), opened, *fields
+        meant = [
+            (said.get("tab"), said.get("part")) == (tab.id, part.name) for tab in self.looking for part in tab.parts
+        ]
+        folds = [update for mine in meant for update in ((gr.Accordion(open=True), True) if mine else (gr.skip(),) * 2)]
+        answer = (own, awaited, picker, *self._offers(own), runs, *show_run(self.session, run_id))
+        return *answer, opened, *fields, *folds
 
     def remember(self, model: Any) -> str:
         """Keep the choice for the next visit."""
@@ -170,7 +179,7 @@ class Story:
         run_id = str(data.get("run_id", ""))
         picker = gr.update(choices=self.session.models.choices(own), value=model)
         runs = run_list(self.session, own, shown or run_id)
-        return picker, self._starts(own), runs, *panel_state(self.session, shown or run_id)
+        return picker, *self._offers(own), runs, *panel_state(self.session, shown or run_id)
 
     def model_saved(
         self, data: dict[str, Any], own: Any, awaited: Any, shown: str | None, model: Any
@@ -183,11 +192,15 @@ class Story:
         picker = gr.update(choices=self.session.models.choices(own), value=chosen)
         runs = run_list(self.session, own, shown or run_id)
         awaited = "" if comes else awaited
-        return picker, chosen or "", awaited, self._starts(own), runs, *panel_state(self.session, shown or run_id)
+        return picker, chosen or "", awaited, *self._offers(own), runs, *panel_state(self.session, shown or run_id)
 
-    def _starts(self, own: list[str]) -> Any:
-        """The models that the next training can start from."""
-        return gr.update(choices=self.session.models.starts(own))
+    def _seconds(self) -> list[gr.Dropdown]:
+        return [tab.second for tab in self.looking if tab.second is not None]
+
+    def _offers(self, own: list[str]) -> list[Any]:
+        """The models that the next training can start from, and for each comparison those that it can be with."""
+        choices = second_choices(self.session.models.choices(own))
+        return [gr.update(choices=self.session.models.starts(own)), *(choices for _ in self._seconds())]
 
     def _existing(self, own: Any) -> list[str]:
         """The remembered runs that are still there; what a browser sends may be anything."""

@@ -42,7 +42,7 @@ def type_into(field: Locator, text: str) -> None:
 
 
 def unfold(page: Page, name: str) -> None:
-    page.get_by_role("button", name=name, exact=True).click()
+    page.get_by_role("button", name=name).click()
 
 
 # Fill-mask
@@ -122,7 +122,6 @@ def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, serve
     type_into(page.locator("#next-b"), B)
     found = interpret.next_sentence(session.models.open(), A, B)
     expect(page.locator("#next-verdict")).to_contain_text(f"{found.is_next:.1%}")
-    unfold(page, "Which words say so?")
     expect(page.locator("#next-why")).to_contain_text("integrated gradients")
     page.get_by_role("button", name="Swap A and B").click()
     expect(page.locator("#next-a textarea")).to_have_value(B)
@@ -149,9 +148,16 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
     expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
     unfold(page, "What changed? Two models, two texts")
     difference = page.locator("#attention-difference")
-    expect(difference).to_contain_text("What training has changed")
-    page.get_by_role("radio", name="reading forwards only").click()
+    expect(difference).to_contain_text("little less before training")
+    page.get_by_role("radio", name="the same, reading forwards only").click()
     expect(difference).to_contain_text("Reading forwards only less as it is")
+    page.get_by_role("radio", name="another text").click()
+    type_into(page.locator("#attention-other-text"), "the cat")
+    expect(difference).to_contain_text("choose texts of equal length")
+    page.get_by_role("radio", name="another model").click()
+    page.locator("#attention-other-model input").click()
+    page.get_by_role("option", name="other (comes with the lab)").click()
+    expect(difference).to_contain_text("little less other")
 
 
 # Why
@@ -268,6 +274,26 @@ def test_a_link_opens_what_another_has_seen(
     expect(shown.locator(".link").first).to_contain_text("Link copied")
     said = parse_qs(urlsplit(page.evaluate("() => navigator.clipboard.readText()")).query)
     assert {name: value for name, (value,) in said.items()}.items() >= {"tab": tab, "model": "other", **fields}.items()
+
+
+@pytest.mark.parametrize(
+    ("tab", "part", "fields", "view", "words"),
+    [
+        ("fill", "layers", {"text": TEXT}, "#fill-layers", "The answer, layer by layer"),
+        ("fill", "beside", {"text": TEXT, "other": "other"}, "#fill-comparison", "little and other"),
+        ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Reading forwards only"),
+        ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads", "off"),
+        ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "reading forwards only"),
+        ("vectors", "near", {"word": "red"}, "#vectors-near", "Tokens nearest to red"),
+        ("masking", "draws", {"text": A, "draws": "1000", "rate": "30"}, "#masking-counts", "1,000 draws"),
+    ],
+)
+def test_a_link_opens_a_part_that_is_folded_away(
+    page: Page, served: tuple[str, Session], tab: str, part: str, fields: dict[str, str], view: str, words: str
+) -> None:
+    page.goto(f"{served[0]}?{urlencode({'tab': tab, 'part': part, 'model': 'little', **fields})}")
+    expect(page.locator(view)).to_contain_text(words, timeout=60_000)
+    expect(page.locator(view)).to_be_visible()
 
 
 def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str, Session]) -> None:

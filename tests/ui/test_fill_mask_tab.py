@@ -2,9 +2,11 @@ import json
 
 import pytest
 
+from bertviz_lab.ui.second import BEFORE
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.tabs.fill_mask import follow_model, predict, toggle, toggled
+from bertviz_lab.ui.tabs.fill_mask import beside, follow_model, predict, surprising, toggle, toggled
 from bertviz_lab.ui.wiring import picture
+from tests.little import little_folder
 
 TEXT = "the red cat sat on the mat"
 
@@ -85,3 +87,23 @@ def test_a_model_that_cannot_be_opened_leaves_the_sentence_alone(session: Sessio
     *fields, bars = follow_model(session, "/no/such/folder", "", "mine", "[]", 5, "")
     assert not any(isinstance(field, str) for field in fields)
     assert "no model" in json.loads(bars)["message"]
+
+
+def test_blanks_are_filled_before_the_surprise_is_measured(session: Session) -> None:
+    text = "the red [MASK] sat on the [MASK]"
+    guesses = [mask["candidates"][0]["token"] for mask in json.loads(predict(session, "", text, 1, ""))["masks"]]
+    first, second = (guess.removeprefix("##") for guess in guesses)
+    for hidden, whole in (
+        ("[]", f"the red {first} sat on the {second}"),
+        ('["cat", ""]', f"the red cat sat on the {second}"),
+        ('["cat"]', f"the red {first} sat on the {second}"),  # not as many words as blanks
+    ):
+        rows, truth = (json.loads(surprising(session, "", t, hidden))["rows"] for t in (text, whole))
+        assert rows == truth
+
+
+def test_a_second_model_stands_beside_the_first(session: Session) -> None:
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    for other, name in ((BEFORE, "before training"), (None, "before training"), ("other", "other")):
+        assert json.loads(beside(session, "", "the red [MASK] sat", other))["title"].endswith(f"and {name}")
+    assert "no such" in json.loads(picture(beside)(session, "", "the red [MASK] sat", "no such"))["message"]

@@ -8,6 +8,7 @@ import pytest
 from bertviz_lab import BertForMaskedLM, interpret
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.interpret import METHODS
+from bertviz_lab.ui.second import BEFORE
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
 from bertviz_lab.ui.wiring import picked, picture
@@ -48,9 +49,13 @@ def test_heads_come_with_their_metrics(session: Session) -> None:
         np.testing.assert_allclose(metrics[name]["values"], values, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [attention.UNTRAINED, attention.CAUSAL, attention.TEXT])
-def test_attention_is_set_beside_another(session: Session, kind: str) -> None:
-    body = json.loads(attention.differ(session, "", A, "", kind, "the old man ran"))
+@pytest.mark.parametrize(
+    ("kind", "model"),
+    [(attention.MODEL, BEFORE), (attention.MODEL, "other"), (attention.CAUSAL, None), (attention.TEXT, None)],
+)
+def test_attention_is_set_beside_another(session: Session, kind: str, model: str | None) -> None:
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    body = json.loads(attention.differ(session, "", A, "", kind, "the old man ran", model))
     assert body["signed"]
     codes = np.frombuffer(base64.b64decode(body["cells"]), "<u2").astype(float)
     roots = (codes - 32767) / 32767
@@ -60,14 +65,16 @@ def test_attention_is_set_beside_another(session: Session, kind: str) -> None:
 
 
 def test_texts_of_unequal_length_are_not_set_beside_each_other(session: Session) -> None:
-    for other, words in (("the cat", "equal length"), ("", "Type the other text")):
-        body = json.loads(picture(attention.differ)(session, "", A, "", attention.TEXT, other))
+    for other, words in (("the cat", "equal length"), ("", "Type the other sentence")):
+        body = json.loads(picture(attention.differ)(session, "", A, "", attention.TEXT, other, None))
         assert words in body["message"]
 
 
 def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: Session) -> None:
-    items = json.loads(next_sentence.answer(session, "", A, B))["items"]
-    assert sum(float(value.rstrip("%")) for _, value in items) == pytest.approx(100, abs=0.2)
+    body = json.loads(next_sentence.answer(session, "", A, B))
+    truth = interpret.next_sentence(session.models.open(), A, B)
+    assert body["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
+    assert ("stranger" in body["title"]) == (truth.is_next <= 0.5)
     rows = json.loads(next_sentence.words(session, "", A, B))["rows"]
     assert [row["label"] for row in rows] == list(METHODS)
     assert next_sentence.swapped("", A, B) == (B, A)
@@ -88,7 +95,7 @@ def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session
     items = dict(json.loads(verdict)["items"])
     body = json.loads(strip)
     assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
-    assert body["link"] == {"tab": "why", "model": "", "text": text, "word": ""}
+    assert body["link"] == {"tab": "why", "model": "", "part": "", "text": text, "word": ""}
     checkpoint = session.models.open()
     assert items["Word explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
     shown = json.loads(why.effects(session, "", text, "", "[[0, 1]]"))
@@ -152,7 +159,8 @@ def test_the_masks_are_counted_repeated_and_paid_for(session: Session) -> None:
     knobs = (15, 80, 10, "tokens", 1)
     counts = json.loads(masking.counted(session, "", A, *knobs, 1000))
     assert sum(counts["series"][0]["values"]) == pytest.approx(1, abs=1e-6)
-    passes = json.loads(masking.over_passes(session, "", A, *knobs, True))
+    passes = json.loads(masking.over_passes(session, "", A, *knobs, "static"))
+    assert passes["link"] | {"part": "passes", "unit": "tokens", "seed": "1", "static": "static"} == passes["link"]
     assert passes["values"][0] == passes["values"][3]
     paid = json.loads(masking.cost(session, "", A, *knobs))
     losses = [value for value in paid["rows"][1]["values"] if value is not None]

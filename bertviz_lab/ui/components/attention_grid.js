@@ -30,6 +30,7 @@ const topCaption = h('caption', { class: 'heading' });
 const topRows = h('tbody');
 const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h('tr', {},
   ...['token', 'position', 'weight'].map((name) => h('th', { scope: 'col' }, name)))), topRows);
+const topNumber = topTable.querySelector('th:last-child');
 
 const guide = h('p', { class: 'quiet foot' });
 const GUIDE = 'Each square is one head; layers go down, heads go across. Inside a square a row is a token that looks around (from), a column '
@@ -221,7 +222,7 @@ function tell(row, column) {
     return;
   }
   const number = h('b', {}, `${precise() ? '' : 'about '}${weight.toFixed(precise() ? 4 : 2)}`);
-  readout.replaceChildren(...pairWords, number, data.signed ? ' more than before' : ` · ${percent(weight)} of its attention`);
+  readout.replaceChildren(...pairWords, number, data.signed ? '' : ` · ${percent(weight)} of its attention`);
 }
 
 /** [weight, column] of the chosen rows together, the largest weight first. */
@@ -234,8 +235,10 @@ function strongest() {
 function drawTop() {
   const { rows } = state;
   const [{ length }, most] = [rows, strongest()];
-  if (length === 1) topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) looks most at`);
-  else topCaption.replaceChildren(`${length} tokens together look most at`);
+  const verb = data.signed ? 'change most towards' : 'look most at';
+  if (length === 1) topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`);
+  else topCaption.replaceChildren(`${length} tokens together ${verb}`);
+  topNumber.textContent = data.signed ? 'difference' : 'weight';
   topRows.replaceChildren(...most.slice(0, 5).map(([weight, column]) => h('tr', {},
     h('td', { class: 'mono' }, data.tokens[column]), h('td', {}, String(column)),
     h('td', {}, h('span', { class: 'bar-cell' }, h('i', { style: `width: ${(100 * Math.abs(weight)) / length}%` })), weight.toFixed(4)))));

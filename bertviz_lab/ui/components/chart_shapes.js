@@ -120,7 +120,7 @@ function drawPlane(body, width) {
     shapes.push(svg('g', { 'data-item': number, class: 'cell' },
       svg('circle', { cx: x, cy: y, r: 11, class: 'reach' }),
       svg('circle', { cx: x, cy: y, r: 5, style: `fill: ${seriesColour(point.group ?? 0)}` }),
-      label(cut(point.name, side.width * 0.28), { x: x + (late ? -10 : 10), y, 'text-anchor': late ? 'end' : 'start' })));
+      label(cut(point.name, side.width * 0.28), { class: 'named', x: x + (late ? -10 : 10), y, 'text-anchor': late ? 'end' : 'start' })));
     return { words: point.words ?? point.name, pick: null };
   });
   return { node: svg('svg', { width: side.width, height: side.height }, ...shapes), items };

@@ -58,7 +58,8 @@ function onPayload(emptyText, show) {
 /** What the page's address says about this view, where the address is about its tab; null otherwise. */
 function toldByLink(payload) {
   const said = new URLSearchParams(location.search);
-  if (!payload.link || said.get('tab') !== payload.link.tab || !said.get('view')) return null;
+  const mine = payload.link && ['tab', 'part'].every((name) => (said.get(name) ?? '') === payload.link[name]);
+  if (!mine || !said.get('view')) return null;
   try {
     const view = JSON.parse(said.get('view'));
     return view && typeof view === 'object' ? view : null;

@@ -19,10 +19,11 @@ from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import KeptTrace, Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
 
-UNTRAINED, CAUSAL, TEXT = "untrained", "causal", "text"
+MODEL, CAUSAL, TEXT = "model", "causal", "text"
 
 _EXPLANATION = """
 <p>Each head of each layer asks, for every token: at which tokens shall I look? Token <i>i</i> carries a query vector
@@ -50,34 +51,47 @@ def create_attention(session: Session, picker: gr.Dropdown) -> Tab:
         elem_id="attention-grid",
     )
     with gr.Accordion("What changed? Two models, two texts", open=False, elem_id="attention-difference-part") as part:
-        with gr.Row():
-            kind = gr.Radio(
-                [("the model before training", UNTRAINED), ("reading forwards only", CAUSAL), ("another text", TEXT)],
-                value=UNTRAINED,
-                label="Set this attention beside that of",
-                elem_id="attention-other",
-            )
-            other = gr.Textbox(
-                label="The other text, of as many tokens", lines=1, max_lines=4, elem_id="attention-other-text"
-            )
+        kind = gr.Radio(
+            [("another model", MODEL), ("the same, reading forwards only", CAUSAL), ("another text", TEXT)],
+            value=MODEL,
+            label="Set this attention beside that of",
+            elem_id="attention-other",
+        )
+        other_model = second_model(elem_id="attention-other-model")
+        other = gr.Textbox(
+            label="The other sentence A, of as many tokens",
+            lines=1,
+            max_lines=4,
+            visible=False,
+            elem_id="attention-other-text",
+        )
         difference = attention_grid(label="Difference of attention", elem_id="attention-difference")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    apart = Folded(part, picture(partial(differ, session)), [*asked, kind, other], difference)
+    apart = Folded(
+        "difference", part, picture(partial(differ, session)), [*asked, kind, other, other_model], difference
+    )
     draw = picture(partial(attention, session))
     for trigger in (show_button.click, text_a.submit, text_b.submit):
         apart.follow(trigger(draw, asked, grid, **QUIET))
     apart.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, grid], **QUIET))
-    apart.follow(kind.input(None, None, None, **QUIET), other.submit(None, None, None, **QUIET))
+    apart.follow(*(event(None, None, None, **QUIET) for event in (kind.input, other.submit, other_model.input)))
+    kind.change(
+        lambda kind: (gr.update(visible=kind == MODEL), gr.update(visible=kind == TEXT)),
+        kind,
+        [other_model, other],
+        **QUIET,
+    )
     return Tab(
         "attention",
         partial(follow_model, session),
         [examples, text_a, text_b],
         [examples, text_a, text_b, grid],
         (apart,),
-        {"a": text_a, "b": text_b},
+        {"a": text_a, "b": text_b, "kind": kind, "other": other, "other_model": other_model},
+        other_model,
     )
 
 
@@ -104,28 +118,31 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(payload, "attention", model, a=text_a, b=text_b)
 
 
-def differ(session: Session, model: str, text_a: str, text_b: str, kind: str, other: str) -> str:
-    """The attention of another model, another mask or another text, less this one."""
-    from bertviz_lab.interpret import attention_difference, trace_text, untrained
+def differ(
+    session: Session, model: str, text_a: str, text_b: str, kind: str, other: str, other_model: str | None
+) -> str:
+    """The attention of this model less that of another; or with another mask, or of another text, less this one."""
+    from bertviz_lab.interpret import attention_difference, trace_text
 
     checkpoint = session.models.open(model)
-    one = trace_text(checkpoint, checked(text_a), checked(text_b) or None)
+    texts = (checked(text_a), checked(text_b) or None)
+    one = trace_text(checkpoint, *texts)
     if kind == TEXT:
         if not checked(other).strip():
-            raise InputError("Type the other text; it needs as many tokens as this one.")
-        second, title = trace_text(checkpoint, other), "The other text less this one"
+            raise InputError("Type the other sentence; it needs as many tokens as this one.")
+        second, title = trace_text(checkpoint, other, texts[1]), "The other text less this one"
     elif kind == CAUSAL:
-        second, title = (
-            trace_text(checkpoint, text_a, text_b or None, causal=True),
-            "Reading forwards only less as it is",
-        )
+        second, title = trace_text(checkpoint, *texts, causal=True), "Reading forwards only less as it is"
     else:
-        one, second = trace_text(untrained(checkpoint), text_a, text_b or None), one
-        title = "What training has changed: now less before"
+        other_checkpoint = open_second(session, checkpoint, other_model)
+        one, second = trace_text(other_checkpoint, *texts), one
+        title = f"{checkpoint.name} less {other_checkpoint.name}"
     difference = attention_difference(one, second)
-    return difference_payload(
+    payload = difference_payload(
         one.tokens, one.encoding.token_type_ids, difference, title, special=one.encoding.special_tokens_mask
     )
+    fields = {"a": text_a, "b": text_b, "kind": kind, "other": other, "other_model": other_model}
+    return with_link(payload, "attention", model, "difference", **fields)
 
 
 def exact_values(session: Session, key: str, layer: int, head: int) -> str:

@@ -17,11 +17,9 @@ from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
-
-BEFORE = "before training"
-_BEFORE_CHOICE = ("the same model before training", BEFORE)
 
 _EXPLANATION = """
 <p>BERT reads the whole sentence at once, left and right of every blank. For the blank it ends with a vector
@@ -49,7 +47,7 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
     with gr.Accordion("Layer by layer", open=False, elem_id="fill-layers-part") as layers_part:
         layers = chart(label="The answer, layer by layer", elem_id="fill-layers")
     with gr.Accordion("Beside another model", open=False, elem_id="fill-other-part") as other_part:
-        other = gr.Dropdown([_BEFORE_CHOICE], value=BEFORE, label="Other model", elem_id="fill-other")
+        other = second_model(elem_id="fill-other")
         comparison = chart(label="Two models", elem_id="fill-comparison")
     with gr.Accordion("Several blanks together", open=False, elem_id="fill-together-part") as together_part:
         together = chart(label="All blanks together", elem_id="fill-together")
@@ -62,10 +60,10 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, text]
     parts = (
-        Folded(layers_part, picture(partial(by_layer, session)), asked, layers),
-        Folded(other_part, picture(partial(beside, session)), [*asked, other], comparison),
-        Folded(together_part, picture(partial(jointly, session)), asked, together),
-        Folded(surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
+        Folded("layers", layers_part, picture(partial(by_layer, session)), asked, layers),
+        Folded("beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
+        Folded("together", together_part, picture(partial(jointly, session)), asked, together),
+        Folded("surprise", surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
     )
     draw = picture(partial(predict, session))
     events = [
@@ -79,7 +77,6 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
     events.append(examples.pick(clicked(partial(pick, session)), [picker, *knobs], [text, hidden, bars], **QUIET))
     for part in parts:
         part.follow(*events)
-    other_part.expand(partial(others, session), [picker, other], other, **QUIET)
     parts[1].follow(other.input(None, None, None, **QUIET))
     return Tab(
         "fill",
@@ -87,7 +84,8 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
         [examples, text, hidden, *knobs],
         [examples, text, hidden, bars],
         parts,
-        {"text": text, "word": word},
+        {"text": text, "word": word, "top_k": top_k, "other": other},
+        other,
     )
 
 
@@ -104,30 +102,25 @@ def predict(session: Session, model: str, text: str, top_k: float, word: str) ->
     else:
         found = fill_mask(checkpoint, text, min(int(top_k), checkpoint.config.vocab_size), word=word or None)
     payload = fill_mask_payload(found, title=checkpoint.name, vocab_size=checkpoint.config.vocab_size)
-    return with_link(payload, "fill", model, text=text, word=word)
+    return with_link(payload, "fill", model, text=text, word=word, top_k=int(top_k))
 
 
 def by_layer(session: Session, model: str, text: str) -> str:
     """The first blank's answer at every layer."""
     from bertviz_lab.interpret import logit_lens
 
-    return with_link(lens_payload(logit_lens(session.models.open(model), checked(text))), "fill", model, text=text)
-
-
-def others(session: Session, model: str, chosen: str) -> Any:
-    """The models that this one can stand beside."""
-    shipped = [(f"{name} (comes with the lab)", name) for name in session.models.shipped() if name != model]
-    return gr.update(choices=[_BEFORE_CHOICE, *shipped])
+    payload = lens_payload(logit_lens(session.models.open(model), checked(text)))
+    return with_link(payload, "fill", model, "layers", text=text)
 
 
 def beside(session: Session, model: str, text: str, other: str) -> str:
     """The same blanks by two models."""
-    from bertviz_lab.interpret import compare_fills, untrained
+    from bertviz_lab.interpret import compare_fills
 
     checkpoint = session.models.open(model)
-    second = untrained(checkpoint) if other in (BEFORE, "", None) else session.models.open(other)
+    second = open_second(session, checkpoint, other)
     payload = comparison_payload(compare_fills([checkpoint, second], checked(text)))
-    return with_link(payload, "fill", model, text=text)
+    return with_link(payload, "fill", model, "beside", text=text, other=other)
 
 
 def jointly(session: Session, model: str, text: str) -> str:
@@ -135,21 +128,17 @@ def jointly(session: Session, model: str, text: str) -> str:
     from bertviz_lab.interpret import fill_jointly
 
     payload = joint_payload(fill_jointly(session.models.open(model), checked(text), beams=8))
-    return with_link(payload, "fill", model, text=text)
+    return with_link(payload, "fill", model, "together", text=text)
 
 
 def surprising(session: Session, model: str, text: str, hidden: str) -> str:
-    """The surprise of each word; blanks that a click has made are filled with the words behind them."""
+    """The surprise of each word; blanks are filled first, with what a click has hidden or else the first guess."""
     from bertviz_lab.interpret import surprise
 
     checkpoint = session.models.open(model)
-    text = checked(text)
-    mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
-    for word in _words(hidden):
-        text = text.replace(mask, word, 1) if word else text
-    found = surprise(checkpoint, text)
+    found = surprise(checkpoint, _filled(checkpoint, checked(text), _words(hidden)))
     payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
-    return with_link(payload, "fill", model, text=text)
+    return with_link(payload, "fill", model, "surprise", text=text)
 
 
 def toggle(
@@ -183,8 +172,7 @@ def toggled(session: Session, model: str, text: str, words: list[str], position:
         place = blanks.index((start, end)) if (start, end) in blanks else 0
         word = words.pop(place)
         if not word:
-            guess = fill_mask(checkpoint, text, 1).masks[place].candidates[0].token
-            word = guess.removeprefix("##").lstrip("Ġ▁")
+            word = _as_word(fill_mask(checkpoint, text, 1).masks[place].candidates[0].token)
         return text[:start] + word + text[end:], words
     word_id = encoding.word_ids[position]
     pieces = [encoding.offsets[at] for at, other in enumerate(encoding.word_ids) if other == word_id]
@@ -218,6 +206,24 @@ def _blanks(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """(start, end) of every mask token in a text."""
     encoding = tokenizer.encode(text)
     return [encoding.offsets[position] for position in encoding.mask_positions(tokenizer.mask_id)]
+
+
+def _filled(checkpoint: Any, text: str, words: list[str]) -> str:
+    """The text with the words behind its blanks in their places, the first guess where no word is known."""
+    from bertviz_lab.interpret import fill_mask
+
+    blanks = _blanks(checkpoint.tokenizer, text)
+    words = words if len(words) == len(blanks) else [""] * len(blanks)
+    guesses = [_as_word(mask.candidates[0].token) for mask in fill_mask(checkpoint, text, 1).masks] if blanks else []
+    for place in reversed(range(len(guesses))):  # from the end, so that the places before stay where they are
+        start, end = blanks[place]
+        text = text[:start] + (words[place] or guesses[place]) + text[end:]
+    return text
+
+
+def _as_word(token: str) -> str:
+    """A token without the marks of its tokenizer."""
+    return token.removeprefix("##").lstrip("Ġ▁")
 
 
 def _words(hidden: str) -> list[str]:

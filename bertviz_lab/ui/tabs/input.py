@@ -38,7 +38,7 @@ def create_input(session: Session, picker: gr.Dropdown) -> Tab:
         vectors = scores(label="token + segment + position", elem_id="input-sum")
 
     draw = in_order(partial(show, session))
-    summed = Folded(part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
+    summed = Folded("sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
     for trigger in (text_a.input, text_b.input):
         summed.follow(trigger(draw, [picker, text_a, text_b], [strip, splits], **TYPING))
     summed.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET))
@@ -70,7 +70,7 @@ def embeddings(session: Session, model: str, text_a: str, text_b: str) -> str:
     from bertviz_lab.interpret import embedding_sum
 
     found = embedding_sum(session.models.open(model), checked(text_a), checked(text_b) or None)
-    return with_link(embedding_payload(found), "input", model, a=text_a, b=text_b)
+    return with_link(embedding_payload(found), "input", model, "sum", a=text_a, b=text_b)
 
 
 def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:

@@ -1,5 +1,6 @@
 """Masking: BERT's game of blanks, played on the person's own sentence."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -7,7 +8,7 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.masking import counts_payload, epochs_payload, losses_payload, masking_payload
-from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.ui.components import masking_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
@@ -19,6 +20,8 @@ from bertviz_lab.ui.wiring import QUIET, TYPING, Folded, Tab, clicked, in_order,
 
 _SEED = 1  # with it, the first example already shows a blank
 _PASSES, _SETS = 6, 3
+_DYNAMIC, _STATIC = "dynamic", "static"
+_KNOBS = ("rate", "mask", "swap", "unit", "seed")  # their names in links, in the order of the handlers' arguments
 
 
 def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
@@ -51,16 +54,16 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
         losses = scores(label="What the masks cost", elem_id="masking-loss")
     with gr.Accordion("Is it really 80, 10, 10?", open=False, elem_id="masking-draws-part") as draws_part:
         draws = gr.Radio(
-            [(f"{count:,}", count) for count in (100, 1000, 10_000, 100_000)],
-            value=10_000,
+            [(f"{count:,}", str(count)) for count in (100, 1000, 10_000, 100_000)],
+            value="10000",
             label="Times to mask this text",
             elem_id="masking-draws",
         )
         counts = chart(label="Counts", elem_id="masking-counts")
     with gr.Accordion("Pass after pass: static or dynamic", open=False, elem_id="masking-passes-part") as passes_part:
         static = gr.Radio(
-            [("dynamic: drawn afresh", False), ("static: three sets that come again", True)],
-            value=False,
+            [("dynamic: drawn afresh", _DYNAMIC), ("static: three sets that come again", _STATIC)],
+            value=_DYNAMIC,
             label="Masks",
             elem_id="masking-static",
         )
@@ -70,9 +73,9 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
     draw = picture(partial(masked, session))
     asked = [picker, text, *knobs]
     parts = (
-        Folded(loss_part, picture(partial(cost, session)), asked, losses),
-        Folded(draws_part, picture(partial(counted, session)), [*asked, draws], counts),
-        Folded(passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
+        Folded("loss", loss_part, picture(partial(cost, session)), asked, losses),
+        Folded("draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts),
+        Folded("passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
     )
     events = [text.input(draw, asked, strip, **TYPING)]
     for trigger in (text.submit, rate.release, mask.release, swap.release, unit.input, seed.input):
@@ -84,7 +87,8 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
     parts[1].follow(draws.input(None, None, None, **QUIET))
     parts[2].follow(static.input(None, None, None, **QUIET))
     outputs = [examples, text, strip]
-    return Tab("masking", partial(follow_model, session), [examples, text, *knobs], outputs, parts, {"text": text})
+    fields = {"text": text, **dict(zip(_KNOBS, knobs, strict=True)), "draws": draws, "static": static}
+    return Tab("masking", partial(follow_model, session), [examples, text, *knobs], outputs, parts, fields)
 
 
 def _mask(
@@ -119,7 +123,7 @@ def masked(session: Session, model: str, text: str, *knobs: Any) -> str:
     payload = masking_payload(
         found, mask_probability=rule.probability, mask_share=rule.mask_share, random_share=rule.random_share
     )
-    return with_link(payload, "masking", model, text=text)
+    return _linked(payload, "", model, text, knobs)
 
 
 def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
@@ -127,35 +131,43 @@ def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
     from bertviz_lab.interpret import masked_loss
 
     found, _ = _mask(session, model, text, *knobs)
-    return losses_payload(found, masked_loss(session.models.open(model), found))
+    payload = losses_payload(found, masked_loss(session.models.open(model), found))
+    return _linked(payload, "loss", model, text, knobs)
 
 
-def counted(session: Session, model: str, text: str, *knobs_and_draws: Any) -> str:
+def counted(session: Session, model: str, text: str, *asked: Any) -> str:
     """The same text masked many times, beside the rule."""
     from bertviz_lab.interpret import count_masks
 
-    *shares, seed, draws = knobs_and_draws
+    *knobs, draws = asked
+    *shares, seed = knobs
     tokenizer = session.models.open(model).tokenizer
     rule = _rule(tokenizer, *shares)
     found = count_masks(tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule)
-    return counts_payload(found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share})
+    payload = counts_payload(found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share})
+    return _linked(payload, "draws", model, text, knobs, draws=draws)
 
 
-def over_passes(session: Session, model: str, text: str, *knobs_and_static: Any) -> str:
+def over_passes(session: Session, model: str, text: str, *asked: Any) -> str:
     """What a training asks for in its first passes over this text."""
     from bertviz_lab.interpret import mask_epochs
 
-    *shares, seed, static = knobs_and_static
+    *knobs, static = asked
+    *shares, seed = knobs
     tokenizer = session.models.open(model).tokenizer
     found = mask_epochs(
         tokenizer,
         checked(text),
         epochs=_PASSES,
-        repeat_after=_SETS if static else None,
+        repeat_after=_SETS if static == _STATIC else None,
         seed=_whole(seed),
         rule=_rule(tokenizer, *shares),
     )
-    return epochs_payload(found, bool(static))
+    return _linked(epochs_payload(found, static == _STATIC), "passes", model, text, knobs, static=static)
+
+
+def _linked(payload: Payload, part: str, model: str, text: str, knobs: Sequence[Any], **more: Any) -> Payload:
+    return with_link(payload, "masking", model, part, text=text, **dict(zip(_KNOBS, knobs, strict=True)), **more)
 
 
 def mask_again(session: Session, model: str, text: str, *knobs: Any) -> tuple[int, str]:

@@ -8,8 +8,9 @@ import gradio as gr
 
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.predictions import next_sentence_payload
+from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
-from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.links import with_link
@@ -37,14 +38,14 @@ def create_next_sentence(session: Session, picker: gr.Dropdown) -> Tab:
         swap = gr.Button("Swap A and B", size="sm", scale=0, min_width=140, elem_id="next-swap")
         elsewhere = gr.Button("Another B", size="sm", scale=0, min_width=140, elem_id="next-random")
     examples = chips(elem_id="next-examples")
-    verdict = facts(label="The answer", elem_id="next-verdict")
-    with gr.Accordion("Which words say so?", open=False, elem_id="next-why-part") as why_part:
+    verdict = chart(label="The answer", elem_id="next-verdict")
+    with gr.Accordion("Which words say so?", open=True, elem_id="next-why-part") as why_part:
         strip = scores(label="What each token adds", elem_id="next-why")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    why = Folded(why_part, picture(partial(words, session)), asked, strip)
+    why = Folded("words", why_part, picture(partial(words, session)), asked, strip)
     draw = picture(partial(answer, session))
     for trigger in (ask.click, text_a.submit, text_b.submit):
         why.follow(trigger(draw, asked, verdict, **QUIET))
@@ -62,13 +63,12 @@ def create_next_sentence(session: Session, picker: gr.Dropdown) -> Tab:
 
 
 def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
-    """Whether B follows A, as facts."""
+    """Whether B follows A."""
     from bertviz_lab.interpret import next_sentence
 
     found = next_sentence(session.models.open(model), checked(text_a), checked(text_b))
-    items = [("B follows A", f"{found.is_next:.1%}"), ("B comes from elsewhere", f"{found.is_random:.1%}")]
-    said = "The model takes B for the next sentence." if found.is_next > 0.5 else "The model takes B for a stranger."
-    return facts_payload(items, note=said)
+    payload = next_sentence_payload(found.is_next, found.is_random)
+    return with_link(payload, "next", model, a=text_a, b=text_b)
 
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
@@ -80,7 +80,7 @@ def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     target = choose_target(checkpoint, inputs, "next")
     found = [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
     title = f"What makes the model say that {target.name}"
-    return with_link(attribution_payload(found, title=title), "next", model, a=text_a, b=text_b)
+    return with_link(attribution_payload(found, title=title), "next", model, "words", a=text_a, b=text_b)
 
 
 def swapped(model: str, text_a: str, text_b: str) -> tuple[str, str]:

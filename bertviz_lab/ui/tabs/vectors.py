@@ -61,9 +61,9 @@ def create_vectors(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, sentences, pooling]
     draw = picture(partial(alike, session))
-    on_map = Folded(map_part, picture(partial(mapped, session)), asked, plane)
-    nearest = Folded(near_part, picture(partial(neighbours, session)), [picker, word], near)
-    moving = Folded(way_part, partial(moved, session), [picker, first, second, common], [lines, way])
+    on_map = Folded("map", map_part, picture(partial(mapped, session)), asked, plane)
+    nearest = Folded("near", near_part, picture(partial(neighbours, session)), [picker, word], near)
+    moving = Folded("way", way_part, partial(moved, session), [picker, first, second, common], [lines, way])
     for trigger in (compare.click, pooling.input):
         on_map.follow(trigger(draw, asked, table, **QUIET))
     nearest.follow(word.submit(None, None, None, **QUIET))
@@ -74,7 +74,7 @@ def create_vectors(session: Session, picker: gr.Dropdown) -> Tab:
         [shown, sentences, pooling, word, first, second, common],
         [shown, sentences, word, first, second, common, table],
         (on_map, nearest, moving),
-        {"sentences": sentences, "word": word, "a": first, "b": second, "common": common},
+        {"sentences": sentences, "pooling": pooling, "word": word, "a": first, "b": second, "common": common},
     )
 
 
@@ -92,7 +92,9 @@ def alike(session: Session, model: str, sentences: str, pooling: str) -> str:
     from bertviz_lab.interpret import similarity
 
     found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
-    return with_link(similarity_payload(found.texts, found.cosines), "vectors", model, sentences=sentences)
+    return with_link(
+        similarity_payload(found.texts, found.cosines), "vectors", model, sentences=sentences, pooling=pooling
+    )
 
 
 def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
@@ -101,15 +103,16 @@ def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
 
     found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
     payload = map_payload(found.texts, found.map, found.explained)
-    return with_link(payload, "vectors", model, sentences=sentences)
+    return with_link(payload, "vectors", model, "map", sentences=sentences, pooling=pooling)
 
 
 def neighbours(session: Session, model: str, word: str) -> str:
     """The nearest tokens of a word."""
     from bertviz_lab.interpret import nearest_tokens
 
-    found = nearest_tokens(session.models.open(model), checked(word))
-    return with_link(neighbours_payload(word.strip(), found), "vectors", model, word=word)
+    word = checked(word).strip()
+    found = nearest_tokens(session.models.open(model), word)
+    return with_link(neighbours_payload(word, found), "vectors", model, "near", word=word)
 
 
 def moved(session: Session, model: str, first: str, second: str, common: str) -> tuple[str, str]:
@@ -122,7 +125,7 @@ def moved(session: Session, model: str, first: str, second: str, common: str) ->
     except Exception as error:
         return message_payload(sentence_of(error)), ""
     fields = {"a": first, "b": second, "common": common}
-    return with_link(lines, "vectors", model, **fields), with_link(way, "vectors", model, **fields)
+    return with_link(lines, "vectors", model, "way", **fields), with_link(way, "vectors", model, "way", **fields)
 
 
 def follow_model(session: Session, model: str, shown: str, sentences: str, pooling: str, *own: str) -> tuple[Any, ...]:

@@ -1,6 +1,7 @@
 """Why: what a prediction rests on, token by token and head by head, and what becomes of it without some of them."""
 
 import json
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,16 @@ from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import (
+    QUIET,
+    Folded,
+    Tab,
+    clicked,
+    in_order,
+    picked,
+    sentence_of,
+    slow_picture,
+)
 
 _EXPLANATION = """
 <p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the answer, <i>x</i> the word vectors of the text
@@ -50,21 +60,22 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
     examples = chips(elem_id="why-examples")
     verdict = facts(label="The answer", elem_id="why-verdict")
     strip = scores(label="What each token adds", elem_id="why-tokens")
-    off = gr.Textbox("[]", visible=False)  # the heads that are switched off, as [layer, head]
+    off = gr.Textbox("[]", visible=False)  # the heads that are switched off, as [[layer, head], ...]
     with gr.Accordion("Switch off heads", open=False, elem_id="why-heads-part") as heads_part:
         heads = chart(label="What each head adds", elem_id="why-heads")
     with gr.Accordion("What if?", open=False, elem_id="why-change-part") as change_part:
         with gr.Row(elem_classes="ask"):
             causal = gr.Checkbox(False, label="Read forwards only, as GPT does", elem_id="why-causal")
-            all_on = gr.Button("Switch all heads on", scale=0, min_width=170, elem_id="why-all-on")
+            all_on = gr.Button("Switch all heads on", size="sm", scale=0, min_width=170, elem_id="why-all-on")
         without = facts(label="What is changed", elem_id="why-without")
         change = chart(label="The answer, before and after", elem_id="why-change")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text, word]
-    head_map = Folded(heads_part, picture(partial(effects, session)), [*asked, off], heads)
-    what_if = Folded(change_part, partial(changed, session), [*asked, off, causal], [without, change])
+    slow = slow_picture(partial(effects, session), "Switching heads off, one after another")
+    head_map = Folded("heads", heads_part, slow, [*asked, off], heads)
+    what_if = Folded("change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
     for trigger in (explain_button.click, text.submit, word.submit):
@@ -83,7 +94,7 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
         [examples, text, word],
         [examples, text, word, off, verdict, strip],
         parts,
-        {"text": text, "word": word},
+        {"text": text, "word": word, "off": off, "causal": causal},
     )
 
 
@@ -117,13 +128,16 @@ def explain(session: Session, model: str, text: str, word: str) -> tuple[str, st
     return facts_payload(items, note=note), payload
 
 
-def effects(session: Session, model: str, text: str, word: str, off: str) -> str:
+def effects(
+    session: Session, model: str, text: str, word: str, off: str, on_progress: Callable[[float], None] | None = None
+) -> str:
     """The map of all heads, with those marked that are off."""
     from bertviz_lab.interpret import head_effects
 
     checkpoint, _, target = _question(session, model, text, word)
-    found = head_effects(checkpoint, text, target=target)
-    return effects_payload(found.effects, found.whole - found.without_layer, target.name, _heads(off))
+    found = head_effects(checkpoint, text, target=target, on_progress=on_progress)
+    payload = effects_payload(found.effects, found.whole - found.without_layer, target.name, _heads(off))
+    return with_link(payload, "why", model, "heads", text=text, word=word, off=off)
 
 
 def changed(session: Session, model: str, text: str, word: str, off: str, causal: bool) -> tuple[str, str]:
@@ -146,7 +160,9 @@ def changed(session: Session, model: str, text: str, word: str, off: str, causal
     told += ["reading forwards only"] if causal else []
     how = " and ".join(told) or "nothing changed yet"
     note = "" if told else "Tick the box, or open Switch off heads and press some."
-    return facts_payload([("Changed", how)], note=note), change_payload(_with_asked(before), _with_asked(after), how)
+    payload = change_payload(_with_asked(before), _with_asked(after), how)
+    link = with_link(payload, "why", model, "change", text=text, word=word, off=off, causal=bool(causal))
+    return facts_payload([("Changed", how)], note=note), link
 
 
 def toggle(data: dict[str, Any], off: str) -> str:
