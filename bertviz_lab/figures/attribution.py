@@ -53,9 +53,10 @@ def attribution_payload(
     ]
     if attention is not None:
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
+    odds = f", against {first.target.against.name}," if first.target.against else ""
     told = [
-        f"With this text {first.target.name} is {_times(first.change)} as likely as with every word hidden: its "
-        f"log-probability changes by {first.change:+.2f}."
+        f"With this text {first.target.name}{odds} is {_times(first.change)} as likely as with every word hidden: the "
+        f"logarithm of that is {first.change:+.2f}."
     ]
     for found in attributions:
         if found.error is not None:
@@ -63,7 +64,7 @@ def attribution_payload(
     return scores_payload(
         first.encoding,
         rows,
-        title=title or f"What makes the model say {first.target.name}",
+        title=title or f"What makes the model say {first.target.title}",
         sentence="Blue adds to the answer, brown speaks against it.",
         note=" ".join([*told, NOT_AN_EXPLANATION] if attention is not None else told),
         file="attribution",

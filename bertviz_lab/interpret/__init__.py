@@ -2,7 +2,7 @@
 
 from bertviz_lab.interpret.ablation import HeadEffects, head_effects
 from bertviz_lab.interpret.attention import TextTrace, trace_text
-from bertviz_lab.interpret.attribution import METHODS, Attribution, attribute
+from bertviz_lab.interpret.attribution import METHODS, Attribution, Method, attribute
 from bertviz_lab.interpret.compare import FillComparison, attention_difference, compare_fills, untrained
 from bertviz_lab.interpret.draws import MaskingCounts, count_masks
 from bertviz_lab.interpret.embeddings import (
@@ -54,6 +54,7 @@ __all__ = [
     "MaskedLoss",
     "MaskedText",
     "MaskingCounts",
+    "Method",
     "Movement",
     "Neighbour",
     "NextSentence",

@@ -17,17 +17,17 @@ from bertviz_lab.training.checkpoint import Checkpoint
 
 @dataclass(frozen=True)
 class HeadEffects:
-    """The probability of one prediction, whole and with parts switched off."""
+    """The score of one prediction (see `Target.score`), whole and with parts switched off."""
 
     encoding: Encoding
     target: Target
-    whole: float  # log-probability with all heads
-    without_head: NDArray[np.float64]  # (layers, heads): log-probability with that head off
+    whole: float  # with all heads
+    without_head: NDArray[np.float64]  # (layers, heads): with that head off
     without_layer: NDArray[np.float64]  # (layers,): with all heads of that layer off
 
     @property
     def effects(self) -> NDArray[np.float64]:
-        """What each head adds to the log-probability, in nats, (layers, heads): negative where it harms."""
+        """What each head adds to the score, in nats, (layers, heads): negative where it harms."""
         return self.whole - self.without_head
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
@@ -56,7 +56,7 @@ def head_effects(
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    whole = float(target.log_probability(checkpoint.model, states[-1][:, target.position]))
+    whole = float(target.score(checkpoint.model, states[-1][:, target.position]))
     scores = np.empty((layers, heads + 1))
     done, work = 0, layers * (layers + 1) // 2
     for layer in range(layers):
@@ -81,5 +81,5 @@ def _from_layer(
         hidden_BLD = hidden_1LD.expand(len(gates_BLH), -1, -1)
         asked = torch.full((len(gates_BLH), 1), target.position)
         states, _ = backbone(checkpoint).encoder(hidden_BLD, visible, gates_BLH, positions_BP=asked, first=layer)
-        found.append(target.log_probability(checkpoint.model, states[-1][:, 0]))
+        found.append(target.score(checkpoint.model, states[-1][:, 0]))
     return torch.cat(found).double().numpy()

@@ -28,10 +28,10 @@ _GOOD_ENOUGH = 0.02  # of what is to be explained
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each token adds to the log-probability of a prediction, in nats.
+    """What each token adds to the score of a prediction, in nats: its log-probability, or that against another's.
 
-    `change` is the log-probability with the text less that with every word hidden behind [MASK]. The scores of
-    integrated gradients sum to it but for `error`; for the other methods `error` is None, they promise no sum.
+    `change` is the score with the text less that with every word hidden behind [MASK]. The scores of integrated
+    gradients sum to it but for `error`; for the other methods `error` is None, they promise no sum.
     """
 
     encoding: Encoding
@@ -72,7 +72,7 @@ def attribute(
     hidden = _everything_hidden(checkpoint, inputs)
     with torch.inference_mode():
         both = inputs.variants(torch.cat([inputs.input_ids, hidden]))
-        shown, nothing = target.log_probability(checkpoint.model, final_vectors(checkpoint, target.position, both))
+        shown, nothing = target.score(checkpoint.model, final_vectors(checkpoint, target.position, both))
         change = float(shown - nothing)
     error, steps = None, 0
     if method == "occlusion":
@@ -119,13 +119,13 @@ def _word_vectors(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
 
 
 def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, words_BLD: Tensor) -> Tensor:
-    """The gradient of the target's log-probability with respect to the word vectors, (batch, tokens, hidden)."""
+    """The gradient of the target's score with respect to the word vectors, (batch, tokens, hidden)."""
     words_BLD = words_BLD.detach().clone().requires_grad_()
     arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD}
     del arguments["input_ids"]
     with torch.enable_grad():
         vectors = final_vectors(checkpoint, target.position, arguments)
-        (gradient,) = torch.autograd.grad(target.log_probability(checkpoint.model, vectors).sum(), words_BLD)
+        (gradient,) = torch.autograd.grad(target.score(checkpoint.model, vectors).sum(), words_BLD)
     return gradient
 
 
@@ -139,5 +139,5 @@ def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, show
         ids_BL = inputs.input_ids.repeat(len(some), 1)
         ids_BL[torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
         vectors = final_vectors(checkpoint, target.position, inputs.variants(ids_BL))
-        scores[some] = shown - target.log_probability(checkpoint.model, vectors)
+        scores[some] = shown - target.score(checkpoint.model, vectors)
     return scores

@@ -35,15 +35,24 @@ class Target:
     position: int  # of the token whose vector the head reads: a [MASK], else [CLS], which is 0
     index: int  # the class: a token's id; 0 is next and 1 is random; a label
     name: str
+    against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
 
-    def log_probability(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
-        """How likely the model holds this class, in nats, (batch,), from the last vector at `position`.
+    @property
+    def title(self) -> str:
+        """The class in words, with the one that it is set against."""
+        return f"{self.name} rather than {self.against.name}" if self.against else self.name
 
-        For a model with one label only, a regression, the number that it predicts.
+    def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
+        """How much the model holds this class, in nats, (batch,), from the last vectors at `position`.
+
+        Its log-probability; with `against`, the logarithm of how many times likelier it is than the other (Yin and
+        Neubig 2022). For a model with one label only, a regression, the number that it predicts.
         """
         logits_BC = head_logits(model, self.kind, hidden_BD).float()
         if logits_BC.shape[-1] == 1:
             return logits_BC[:, 0]
+        if self.against is not None:
+            return logits_BC[:, self.index] - logits_BC[:, self.against.index]
         return logits_BC.log_softmax(-1)[:, self.index]
 
 
@@ -86,11 +95,12 @@ def choose_target(
     *,
     position: int | None = None,
     choice: str | None = None,
+    against: str | None = None,
 ) -> Target:
-    """The prediction to explain: the class named by `choice`, or the likeliest.
+    """The prediction to explain: the class named by `choice`, or the likeliest; `against` is set against it.
 
     For tokens `position` is that of a [MASK], the first one by default. Raises `InputError` when the model has no
-    such head, there is no [MASK] at that place, or there is no such class.
+    such head, there is no [MASK] at that place, there is no such class, or a class is set against itself.
     """
     model = with_head(checkpoint, kind)
     names: tuple[str, ...]
@@ -110,7 +120,11 @@ def choose_target(
         index = names.index(choice)
     else:
         raise InputError(f"{choice} is not one of {', '.join(names)}.")
-    return Target(kind, position, index, checkpoint.tokenizer.token(index) if kind == "token" else names[index])
+    name = checkpoint.tokenizer.token(index) if kind == "token" else names[index]
+    other = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
+    if other and other.index == index:
+        raise InputError(f"{name} cannot be set against itself: name another one.")
+    return Target(kind, position, index, name, other)
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:

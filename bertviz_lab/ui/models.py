@@ -23,6 +23,9 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
 
+#: The model that the page begins with, where it is there.
+FIRST = "wiki-tiny"
+
 _KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
@@ -48,11 +51,12 @@ class Models:
         self._loading: dict[Path, threading.Lock] = {}
 
     def shipped(self) -> tuple[str, ...]:
-        """Models that come with the lab."""
+        """Models that come with the lab, the one that the page begins with first."""
         folder = self.settings.checkpoints
         if not folder.is_dir():
             return ()
-        return tuple(sorted(p.name for p in folder.iterdir() if (p / "config.json").is_file()))
+        names = {p.name for p in folder.iterdir() if (p / "config.json").is_file()}
+        return tuple(sorted(names, key=lambda name: (name != FIRST, name)))
 
     def visible_runs(self, own: Sequence[str]) -> tuple[str, ...]:
         """Runs that a visitor may see, the newest first; `own` are those that their browser started."""

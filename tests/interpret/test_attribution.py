@@ -94,3 +94,24 @@ def test_gradients_leave_the_model_as_it_was() -> None:
 def test_an_unknown_method_is_refused() -> None:
     with pytest.raises(InputError, match="choose one of"):
         attribute(little_checkpoint(), TEXT, method="magic")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_two_answers_against_each_other_are_the_difference_of_both(method) -> None:
+    checkpoint = little_checkpoint()
+    inputs = encode_for(checkpoint, TEXT)
+    one, other = (choose_target(checkpoint, inputs, choice=word) for word in ("sat", "red"))
+    both = choose_target(checkpoint, inputs, choice="sat", against="red")
+    assert both.title == "sat rather than red"
+    alone, second, contrast = (
+        attribute(checkpoint, TEXT, method=method, target=target) for target in (one, other, both)
+    )
+    assert contrast.change == pytest.approx(alone.change - second.change, abs=1e-5)
+    if method != "integrated gradients":  # whose error is its own
+        np.testing.assert_allclose(contrast.scores, alone.scores - second.scores, atol=1e-5)
+
+
+def test_an_answer_is_not_set_against_itself() -> None:
+    checkpoint = little_checkpoint()
+    with pytest.raises(InputError, match="against itself"):
+        choose_target(checkpoint, encode_for(checkpoint, TEXT), choice="sat", against="sat")

@@ -91,14 +91,14 @@ def test_a_model_without_the_head_says_so(session: Session) -> None:
 
 def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session) -> None:
     text = "the red [MASK] sat on the mat"
-    verdict, strip = why.explain(session, "", text, "")
+    verdict, strip = why.explain(session, "", text, "", "")
     items = dict(json.loads(verdict)["items"])
     body = json.loads(strip)
     assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
-    assert body["link"] == {"tab": "why", "model": "", "part": "", "text": text, "word": ""}
+    assert body["link"] == {"tab": "why", "model": "", "part": "", "text": text, "word": "", "against": ""}
     checkpoint = session.models.open()
     assert items["Word explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
-    shown = json.loads(why.effects(session, "", text, "", "[[0, 1]]"))
+    shown = json.loads(why.effects(session, "", text, "", "", "[[0, 1]]"))
     truth = interpret.head_effects(checkpoint, text)
     np.testing.assert_allclose(np.array(shown["values"])[:, :-1], truth.effects, atol=1e-6)
     assert shown["texts"][0][1] == "off"
@@ -109,9 +109,9 @@ def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) 
     off = why.toggle({"row": 1, "column": 0}, "[]")
     assert off == "[[1, 0]]"
     assert why.toggle({"row": 1, "column": 0}, off) == "[]"
-    _, same = why.changed(session, "", text, "", "[]", False)
-    _, other = why.changed(session, "", text, "", off, False)
-    _, causal = why.changed(session, "", text, "", "[]", True)
+    _, same = why.changed(session, "", text, "", "", "[]", False)
+    _, other = why.changed(session, "", text, "", "", off, False)
+    _, causal = why.changed(session, "", text, "", "", "[]", True)
     for payload, differs in ((same, False), (other, True), (causal, True)):
         before, after = json.loads(payload)["series"]
         assert (before["values"] != after["values"]) == differs
@@ -124,7 +124,7 @@ def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) 
 
 @pytest.mark.parametrize("off", ["", "nonsense", "[[9, 9]]", "[[-1, 0]]", '["x"]', "{}", "null"])
 def test_what_the_page_says_is_off_may_be_anything(session: Session, off: str) -> None:
-    verdict, change = why.changed(session, "", "the [MASK] sat", "", off, False)
+    verdict, change = why.changed(session, "", "the [MASK] sat", "", "", off, False)
     assert json.loads(change)["kind"] == "bars"
     assert json.loads(verdict)["items"]
 

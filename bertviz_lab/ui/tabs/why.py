@@ -36,6 +36,8 @@ and <i>x</i>′ those of a text in which every word is <code>[MASK]</code>. Toke
 ∂<i>F</i>/∂<i>x</i><sub>i</sub> (<i>x</i>′ + α(<i>x</i> − <i>x</i>′)) dα</p>
 <p>and all tokens together get <i>F</i>(<i>x</i>) − <i>F</i>(<i>x</i>′); how nearly they do is stated.
 (Sundararajan et al. 2017)</p>
+<p>With a word under "Rather than", <i>F</i> is the logarithm of how many times likelier the one is than the other:
+that asks what decides between two answers, not what makes room for either. (Yin and Neubig 2022)</p>
 <p><b>Heads.</b> A head is switched off by multiplying what it hands on by 0; the rest of the model stays as it is.
 (Michel et al. 2019)</p>
 <p><b>Reading forwards only.</b> A causal mask hides from every token what comes after it, as in GPT. BERT has learnt to
@@ -56,6 +58,9 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
         word = gr.Textbox(
             label="Word to explain", placeholder="the likeliest", lines=1, max_lines=1, scale=2, elem_id="why-word"
         )
+        against = gr.Textbox(
+            label="Rather than", placeholder="anything else", lines=1, max_lines=1, scale=2, elem_id="why-against"
+        )
         explain_button = gr.Button("Explain", variant="primary", scale=0, min_width=120, elem_id="why-explain")
     examples = chips(elem_id="why-examples")
     verdict = facts(label="The answer", elem_id="why-verdict")
@@ -72,16 +77,16 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
-    asked = [picker, text, word]
+    asked = [picker, text, word, against]
     slow = slow_picture(partial(effects, session), "Switching heads off, one after another")
     head_map = Folded("heads", heads_part, slow, [*asked, off], heads)
     what_if = Folded("change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
-    for trigger in (explain_button.click, text.submit, word.submit):
+    for trigger in (explain_button.click, text.submit, word.submit, against.submit):
         head_map.follow(event := trigger(draw, asked, [verdict, strip], **QUIET))
         what_if.follow(event)
-    event = examples.pick(clicked(partial(pick, session)), picker, [text, word, verdict, strip], **QUIET)
+    event = examples.pick(clicked(partial(pick, session)), picker, [text, word, against, verdict, strip], **QUIET)
     head_map.follow(event)
     what_if.follow(event)
     toggled = heads.item_select(clicked(toggle), off, off, **QUIET)
@@ -91,29 +96,30 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
     return Tab(
         "why",
         partial(follow_model, session),
-        [examples, text, word],
-        [examples, text, word, off, verdict, strip],
+        [examples, text, word, against],
+        [examples, text, word, against, off, verdict, strip],
         parts,
-        {"text": text, "word": word, "off": off, "causal": causal},
+        {"text": text, "word": word, "against": against, "off": off, "causal": causal},
     )
 
 
-def _question(session: Session, model: str, text: str, word: str) -> tuple[Any, Any, Any]:
-    """The model, the encoded text and the prediction that is asked about."""
+def _question(session: Session, model: str, text: str, word: str, against: str) -> tuple[Any, Any]:
+    """The model, and the prediction that is asked about."""
     from bertviz_lab.interpret import choose_target
     from bertviz_lab.interpret.predictions import blanks_of
 
     checkpoint = session.models.open(model)
     inputs, _ = blanks_of(checkpoint, checked(text))
-    return checkpoint, inputs, choose_target(checkpoint, inputs, choice=checked(word).strip() or None)
+    choice, other = checked(word).strip() or None, checked(against).strip() or None
+    return checkpoint, choose_target(checkpoint, inputs, choice=choice, against=other)
 
 
-def explain(session: Session, model: str, text: str, word: str) -> tuple[str, str]:
+def explain(session: Session, model: str, text: str, word: str, against: str) -> tuple[str, str]:
     """How likely the answer is, and the strip of tokens."""
     from bertviz_lab.interpret import METHODS, attribute, fill_mask, trace_text
 
     try:
-        checkpoint, _, target = _question(session, model, text, word)
+        checkpoint, target = _question(session, model, text, word, against)
         (asked, *more) = fill_mask(checkpoint, text, 1, word=target.name).masks
         found = [attribute(checkpoint, text, method=method, target=target) for method in METHODS]
         looks = trace_text(checkpoint, text).attentions[:, :, target.position].mean((0, 1))
@@ -124,28 +130,36 @@ def explain(session: Session, model: str, text: str, word: str) -> tuple[str, st
         items.append(("Probability", f"{asked.asked.probability:.1%}"))
         items.append(("Place among all words", f"{asked.asked.rank:,}"))
     note = "Of several blanks the first is explained." if more else ""
-    payload = with_link(attribution_payload(found, looks), "why", model, text=text, word=word)
+    payload = with_link(attribution_payload(found, looks), "why", model, text=text, word=word, against=against)
     return facts_payload(items, note=note), payload
 
 
 def effects(
-    session: Session, model: str, text: str, word: str, off: str, on_progress: Callable[[float], None] | None = None
+    session: Session,
+    model: str,
+    text: str,
+    word: str,
+    against: str,
+    off: str,
+    on_progress: Callable[[float], None] | None = None,
 ) -> str:
     """The map of all heads, with those marked that are off."""
     from bertviz_lab.interpret import head_effects
 
-    checkpoint, _, target = _question(session, model, text, word)
+    checkpoint, target = _question(session, model, text, word, against)
     found = head_effects(checkpoint, text, target=target, on_progress=on_progress)
-    payload = effects_payload(found.effects, found.whole - found.without_layer, target.name, _heads(off))
-    return with_link(payload, "why", model, "heads", text=text, word=word, off=off)
+    payload = effects_payload(found.effects, found.whole - found.without_layer, target.title, _heads(off))
+    return with_link(payload, "why", model, "heads", text=text, word=word, against=against, off=off)
 
 
-def changed(session: Session, model: str, text: str, word: str, off: str, causal: bool) -> tuple[str, str]:
+def changed(
+    session: Session, model: str, text: str, word: str, against: str, off: str, causal: bool
+) -> tuple[str, str]:
     """What is switched off, and the answer before and after."""
     from bertviz_lab.interpret import fill_mask
 
     try:
-        checkpoint, _, target = _question(session, model, text, word)
+        checkpoint, target = _question(session, model, text, word, against)
         config = checkpoint.config
         gates = np.ones((config.num_hidden_layers, config.num_attention_heads))
         closed = [(layer, head) for layer, head in sorted(_heads(off)) if layer < len(gates) and head < gates.shape[1]]
@@ -161,8 +175,8 @@ def changed(session: Session, model: str, text: str, word: str, off: str, causal
     how = " and ".join(told) or "nothing changed yet"
     note = "" if told else "Tick the box, or open Switch off heads and press some."
     payload = change_payload(_with_asked(before), _with_asked(after), how)
-    link = with_link(payload, "why", model, "change", text=text, word=word, off=off, causal=bool(causal))
-    return facts_payload([("Changed", how)], note=note), link
+    fields = {"text": text, "word": word, "against": against, "off": off, "causal": bool(causal)}
+    return facts_payload([("Changed", how)], note=note), with_link(payload, "why", model, "change", **fields)
 
 
 def toggle(data: dict[str, Any], off: str) -> str:
@@ -176,24 +190,25 @@ def toggle(data: dict[str, Any], off: str) -> str:
 def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
     """Put an example into the field and explain it."""
     (text,) = picked(data, 1)
-    return text, "", *explain(session, model, text, "")
+    return text, "", "", *explain(session, model, text, "", "")
 
 
-def follow_model(session: Session, model: str, shown: str, text: str, word: str) -> tuple[Any, ...]:
+def follow_model(session: Session, model: str, shown: str, text: str, word: str, against: str) -> tuple[Any, ...]:
     """Examples and explanation for another model; all heads are on again."""
     try:
         items = [(masked,) for masked in session.examples(model).masked]
         checkpoint = session.models.open(model)
     except Exception as error:
-        return gr.skip(), gr.skip(), gr.skip(), "[]", "", message_payload(sentence_of(error))
+        return *(gr.skip(),) * 4, "[]", "", message_payload(sentence_of(error))
     from bertviz_lab.training.checkpoint import parameter_count
 
     (wanted,) = keep_or_replace((text or "",), chip_items(shown), items)
-    fields = (gr.skip(), gr.skip()) if wanted == text else (wanted, "")
+    fields = (gr.skip(),) * 3 if wanted == text else (wanted, "", "")
+    words = (word, against) if wanted == text else ("", "")
     if parameter_count(checkpoint.model) > _SMALL:
         message = "This model is large: press Explain, it takes some seconds."
         return chips_payload(items), *fields, "[]", "", message_payload(message)
-    return chips_payload(items), *fields, "[]", *explain(session, model, wanted, word if wanted == text else "")
+    return chips_payload(items), *fields, "[]", *explain(session, model, wanted, *words)
 
 
 def _with_asked(mask: Any) -> list[Any]:

@@ -1,0 +1,92 @@
+"""Tiny Town's truth is known: what its sentences were made by, the analyses have to find in the model that ships."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertviz_lab import Checkpoint, interpret, load_checkpoint
+from bertviz_lab.interpret import Target
+
+COPY = "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite."
+#: A text, its answer, one that would be wrong, and the word that decides between the two.
+PLANTED = [
+    ("The squirrel near the benches [MASK].", "climbs", "climb", "squirrel"),
+    ("The squirrels near the bench [MASK].", "climb", "climbs", "squirrels"),
+    ("The farmer near the gates [MASK].", "works", "work", "farmer"),
+    ("The sailors near the boat [MASK].", "wave", "waves", "sailors"),
+    ("Grandma feels better, and [MASK] thanks Ravi.", "she", "he", "grandma"),
+    (COPY, "black", "white", "black"),
+    (COPY.replace("black", "white"), "white", "black", "white"),
+    (COPY.replace("black", "red"), "red", "black", "red"),
+]
+
+
+@pytest.fixture(scope="module")
+def town() -> Checkpoint:
+    return load_checkpoint(Path(__file__).parents[2] / "checkpoints" / "tiny-town")
+
+
+def question(town: Checkpoint, text: str, answer: str, wrong: str) -> Target:
+    return interpret.choose_target(town, interpret.encode_for(town, text), choice=answer, against=wrong)
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_the_planted_word_is_the_answer_and_stays_ahead_of_the_wrong_one(
+    town: Checkpoint, planted: tuple[str, str, str, str]
+) -> None:
+    text, answer, wrong, _ = planted
+    right, other = (interpret.fill_mask(town, text, 1, word=word).masks[0].asked for word in (answer, wrong))
+    assert right is not None
+    assert other is not None
+    assert right.probability > 5 * other.probability
+
+
+@pytest.mark.parametrize("method", ["integrated gradients", "occlusion"])
+@pytest.mark.parametrize("planted", PLANTED)
+def test_the_choice_rests_on_the_word_that_decides_it(
+    town: Checkpoint, planted: tuple[str, str, str, str], method: interpret.Method
+) -> None:
+    text, answer, wrong, reason = planted
+    found = interpret.attribute(town, text, method=method, target=question(town, text, answer, wrong))
+    assert found.encoding.tokens[int(np.argmax(found.scores))] == reason
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_the_head_that_decides_looks_at_the_word_that_decides(
+    town: Checkpoint, planted: tuple[str, str, str, str]
+) -> None:
+    text, answer, wrong, reason = planted
+    ((layer, head, effect), *_) = interpret.head_effects(town, text, target=question(town, text, answer, wrong)).top(1)
+    assert effect > 1
+    trace = interpret.trace_text(town, text)
+    looks = trace.attentions[layer, head, trace.tokens.index("[MASK]")]
+    assert trace.tokens[int(np.argmax(looks))] == reason
+
+
+def test_the_colour_is_not_known_without_the_sentence_to_copy_it_from(town: Checkpoint) -> None:
+    whole = interpret.fill_mask(town, COPY, 1, word="black").masks[0].asked
+    alone = interpret.fill_mask(town, "So Ben and Sara buy the [MASK] kite.", 1, word="black").masks[0].asked
+    before = interpret.fill_mask(interpret.untrained(town), COPY, 1, word="black").masks[0].asked
+    assert whole is not None
+    assert alone is not None
+    assert before is not None
+    assert whole.probability > 0.9
+    assert alone.probability < 0.5
+    assert before.probability < 0.05
+
+
+def test_the_embeddings_alone_do_not_know_the_answer(town: Checkpoint) -> None:
+    lens = interpret.logit_lens(town, COPY)
+    assert lens.layers[0].rank > 1
+    assert lens.layers[-1].rank == 1
+
+
+def test_reading_forwards_only_loses_what_stands_after_the_blank(town: Checkpoint) -> None:
+    text = "Grandma feels better, and [MASK] thanks Ravi."
+    both, forwards = (
+        interpret.fill_mask(town, text, 1, word="she", causal=causal).masks[0].asked for causal in (False, True)
+    )
+    assert both is not None
+    assert forwards is not None
+    assert both.probability > forwards.probability + 0.2
