@@ -95,7 +95,8 @@ _LONGEST_TASK = """() => {
 
 def make_models(folder: Path) -> None:
     """Random models of two sizes whose words are those of the little text."""
-    tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=1000)
+    lines = [*little_text().splitlines(), *[text_of(20), text_of(20, "old")] * 100]
+    tokenizer = Tokenizer.train(lines, vocab_size=1000)
     for preset in ("mini", "base"):
         config = BertConfig.preset(preset, vocab_size=30_522)
         model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).eval()
@@ -131,6 +132,8 @@ def choose(page: Page, address: str, model: str, tab: str) -> None:
     page.goto(f"{address}?tab={tab}&model={model}")
     page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(timeout=120_000)
     page.wait_for_timeout(3000)  # the other tabs fetch what they show at first
+    if tab == "attention":
+        page.locator("#attention-b textarea").fill("")
     page.evaluate(_LONGEST_TASK)
 
 

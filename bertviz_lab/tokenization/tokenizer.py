@@ -200,10 +200,13 @@ class Tokenizer:
     # The vocabulary
 
     def token(self, token_id: SupportsIndex) -> str:
-        """How an id is spelt. Raises IndexError outside the vocabulary."""
+        """How an id is spelt; `[id N]` beyond the vocabulary, where some models have rows to fill up a round number.
+
+        Raises IndexError for a negative id.
+        """
         if int(token_id) < 0:
             raise IndexError(f"token ids begin at 0, not {int(token_id)}")
-        return self.tokens[token_id]
+        return self.tokens[token_id] if int(token_id) < len(self.tokens) else f"[id {int(token_id)}]"
 
     def id(self, token: str) -> int | None:
         """A token's id, or None where the vocabulary has no such token."""
