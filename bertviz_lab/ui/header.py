@@ -8,10 +8,11 @@ import gradio as gr
 
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.training.history import ACTIVE, read_config
+from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.run_strip import run_strip
+from bertviz_lab.ui.direct import Direct
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import sentence_of
 
 
 def _logo() -> str:
@@ -41,6 +42,7 @@ class Header:
     about: gr.HTML
     train: gr.Button
     strip: gr.HTML
+    direct: Direct
 
 
 def create_header(session: Session) -> Header:
@@ -62,7 +64,7 @@ def create_header(session: Session) -> Header:
         with gr.Column(scale=3, min_width=280):
             about = facts(label="About this model", elem_id="model-facts")
     strip = run_strip(glance=partial(session.glance), elem_id="run-strip")
-    return Header(picker, about, train, strip)
+    return Header(picker, about, train, strip, Direct())
 
 
 def describe(session: Session, model: str | None) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.ui import form, links, texts
+from bertviz_lab.ui.answers import clicked, in_order, sentence_of
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
 from bertviz_lab.ui.models import newest_model
@@ -17,7 +18,7 @@ from bertviz_lab.ui.second import second_choices
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.pretrain import PretrainForm
 from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
-from bertviz_lab.ui.wiring import QUIET, Tab, clicked, in_order, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
 _CLICK_THE_FILE = "() => document.querySelector('#run-file')?.click()"
@@ -104,13 +105,14 @@ class Story:
     def _refresh(self, start: Any) -> None:
         """After `start`, say what the chosen model is and show it in every tab."""
         picker = self.header.picker
-        start.then(lambda model: describe(self.session, model), picker, self.header.about, **QUIET)
+        direct = self.header.direct
+        direct.ask(start.then, lambda model: describe(self.session, model), [picker], self.header.about)
         for tab in self.looking:
-            shown = start.then(
+            shown = direct.ask(
+                start.then,
                 in_order(lambda model, *inputs, tab=tab: tab.follow_model(model or "", *inputs)),
                 [picker, *tab.inputs],
                 tab.outputs,
-                **QUIET,
             )
             for part in tab.parts:
                 part.follow(shown)

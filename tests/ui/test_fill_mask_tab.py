@@ -2,10 +2,10 @@ import json
 
 import pytest
 
+from bertviz_lab.ui.answers import picture
 from bertviz_lab.ui.second import BEFORE
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.fill_mask import beside, follow_model, predict, surprising, toggle, toggled
-from bertviz_lab.ui.wiring import picture
 from tests.little import little_folder
 
 TEXT = "the red cat sat on the mat"

@@ -8,10 +8,10 @@ import pytest
 from bertviz_lab import BertForMaskedLM, interpret
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.interpret import METHODS
+from bertviz_lab.ui.answers import picked, picture
 from bertviz_lab.ui.second import BEFORE
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
-from bertviz_lab.ui.wiring import picked, picture
 from tests.little import little_folder
 
 A, B = "the red cat sat", "she gave him the book"

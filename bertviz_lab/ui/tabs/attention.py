@@ -15,13 +15,15 @@ from bertviz_lab.figures.attention import (
     pair_payload,
 )
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import KeptTrace, Session, checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 MODEL, CAUSAL, TEXT = "model", "causal", "text"
 
@@ -36,8 +38,9 @@ vector. Attention shows where information can flow; it is no proof of why the mo
 """
 
 
-def create_attention(session: Session, picker: gr.Dropdown) -> Tab:
+def create_attention(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML("<p class='lead'>See which tokens every head of the model looks at. Sentence B may stay empty.</p>")
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, scale=4, elem_id="attention-a")
@@ -71,11 +74,11 @@ def create_attention(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, text_a, text_b]
     apart = Folded(
-        "difference", part, picture(partial(differ, session)), [*asked, kind, other, other_model], difference
+        direct, "difference", part, picture(partial(differ, session)), [*asked, kind, other, other_model], difference
     )
     draw = picture(partial(attention, session))
     for trigger in (show_button.click, text_a.submit, text_b.submit):
-        apart.follow(trigger(draw, asked, grid, **QUIET))
+        apart.follow(direct.ask(trigger, draw, asked, grid))
     apart.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, grid], **QUIET))
     apart.follow(*(event(None, None, None, **QUIET) for event in (kind.input, other.submit, other_model.input)))
     kind.change(

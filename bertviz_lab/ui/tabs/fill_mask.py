@@ -11,15 +11,17 @@ from bertviz_lab.figures.comparison import comparison_payload, joint_payload
 from bertviz_lab.figures.lens import lens_payload, surprise_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
 from bertviz_lab.ui.components import fill_mask_bars
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _EXPLANATION = """
 <p>BERT reads the whole sentence at once, left and right of every blank. For the blank it ends with a vector
@@ -33,8 +35,9 @@ the guesses for the others. (Devlin et al. 2018, sections 3.1 and A.1)</p>
 """
 
 
-def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
+def create_fill_mask(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML("<p class='lead'>Hide a word behind <code>[MASK]</code> and let the model guess it.</p>")
     with gr.Row(elem_classes="ask"):
         text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=6, elem_id="fill-text")
@@ -60,14 +63,14 @@ def create_fill_mask(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, text]
     parts = (
-        Folded("layers", layers_part, picture(partial(by_layer, session)), asked, layers),
-        Folded("beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
-        Folded("together", together_part, picture(partial(jointly, session)), asked, together),
-        Folded("surprise", surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
+        Folded(direct, "layers", layers_part, picture(partial(by_layer, session)), asked, layers),
+        Folded(direct, "beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
+        Folded(direct, "together", together_part, picture(partial(jointly, session)), asked, together),
+        Folded(direct, "surprise", surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
     )
     draw = picture(partial(predict, session))
     events = [
-        trigger(draw, [*asked, top_k, word], bars, **QUIET)
+        direct.ask(trigger, draw, [*asked, top_k, word], bars)
         for trigger in (predict_button.click, text.submit, top_k.release, word.submit)
     ]
     knobs = [top_k, word]

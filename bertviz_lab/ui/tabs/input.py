@@ -9,20 +9,23 @@ from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.splitting import splitting_payload
 from bertviz_lab.figures.tokens import token_payload
 from bertviz_lab.figures.vectors import embedding_payload
+from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.components import token_strip
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.components.word_split import word_split
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, TYPING, Folded, Tab, clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _EXPLAINED = 4000  # characters; more words than a person would read
 
 
-def create_input(session: Session, picker: gr.Dropdown) -> Tab:
+def create_input(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML(
         "<p class='lead'>A model reads numbers, not words. Type, and watch the sentence become tokens, ids and "
         "segments. Sentence B may stay empty.</p>"
@@ -38,9 +41,9 @@ def create_input(session: Session, picker: gr.Dropdown) -> Tab:
         vectors = scores(label="token + segment + position", elem_id="input-sum")
 
     draw = in_order(partial(show, session))
-    summed = Folded("sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
+    summed = Folded(direct, "sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
     for trigger in (text_a.input, text_b.input):
-        summed.follow(trigger(draw, [picker, text_a, text_b], [strip, splits], **TYPING))
+        summed.follow(direct.ask(trigger, draw, [picker, text_a, text_b], [strip, splits]))
     summed.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET))
     return Tab(
         "input",

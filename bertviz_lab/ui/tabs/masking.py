@@ -9,14 +9,16 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.masking import counts_payload, epochs_payload, losses_payload, masking_payload
 from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.components import masking_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, TYPING, Folded, Tab, clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _SEED = 1  # with it, the first example already shows a blank
 _PASSES, _SETS = 6, 3
@@ -24,8 +26,9 @@ _DYNAMIC, _STATIC = "dynamic", "static"
 _KNOBS = ("rate", "mask", "swap", "unit", "seed")  # their names in links, in the order of the handlers' arguments
 
 
-def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
+def create_masking(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML(
         "<p class='lead'>To learn, BERT hides words from itself and guesses them: of the chosen tokens most become "
         "<code>[MASK]</code>, some a random token, and some stay as they are.</p>"
@@ -73,14 +76,13 @@ def create_masking(session: Session, picker: gr.Dropdown) -> Tab:
     draw = picture(partial(masked, session))
     asked = [picker, text, *knobs]
     parts = (
-        Folded("loss", loss_part, picture(partial(cost, session)), asked, losses),
-        Folded("draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts),
-        Folded("passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
+        Folded(direct, "loss", loss_part, picture(partial(cost, session)), asked, losses),
+        Folded(direct, "draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts),
+        Folded(direct, "passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
     )
-    events = [text.input(draw, asked, strip, **TYPING)]
-    for trigger in (text.submit, rate.release, mask.release, swap.release, unit.input, seed.input):
-        events.append(trigger(draw, asked, strip, **QUIET))
-    events.append(again.click(in_order(partial(mask_again, session)), asked, [seed, strip], **QUIET))
+    triggers = (text.input, text.submit, rate.release, mask.release, swap.release, unit.input, seed.input)
+    events = [direct.ask(trigger, draw, asked, strip) for trigger in triggers]
+    events.append(direct.ask(again.click, in_order(partial(mask_again, session)), asked, [seed, strip]))
     events.append(examples.pick(clicked(partial(pick, session)), [picker, *knobs], [text, strip], **QUIET))
     for part in parts:
         part.follow(*events)

@@ -9,13 +9,15 @@ import gradio as gr
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.predictions import next_sentence_payload
+from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab, clicked, picked, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _EXPLANATION = """
 <p>In pretraining every example is a pair: half of the time B is the sentence that follows A, else it comes from
@@ -27,8 +29,9 @@ more matrix:</p>
 """
 
 
-def create_next_sentence(session: Session, picker: gr.Dropdown) -> Tab:
+def create_next_sentence(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML("<p class='lead'>Two sentences: does the second follow the first, or come from somewhere else?</p>")
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, scale=4, elem_id="next-a")
@@ -45,12 +48,13 @@ def create_next_sentence(session: Session, picker: gr.Dropdown) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    why = Folded("words", why_part, picture(partial(words, session)), asked, strip)
+    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip)
     draw = picture(partial(answer, session))
     for trigger in (ask.click, text_a.submit, text_b.submit):
-        why.follow(trigger(draw, asked, verdict, **QUIET))
+        why.follow(direct.ask(trigger, draw, asked, verdict))
     for button, change in ((swap, swapped), (elsewhere, partial(other_b, session))):
-        why.follow(button.click(change, asked, [text_a, text_b], **QUIET).then(draw, asked, verdict, **QUIET))
+        changed = direct.ask(button.click, change, asked, [text_a, text_b])
+        why.follow(direct.ask(changed.then, draw, asked, verdict))
     why.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, verdict], **QUIET))
     return Tab(
         "next",

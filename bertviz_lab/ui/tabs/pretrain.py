@@ -14,13 +14,14 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.health import health_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui import controls, form, options, texts
+from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import QUIET, TYPING, sentence_of
+from bertviz_lab.ui.wiring import QUIET, TYPING
 
 _FILE_TYPES = [*FORMATS, ".zip"]
 _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}

@@ -16,12 +16,12 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components import loss_chart
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.components.run_strip import strip_payload
 from bertviz_lab.ui.models import newest_model, saved_at
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import sentence_of
 
 _KEPT_SECONDS = 600  # a zip is copied by Gradio as soon as it is made; its original may go soon after
 

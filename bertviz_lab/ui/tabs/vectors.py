@@ -9,10 +9,12 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.vectors import map_payload, movement_payloads, neighbours_payload, similarity_payload
+from bertviz_lab.ui.answers import picture, sentence_of
 from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab, picture, sentence_of
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _MOST_SENTENCES = 20
 _EXPLANATION = """
@@ -23,8 +25,9 @@ directions in which the vectors differ most, their principal components.</p>
 """
 
 
-def create_vectors(session: Session, picker: gr.Dropdown) -> Tab:
+def create_vectors(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML("<p class='lead'>To the model a sentence is a vector. Which sentences lie close together?</p>")
     with gr.Row(elem_classes="ask"):
         sentences = gr.Textbox(
@@ -61,11 +64,11 @@ def create_vectors(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, sentences, pooling]
     draw = picture(partial(alike, session))
-    on_map = Folded("map", map_part, picture(partial(mapped, session)), asked, plane)
-    nearest = Folded("near", near_part, picture(partial(neighbours, session)), [picker, word], near)
-    moving = Folded("way", way_part, partial(moved, session), [picker, first, second, common], [lines, way])
+    on_map = Folded(direct, "map", map_part, picture(partial(mapped, session)), asked, plane)
+    nearest = Folded(direct, "near", near_part, picture(partial(neighbours, session)), [picker, word], near)
+    moving = Folded(direct, "way", way_part, partial(moved, session), [picker, first, second, common], [lines, way])
     for trigger in (compare.click, pooling.input):
-        on_map.follow(trigger(draw, asked, table, **QUIET))
+        on_map.follow(direct.ask(trigger, draw, asked, table))
     nearest.follow(word.submit(None, None, None, **QUIET))
     moving.follow(*(field.submit(None, None, None, **QUIET) for field in (first, second, common)))
     return Tab(

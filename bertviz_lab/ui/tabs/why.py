@@ -11,23 +11,16 @@ import numpy as np
 from bertviz_lab.figures.ablation import change_payload, effects_payload
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.answers import clicked, in_order, picked, sentence_of, slow_picture
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.session import Session, checked
-from bertviz_lab.ui.wiring import (
-    QUIET,
-    Folded,
-    Tab,
-    clicked,
-    in_order,
-    picked,
-    sentence_of,
-    slow_picture,
-)
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _EXPLANATION = """
 <p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the answer, <i>x</i> the word vectors of the text
@@ -47,8 +40,9 @@ use both sides, so its answers suffer: that is what "bidirectional" means.</p>
 _SMALL = 20_000_000
 
 
-def create_why(session: Session, picker: gr.Dropdown) -> Tab:
+def create_why(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
     gr.HTML(
         "<p class='lead'>See which words an answer rests on, and switch parts of the model off to see what they were "
         "for.</p>"
@@ -79,18 +73,18 @@ def create_why(session: Session, picker: gr.Dropdown) -> Tab:
 
     asked = [picker, text, word, against]
     slow = slow_picture(partial(effects, session), "Switching heads off, one after another")
-    head_map = Folded("heads", heads_part, slow, [*asked, off], heads)
-    what_if = Folded("change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
+    head_map = Folded(direct, "heads", heads_part, slow, [*asked, off], heads)
+    what_if = Folded(direct, "change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
     for trigger in (explain_button.click, text.submit, word.submit, against.submit):
-        head_map.follow(event := trigger(draw, asked, [verdict, strip], **QUIET))
+        head_map.follow(event := direct.ask(trigger, draw, asked, [verdict, strip]))
         what_if.follow(event)
     event = examples.pick(clicked(partial(pick, session)), picker, [text, word, against, verdict, strip], **QUIET)
     head_map.follow(event)
     what_if.follow(event)
     toggled = heads.item_select(clicked(toggle), off, off, **QUIET)
-    cleared = all_on.click(lambda: "[]", None, off, **QUIET)
+    cleared = all_on.click(None, None, off, js="() => '[]'", **QUIET)
     head_map.follow(toggled, cleared)
     what_if.follow(toggled, cleared, causal.input(None, None, None, **QUIET))
     return Tab(

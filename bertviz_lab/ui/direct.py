@@ -1,0 +1,74 @@
+"""Questions to Python past Gradio's queue, for answers that come in milliseconds.
+
+Gradio tells every component of a queued event's progress, and looks for each one by walking through the whole page:
+on a page like this one that takes a browser longer than a small model takes to answer.
+"""
+
+import json
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import gradio as gr
+from gradio.components import Component
+
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.answers import sentence_of
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+DIRECT = Assembly("direct", ("direct.js",), ())
+
+_AT_ONCE = 8  # questions of all visitors together, as Gradio's queue would have it
+
+
+class Direct:
+    """The line between a page and its handlers; to be made inside the page and outside its tabs, to be at hand."""
+
+    def __init__(self) -> None:
+        self._handlers: list[tuple[Callable[..., Any], int]] = []  # and how many values each gives
+        self._at_once = threading.BoundedSemaphore(_AT_ONCE)
+        functions = [self._server_function()]
+        component(DIRECT, value="", label="Line to the server", server_functions=functions, elem_id="direct")
+
+    def ask(
+        self,
+        event: Callable[..., Any],
+        handler: Callable[..., Any],
+        inputs: Sequence[Component],
+        outputs: Component | Sequence[Component],
+        *,
+        guarded: bool = False,
+    ) -> Any:
+        """Answer an event of the page by `handler(*inputs)`, whose values, one or a tuple, go to `outputs`.
+
+        Of questions to one handler that wait, the newest counts; those before it are not answered. With `guarded`
+        the first input says whether to ask at all. The handler may give updates of components, but what Gradio does
+        to a component's value on its way to the page is left out: strings and numbers, no files or plots. The last
+        output has to show a sentence where something goes wrong.
+        """
+        parts = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+        number = len(self._handlers)
+        self._handlers.append((handler, len(parts)))
+        script = f"(...inputs) => window.labAsk({number}, {len(parts)}, inputs, {json.dumps(guarded)})"
+        return event(
+            None,
+            list(inputs),
+            parts,
+            js=script,
+            api_visibility="private",
+            show_progress="hidden",
+            show_progress_on=[],
+        )
+
+    def _server_function(self) -> Callable[[list[Any]], str]:
+        def answer(arguments: list[Any]) -> str:
+            number, *inputs = arguments
+            handler, count = self._handlers[int(number)]
+            try:
+                with self._at_once:
+                    found = handler(*inputs)
+            except Exception as error:  # a mistake of ours: handlers answer with a sentence of their own
+                found = [gr.skip()] * (count - 1) + [message_payload(sentence_of(error))]
+            return json.dumps(list(found) if isinstance(found, (tuple, list)) else [found])
+
+        return answer
