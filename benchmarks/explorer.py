@@ -70,7 +70,6 @@ _HANDLED = """async (selector) => {
   const node = document.querySelector(selector);
   const start = performance.now();
   node.click();
-  node.dispatchEvent(new Event('change', {bubbles: true}));
   return performance.now() - start;
 }"""
 _CHANGED = """async ({press, watch}) => {
@@ -188,16 +187,22 @@ def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
             page.wait_for_timeout(200)
             times.append(page.evaluate(_CHANGED, {"press": "#fill-predict", "watch": "#fill-bars .blanks"}))
         found[f"fill-mask, {model}"] = times[2:]
+    return found | effects(page, address)
+
+
+def effects(page: Page, address: str) -> dict[str, list[float]]:
+    """From opening the map of all heads to its last cell, for a text that is explained already."""
     choose(page, address, "base", "why")
-    page.get_by_role("button", name="Switch off heads").click()
     times = []
     for turn in range(5):
-        text = text_of(63, ("red", "old")[turn % 2])
-        page.locator("#why-text textarea").fill(f"{text} [MASK]")
-        page.wait_for_timeout(200)
-        times.append(page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-heads .plot"}))
-    found["effect of every head, base, 64 tokens"] = times[1:]
-    return found
+        page.locator("#why-text textarea").fill(f"{text_of(63, ('red', 'old')[turn % 2])} [MASK]")
+        page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-tokens .strip"})
+        page.wait_for_timeout(500)
+        fold = "#why-heads-part button.label-wrap"
+        times.append(page.evaluate(_CHANGED, {"press": fold, "watch": "#why-heads-part"}))
+        page.wait_for_function("() => !document.querySelector('#direct .lab').textContent", timeout=60_000)
+        page.evaluate("(fold) => document.querySelector(fold).click()", fold)
+    return {"effect of every head, base, 64 tokens": times[1:]}
 
 
 def rubbish(page: Page, address: str) -> dict[str, list[float]]:

@@ -1,12 +1,9 @@
 """What handlers of the page answer: payloads in the order in which they were asked for, or one plain sentence."""
 
 import functools
-import inspect
 import logging
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -15,7 +12,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 
 _log = logging.getLogger(__name__)
-_TELL_EVERY = 0.4  # seconds between two words about slow work
 
 
 def sentence_of(error: Exception) -> str:
@@ -38,13 +34,7 @@ def in_order(handler: Callable[..., Any]) -> Callable[..., Any]:
         asked = 1000 * time.monotonic()
         return _stamped(handler(*arguments, **named), asked)
 
-    @functools.wraps(handler)
-    def answers(*arguments: Any, **named: Any) -> Iterator[Any]:
-        asked = 1000 * time.monotonic()
-        for found in handler(*arguments, **named):
-            yield _stamped(found, asked)
-
-    return answers if inspect.isgeneratorfunction(handler) else answer
+    return answer
 
 
 def _stamped(found: Any, asked: float) -> Any:
@@ -59,35 +49,12 @@ def picture(draw: Callable[..., str]) -> Callable[..., str]:
 
     @functools.wraps(draw)
     def answer(*arguments: Any, **named: Any) -> str:
-        return _or_sentence(partial(draw, *arguments, **named))
+        try:
+            return draw(*arguments, **named)
+        except Exception as error:  # whatever happens, the page must live on
+            return message_payload(sentence_of(error))
 
     return in_order(answer)
-
-
-def _or_sentence(draw: Callable[[], str]) -> str:
-    try:
-        return draw()
-    except Exception as error:  # whatever happens, the page must live on
-        return message_payload(sentence_of(error))
-
-
-def slow_picture(draw: Callable[..., str], doing: str) -> Callable[..., Iterator[str]]:
-    """The same for work of seconds: `draw(*inputs, on_progress)` is told of as "doing: 40 %" until it is done."""
-
-    @functools.wraps(draw)
-    def answers(*arguments: Any) -> Iterator[str]:
-        done = [0.0]
-
-        def on_progress(share: float) -> None:
-            done[0] = share
-
-        with ThreadPoolExecutor(1) as background:
-            work = background.submit(draw, *arguments, on_progress)
-            while wait([work], timeout=_TELL_EVERY).not_done:
-                yield message_payload(f"{doing}: {done[0]:.0%}")
-        yield _or_sentence(work.result)
-
-    return in_order(answers)
 
 
 def clicked(handler: Callable[..., Any]) -> Callable[..., Any]:

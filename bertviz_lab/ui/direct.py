@@ -4,9 +4,11 @@ Gradio tells every component of a queued event's progress, and looks for each on
 on a page like this one that takes a browser longer than a small model takes to answer.
 """
 
+import contextlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import gradio as gr
@@ -16,7 +18,7 @@ from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-DIRECT = Assembly("direct", ("direct.js",), ())
+DIRECT = Assembly("direct", ("direct.js",), ("direct.css",))
 
 _AT_ONCE = 8  # questions of all visitors together, as Gradio's queue would have it
 
@@ -27,8 +29,9 @@ class Direct:
     def __init__(self) -> None:
         self._handlers: list[tuple[Callable[..., Any], int]] = []  # and how many values each gives
         self._at_once = threading.BoundedSemaphore(_AT_ONCE)
-        functions = [self._server_function()]
-        component(DIRECT, value="", label="Line to the server", server_functions=functions, elem_id="direct")
+        self._done: dict[str, float] = {}  # of each question that is at work, the share that is done
+        functions = [self._answer_function(), self._progress_function()]
+        component(DIRECT, value="", label="What the server is doing", server_functions=functions, elem_id="direct")
 
     def ask(
         self,
@@ -60,15 +63,41 @@ class Direct:
             show_progress_on=[],
         )
 
-    def _server_function(self) -> Callable[[list[Any]], str]:
+    def _answer_function(self) -> Callable[[list[Any]], str]:
         def answer(arguments: list[Any]) -> str:
-            number, *inputs = arguments
+            ticket, number, *inputs = arguments
             handler, count = self._handlers[int(number)]
             try:
-                with self._at_once:
+                with self._at_once, self._telling(str(ticket)):
                     found = handler(*inputs)
             except Exception as error:  # a mistake of ours: handlers answer with a sentence of their own
                 found = [gr.skip()] * (count - 1) + [message_payload(sentence_of(error))]
             return json.dumps(list(found) if isinstance(found, (tuple, list)) else [found])
 
         return answer
+
+    def _progress_function(self) -> Callable[[str], float]:
+        def progress(ticket: str) -> float:  # Gradio hands over a single argument as it is
+            return self._done.get(str(ticket), 0.0)
+
+        return progress
+
+    @contextlib.contextmanager
+    def _telling(self, ticket: str) -> Iterator[None]:
+        """What `tell_progress` is told meanwhile belongs to this question."""
+        reset = _TOLD.set(lambda share: self._done.__setitem__(ticket, share))
+        try:
+            yield
+        finally:
+            _TOLD.reset(reset)
+            self._done.pop(ticket, None)
+
+
+_TOLD: ContextVar[Callable[[float], None] | None] = ContextVar("told", default=None)
+
+
+def tell_progress(share: float) -> None:
+    """Say how much of the question that is being answered is done, 0 to 1; the page shows it where it takes long."""
+    tell = _TOLD.get()
+    if tell is not None:
+        tell(share)

@@ -1,7 +1,6 @@
 """How a tab is joined to the page: what it shows of the chosen model, and its parts that are folded away."""
 
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,9 +28,9 @@ class Folded:
         inputs: Sequence[Component],
         output: Any,
     ):
-        """`draw(*inputs)` gives the value, or the values, of `output`; if it takes long, it yields some before.
+        """`draw(*inputs)` gives the value, or the values, of `output`; `name` stands in links to the part.
 
-        To be made inside the page, after its parts. `name` stands in links to it.
+        To be made inside the page, after its parts.
         """
         self.name, self.accordion = name, accordion
         self.is_open = gr.Checkbox(bool(accordion.open), visible=False)
@@ -43,16 +42,7 @@ class Folded:
     def follow(self, *events: Any) -> None:
         """Draw again after each of these events, while it is open."""
         for event in events:
-            if inspect.isgeneratorfunction(self._draw):
-                event.then(self._answers, self._inputs, self._output, **QUIET)
-            else:
-                self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True)
-
-    def _answers(self, is_open: bool, *inputs: Any) -> Iterator[Any]:
-        if is_open:
-            yield from self._draw(*inputs)
-        else:
-            yield gr.skip()
+            self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True)
 
 
 @dataclass(frozen=True)

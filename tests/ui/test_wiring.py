@@ -1,43 +1,16 @@
 import json
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import gradio as gr
 import pytest
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui import answers
-from bertviz_lab.ui.answers import in_order, slow_picture
-from bertviz_lab.ui.direct import Direct
+from bertviz_lab.ui.answers import in_order
+from bertviz_lab.ui.direct import Direct, tell_progress
 from bertviz_lab.ui.wiring import Folded
-
-
-def test_slow_work_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers, "_TELL_EVERY", 0.01)
-    told = threading.Event()
-
-    def draw(text: str, on_progress: Callable[[float], None]) -> str:
-        on_progress(0.4)
-        assert told.wait(10)
-        return to_json({"title": text})
-
-    found = slow_picture(draw, "Counting")("x")
-    assert "Counting: " in json.loads(next(found))["message"]
-    seen = next(found)
-    told.set()
-    *_, last = [seen, *found]
-    assert json.loads(seen)["message"] == "Counting: 40%"
-    assert json.loads(last)["title"] == "x"
-    assert json.loads(last)["asked"] == json.loads(seen)["asked"]
-
-
-def test_slow_work_that_fails_is_one_sentence() -> None:
-    def draw(on_progress: Callable[[float], None]) -> str:
-        raise InputError("There is no [MASK].")
-
-    (answer,) = slow_picture(draw, "Counting")()
-    assert json.loads(answer)["message"] == "There is no [MASK]."
 
 
 def test_a_later_question_has_a_later_time_however_answers_come() -> None:
@@ -57,15 +30,21 @@ def test_a_part_that_is_folded_away_is_asked_for_only_when_it_is_open(opened: bo
     assert asked == ["(...inputs) => window.labAsk(0, 1, inputs, true)"]
 
 
-def question(*handlers: Callable[..., object]) -> Callable[[list[object]], list[object]]:
-    """The line to some handlers, each with two outputs, as the page uses it."""
+def line_to(*handlers: Callable[..., object]) -> Any:
+    """The line to some handlers, each with two outputs."""
     with gr.Blocks() as page:
         direct = Direct()
         box, view = gr.Textbox(), gr.HTML()
         for handler in handlers:
             direct.ask(box.submit, handler, [box], [box, view])
     (line,) = (block for block in page.blocks.values() if getattr(block, "server_fns", None))
-    return lambda arguments: json.loads(line.answer(arguments))
+    return line
+
+
+def question(*handlers: Callable[..., object]) -> Callable[[list[object]], list[object]]:
+    """The same as the page uses it."""
+    line = line_to(*handlers)
+    return lambda arguments: json.loads(line.answer(["ticket", *arguments]))
 
 
 def test_questions_reach_their_handlers_and_answers_their_outputs() -> None:
@@ -78,3 +57,27 @@ def test_a_mistake_in_a_handler_is_one_sentence_in_the_last_output() -> None:
     skipped, said = question(lambda text: 1 / 0)([0, "a"])
     assert skipped == gr.skip()
     assert "Something went wrong" in json.loads(str(said))["message"]
+
+
+def test_slow_work_tells_how_far_it_is() -> None:
+    told, seen = threading.Event(), threading.Event()
+
+    def work(text: str) -> tuple[str, str]:
+        tell_progress(0.4)
+        told.set()
+        assert seen.wait(10)
+        return text, text
+
+    line = line_to(work)
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(line.answer, ["mine", 0, "x"])
+        assert told.wait(10)
+        assert line.progress("mine") == 0.4
+        assert line.progress("another's") == 0
+        seen.set()
+        assert json.loads(answer.result()) == ["x", "x"]
+    assert line.progress("mine") == 0
+
+
+def test_nobody_need_listen_to_progress() -> None:
+    tell_progress(0.5)

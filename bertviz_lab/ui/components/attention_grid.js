@@ -221,7 +221,8 @@ function tell(row, column) {
     readout.replaceChildren(...pairWords, 'hidden');
     return;
   }
-  const number = h('b', {}, `${precise() ? '' : 'about '}${weight.toFixed(precise() ? 4 : 2)}`);
+  const sign = data.signed && weight > 0 ? '+' : '';
+  const number = h('b', {}, `${precise() ? '' : 'about '}${sign}${weight.toFixed(precise() ? 4 : 2)}`);
   readout.replaceChildren(...pairWords, number, data.signed ? '' : ` · ${percent(weight)} of its attention`);
 }
 

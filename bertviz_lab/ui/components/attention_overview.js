@@ -69,7 +69,7 @@ function makeOverview(host, onChoose, onWant) {
         const canvas = cells.get(headId(layer, head));
         paintHead(canvas, data, layer, head, look.scale, look.lens);
         canvas.classList.toggle('fine', data.size > 64);
-        if (performance.now() - began > 24) {
+        if (performance.now() - began > 10) {
           await new Promise(requestAnimationFrame);
           if (mine !== work) return;
           began = performance.now();

@@ -52,7 +52,8 @@ function onPayload(emptyText, show) {
     if (usable) show(payload);
   };
   // The caller first fills `content`, then starts: so the first value already finds its furniture.
-  return { content, start: () => { watch('value', update); update(); } };
+  // Later values are drawn in a turn of their own: the page has been busy with taking them in.
+  return { content, start: () => { watch('value', () => setTimeout(update)); update(); } };
 }
 
 /** What the page's address says about this view, where the address is about its tab; null otherwise. */

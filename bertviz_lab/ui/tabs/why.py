@@ -1,7 +1,6 @@
 """Why: what a prediction rests on, token by token and head by head, and what becomes of it without some of them."""
 
 import json
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,11 +10,12 @@ import numpy as np
 from bertviz_lab.figures.ablation import change_payload, effects_payload
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, sentence_of, slow_picture
+from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.direct import tell_progress
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
@@ -72,8 +72,7 @@ def create_why(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text, word, against]
-    slow = slow_picture(partial(effects, session), "Switching heads off, one after another")
-    head_map = Folded(direct, "heads", heads_part, slow, [*asked, off], heads)
+    head_map = Folded(direct, "heads", heads_part, picture(partial(effects, session)), [*asked, off], heads)
     what_if = Folded(direct, "change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
@@ -115,7 +114,10 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
     try:
         checkpoint, target = _question(session, model, text, word, against)
         (asked, *more) = fill_mask(checkpoint, text, 1, word=target.name).masks
-        found = [attribute(checkpoint, text, method=method, target=target) for method in METHODS]
+        found = []
+        for place, method in enumerate(METHODS):
+            tell_progress(place / len(METHODS))
+            found.append(attribute(checkpoint, text, method=method, target=target))
         looks = trace_text(checkpoint, text).attentions[:, :, target.position].mean((0, 1))
     except Exception as error:
         return "", message_payload(sentence_of(error))
@@ -128,20 +130,12 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
     return facts_payload(items, note=note), payload
 
 
-def effects(
-    session: Session,
-    model: str,
-    text: str,
-    word: str,
-    against: str,
-    off: str,
-    on_progress: Callable[[float], None] | None = None,
-) -> str:
+def effects(session: Session, model: str, text: str, word: str, against: str, off: str) -> str:
     """The map of all heads, with those marked that are off."""
     from bertviz_lab.interpret import head_effects
 
     checkpoint, target = _question(session, model, text, word, against)
-    found = head_effects(checkpoint, text, target=target, on_progress=on_progress)
+    found = head_effects(checkpoint, text, target=target, on_progress=tell_progress)
     payload = effects_payload(found.effects, found.whole - found.without_layer, target.title, _heads(off))
     return with_link(payload, "why", model, "heads", text=text, word=word, against=against, off=off)
 

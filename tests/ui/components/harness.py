@@ -1,8 +1,8 @@
 """A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
 
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
@@ -293,15 +293,20 @@ def build(desk: Desk) -> gr.Blocks:
     return blocks
 
 
-@contextmanager
-def serve(desk: Desk) -> Iterator[str]:
+def serve(desk: Desk) -> AbstractContextManager[str]:
     """The address of the running page."""
+    return running(lambda: build(desk))
+
+
+@contextmanager
+def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
+    """The address of a page while it runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
 
     def launch() -> gr.Blocks:
-        blocks = build(desk)
+        blocks = make()
         blocks.launch(
             server_name="127.0.0.1",
             server_port=port,
