@@ -30,7 +30,7 @@ class Direct:
         self._handlers: list[tuple[Callable[..., Any], int]] = []  # and how many values each gives
         self._at_once = threading.BoundedSemaphore(_AT_ONCE)
         self._done: dict[str, float] = {}  # of each question that is at work, the share that is done
-        functions = [self._answer_function(), self._progress_function()]
+        functions: list[Callable[..., Any]] = [self._answer_function(), self._progress_function()]
         component(DIRECT, value="", label="What the server is doing", server_functions=functions, elem_id="direct")
 
     def ask(
