@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertviz_lab.figures.ablation import effects_payload
-from bertviz_lab.figures.attention import attention_payload
+from bertviz_lab.figures.attention import attention_payload, difference_payload
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.lens import lens_payload, surprise_payload
 from bertviz_lab.figures.masking import masking_payload
-from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.predictions import fill_mask_payload, next_sentence_payload
 from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.figures.vectors import similarity_payload
 from bertviz_lab.interpret import (
     METRICS,
     Attribution,
@@ -23,8 +24,11 @@ from bertviz_lab.interpret import (
     HeadEffects,
     LogitLens,
     MaskedText,
+    NextSentence,
+    Similarity,
     Surprise,
     TextTrace,
+    attention_difference,
     head_map,
 )
 from bertviz_lab.tokenization import Encoding
@@ -94,8 +98,28 @@ def attribution(found: Attribution | Sequence[Attribution]) -> View:
 
 def head_effects(found: HeadEffects) -> View:
     """What each head adds to a prediction."""
-    payload = effects_payload(found.effects, found.whole - found.without_layer, found.target.name)
+    payload = effects_payload(found.effects, found.whole - found.without_layer, found.target.title)
     return _view(CHART, "What each head adds", payload, 640)
+
+
+def difference(one: TextTrace, other: TextTrace, title: str = "The second less the first") -> View:
+    """Attention of the second trace less that of the first, of as many tokens, layers and heads."""
+    encoding = one.encoding
+    found = attention_difference(one, other)
+    payload = difference_payload(
+        one.tokens, encoding.token_type_ids, found, title, special=encoding.special_tokens_mask
+    )
+    return _view(ATTENTION_GRID, title, payload, 900)
+
+
+def next_sentence(found: NextSentence) -> View:
+    """Whether B follows A."""
+    return _view(CHART, "Next sentence", next_sentence_payload(found.is_next, found.is_random), 320)
+
+
+def similarity(found: Similarity) -> View:
+    """How alike sentences are."""
+    return _view(CHART, "How alike the sentences are", similarity_payload(found.texts, found.cosines), 480)
 
 
 def logit_lens(lens: LogitLens) -> View:

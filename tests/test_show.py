@@ -12,7 +12,11 @@ TEXT = "the red [MASK] sat on the mat"
 
 
 def views(checkpoint: Checkpoint) -> dict[str, show.View]:
+    pair = [interpret.trace_text(checkpoint, "the red cat", "a small dog", causal=causal) for causal in (False, True)]
     return {
+        "difference": show.difference(*pair),
+        "next_sentence": show.next_sentence(interpret.next_sentence(checkpoint, "the red cat", "a small dog")),
+        "similarity": show.similarity(interpret.similarity(checkpoint, ["the red cat", "a small dog"])),
         "attention": show.attention(interpret.trace_text(checkpoint, "the red cat", "a small dog"), "little"),
         "tokens": show.tokens(checkpoint.tokenizer.encode(TEXT)),
         "masking": show.masking(interpret.mask_text(checkpoint.tokenizer, TEXT, seed=1)),
@@ -38,13 +42,10 @@ def test_hostile_tokens_do_not_leave_their_strings() -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize(
-    "name", ["attention", "tokens", "masking", "fill_mask", "attribution", "head_effects", "logit_lens", "surprise"]
-)
-def test_a_view_draws_itself_without_a_server(page: Page, tmp_path, name: str) -> None:
-    path = views(little_checkpoint())[name].save(tmp_path / "view.html")
-    page.goto(path.as_uri())
-    expect(page.locator(".lab")).to_contain_text(re.compile(r"\w{3}"))
-    assert page.locator(".lab .empty").is_hidden()
-    drawn = page.locator(".lab :is(canvas, svg, td, button)")
-    assert drawn.count() > 3
+def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
+    for name, view in views(little_checkpoint()).items():
+        page.goto(view.save(tmp_path / "view.html").as_uri())
+        expect(page.locator(".lab"), name).to_contain_text(re.compile(r"\w{3}"))
+        assert page.locator(".lab .empty").is_hidden(), name
+        drawn = page.locator(".lab :is(canvas, svg, td, button)")
+        assert drawn.count() > 3, name

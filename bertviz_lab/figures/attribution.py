@@ -55,8 +55,8 @@ def attribution_payload(
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
     odds = f", against {first.target.against.name}," if first.target.against else ""
     told = [
-        f"With this text {first.target.name}{odds} is {_times(first.change)} as likely as with every word hidden: the "
-        f"logarithm of that is {first.change:+.2f}."
+        f"With this text {first.target.name}{odds} is {_times(first.change)} as with every word hidden: the logarithm "
+        f"of that is {first.change:+.2f}."
     ]
     for found in attributions:
         if found.error is not None:
@@ -74,8 +74,12 @@ def attribution_payload(
 def _times(change: float) -> str:
     """A change of a log-probability in words."""
     times = math.exp(min(abs(change), 50))
-    much = f"{times:.1f}" if times < 20 else f"{times:,.0f}" if times < 1e6 else "over a million"
-    return f"{much} times" if change >= 0 else f"1/{much}" if times < 1e6 else "less than a millionth"
+    if times < 1.05:
+        return "about as likely"
+    if times > 1e6:
+        return "over a million times as likely" if change > 0 else "less than a millionth as likely"
+    much = f"{times:.1f}" if times < 20 else f"{times:,.0f}"
+    return f"{much} times as likely" if change > 0 else f"1/{much} as likely"
 
 
 def _large(scores: NDArray[np.floating]) -> bool:

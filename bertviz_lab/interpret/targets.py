@@ -61,8 +61,8 @@ def with_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     kinds, name = _HEADS[kind]
     if not isinstance(checkpoint.model, kinds):
         raise InputError(
-            f"{checkpoint.name or 'This model'} has no {name} head: it is a {checkpoint.architecture}. "
-            "Choose another model."
+            f"{checkpoint.name or 'This model'} has no {name} head: it is a {checkpoint.architecture}. Its tokens, "
+            "attention and vectors can be looked at all the same; for this choose another model."
         )
     return checkpoint.model
 

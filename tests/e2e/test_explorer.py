@@ -7,9 +7,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertviz_lab import interpret
+from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.session import Session
 from tests.browser import PageLog
 from tests.little import little_folder
@@ -248,6 +248,107 @@ def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, 
     unfold(page, "Change the rule")
     page.get_by_role("radio", name="spans of words").click()
     expect(page.locator("#masking-strip")).to_contain_text("must be predicted")
+
+
+# What a person may type, and who else is there
+
+#: A tab, the field that is typed into, and what shows the answer.
+FIELDS = {
+    "Fill-mask": ("#fill-text", "#fill-bars"),
+    "Next sentence": ("#next-b", "#next-why"),
+    "Attention": ("#attention-b", "#attention-grid"),
+    "Why": ("#why-text", "#why-tokens"),
+    "Vectors": ("#vectors-sentences", "#vectors-table"),
+    "Input": ("#input-b", "#input-strip"),
+    "Masking": ("#masking-text", "#masking-strip"),
+}
+HOSTILE = "<img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
+
+
+def answer_in(page: Page, tab: str, text: str) -> Locator:
+    """Type into a tab, ask, and give the view that answers."""
+    page.get_by_role("tab", name=tab, exact=True).click()
+    field, view = FIELDS[tab]
+    # What stands in the fields at first is there.
+    expect(page.locator(f"{view} :is(.heading, .empty):visible").first).not_to_have_text(
+        "Nothing has been computed yet."
+    )
+    page.locator(f"{field} textarea").fill(text)
+    if tab == "Vectors":
+        page.get_by_role("button", name="Compare").click()
+    else:
+        page.locator(f"{field} textarea").press("Enter")
+    return page.locator(view)
+
+
+def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, Session]) -> None:
+    at(page, served[0], "Fill-mask")
+    for tab in FIELDS:
+        shown = answer_in(page, tab, f"{HOSTILE} [MASK]" if tab == "Why" else HOSTILE)
+        expect(shown, tab).to_contain_text(re.compile(r"img|\[UNK\]"))
+        expect(shown.locator("img"), tab).to_have_count(0)
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Page, served: tuple[str, Session]) -> None:
+    at(page, served[0], "Fill-mask")
+    for tab in FIELDS:
+        empty = page.locator(FIELDS[tab][1]).locator(".empty").first
+        answer_in(page, tab, "x" * 10_000_000 if tab == "Attention" else "x" * 60_000)
+        expect(empty, tab).to_contain_text("shorten it")
+        if tab not in ("Attention", "Input"):  # where sentence B may stay empty
+            answer_in(page, tab, "")
+            expect(empty, tab).to_contain_text(re.compile("Type|Put"))
+        expect(answer_in(page, tab, TEXT).locator(".heading").first, tab).to_be_visible()
+
+
+def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    longest = session.models.open().config.max_position_embeddings
+    at(page, address, "Fill-mask")
+    for tab in FIELDS:
+        shown = answer_in(page, tab, f"[MASK] {'cat ' * (longest + 1)}" if tab == "Why" else "cat " * (longest + 1))
+        expect(shown.locator(".heading").first, tab).to_be_visible()
+    expect(page.locator("#input-strip")).to_contain_text("left out")
+
+
+def test_a_model_without_a_head_says_which_and_shows_the_rest(
+    page: Page, served: tuple[str, Session], tmp_path: Path
+) -> None:
+    address, _ = served
+    folder = little_folder(tmp_path / "classifier", kind=BertForSequenceClassification)
+    page.goto(f"{address}?{urlencode({'model': folder})}")
+    expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification", timeout=60_000)
+    for tab in FIELDS:
+        shown = answer_in(page, tab, TEXT)
+        if tab in ("Fill-mask", "Why"):
+            expect(shown, tab).to_contain_text("no masked-word head")
+        elif tab == "Next sentence":
+            expect(shown, tab).to_contain_text("no next-sentence head")
+        else:
+            expect(shown.locator(".heading").first, tab).to_be_visible()
+
+
+def test_two_people_with_two_models_never_see_each_others_answers(
+    page: Page, browser: Browser, served: tuple[str, Session]
+) -> None:
+    address, session = served
+    other_page = browser.new_page()
+    try:
+        for one, model in ((page, "little"), (other_page, "other")):
+            one.goto(f"{address}?model={model}")
+            expect(one.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+        for turn in range(4):
+            texts = [f"the {word} [MASK] sat on the {turn % 2 * 'old '}mat" for word in ("red", "small")]
+            for one, text in ((page, texts[0]), (other_page, texts[1])):
+                one.locator("#fill-text textarea").fill(text)
+                one.locator("#fill-text textarea").press("Enter")
+            for one, model, text in ((page, "little", texts[0]), (other_page, "other", texts[1])):
+                best = interpret.fill_mask(session.models.open(model), text).masks[0].candidates[0]
+                row = one.locator("#fill-bars .candidate").first
+                expect(row).to_contain_text(f"{100 * best.probability:.1f} %")
+    finally:
+        other_page.close()
 
 
 # Everywhere
