@@ -196,7 +196,7 @@ def effects(page: Page, address: str) -> dict[str, list[float]]:
     times = []
     for turn in range(5):
         page.locator("#why-text textarea").fill(f"{text_of(63, ('red', 'old')[turn % 2])} [MASK]")
-        page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-tokens .strip"})
+        page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-tokens"})
         page.wait_for_timeout(500)
         fold = "#why-heads-part button.label-wrap"
         times.append(page.evaluate(_CHANGED, {"press": fold, "watch": "#why-heads-part"}))

@@ -10,7 +10,17 @@ from benchmarks.machine import RESULTS
 PAGE = Path(__file__).parent / "README.md"
 
 #: What comes first on the page; the rest follows by name.
-_ORDER = ("pretraining", "cost", "time_to_quality", "tiny_town", "first_minutes", "explorer", "data_path", "memory", "resume")
+_ORDER = (
+    "pretraining",
+    "cost",
+    "time_to_quality",
+    "tiny_town",
+    "first_minutes",
+    "explorer",
+    "data_path",
+    "memory",
+    "resume",
+)
 
 _INTRODUCTION = """\
 # Measurements

@@ -1,6 +1,6 @@
 """What the answer owes to each head, and how it changes without some of them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,32 @@ from bertviz_lab.figures.payload import Payload
 
 
 def effects_payload(
-    effects: NDArray[np.floating], layer_effects: NDArray[np.floating], name: str, off: Collection[tuple[int, int]] = ()
+    effects: NDArray[np.floating],
+    layer_effects: NDArray[np.floating],
+    name: str,
+    off: Sequence[Sequence[bool]] | None = None,
 ) -> Payload:
-    """The map of (layers, heads) effects in nats, with a column for whole layers; `off` heads are marked."""
+    """The map of (layers, heads) effects in nats, with a column for whole layers.
+
+    With `off`, (layers, heads), cells can be chosen to switch heads off, and those that are off are marked.
+    """
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)
-    marks = [["off" if (layer, head) in off else "" for head in range(heads)] + [""] for layer in range(layers)]
+    marks = [[*("off" if is_off else "" for is_off in row), ""] for row in off or ()]
+    press = " Press a head to switch it off" if off is not None else ""
     return matrix_payload(
         values,
         [f"layer {layer + 1}" for layer in range(layers)],
         [*(f"{head + 1}" for head in range(heads)), "all"],
         title=f"What each head adds to {name}",
-        sentence="Switched off one at a time: blue heads speak for the answer, brown ones against it. "
-        "Press one to switch it off; the last column is all heads of a layer together.",
+        sentence="Switched off one at a time, blue heads speak for the answer and brown ones against it; the last "
+        f"column is all heads of a layer together.{press}{'.' if press else ''}",
         row_name="",
         column_name="head",
-        texts=marks if off else None,
+        texts=marks if any(any(row) for row in off or ()) else None,
         peak=float(np.abs(effects).max(initial=0.0)) or 1.0,
         unit="nats",
-        picks=True,
+        picks=off is not None,
         file="heads",
         note="Numbers are log-probability with the head less without it (Michel et al. 2019). Heads can stand in for "
         "each other, so small numbers do not say that a head does nothing.",

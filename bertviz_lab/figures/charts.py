@@ -47,7 +47,7 @@ def matrix_payload(
         "picks": picks,
     }
     header = [row_name or "", *columns]
-    if texts is None:
+    if texts is None or picks:  # words in cells that can be chosen are marks beside the numbers
         table = [[name, *(_rounded(v) for v in line)] for name, line in zip(rows, cells, strict=True)]
     else:
         shown = zip(rows, texts, cells, strict=True)

@@ -22,7 +22,7 @@ class LensLike(Protocol):
 
 
 def lens_payload(lens: LensLike) -> Payload:
-    """A row a layer, the last on top of nothing: its first guesses, shaded by probability."""
+    """A row a layer: its first guesses, shaded by probability."""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
     values = np.array([[c.probability for c in guess.candidates] for guess in lens.layers])
@@ -80,8 +80,7 @@ def surprise_payload(
             ),
         ],
         title="How surprising each word is",
-        sentence="Each token is hidden in turn, with the rest of its word; the darker, the less expected it is. "
-        "Blanks are filled first.",
+        sentence="Each token is hidden in turn, with the rest of its word; the darker, the less expected it is.",
         note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: at each place the model is "
         f"on average as unsure as between {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
         file="surprise",

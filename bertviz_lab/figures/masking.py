@@ -86,12 +86,13 @@ def counts_payload(counts: Any, plan: dict[str, float]) -> Payload:
     `plan` has each outcome's share.
     """
     rows = []
+    chosen = max(1, counts.chosen)
     for outcome in counts.outcomes:
         inside = outcome.low <= outcome.observed <= outcome.high
         rows.append(
             {
                 "outcome": outcome.outcome,
-                "share": outcome.observed / counts.chosen if counts.chosen else 0.0,
+                "share": outcome.observed / chosen,
                 "plan": plan[outcome.outcome],
                 "inside": inside,
             }
@@ -99,7 +100,7 @@ def counts_payload(counts: Any, plan: dict[str, float]) -> Payload:
     texts = [
         [f"{row['share']:.2%}" for row in rows],
         [
-            f"{row['plan']:.0%} (99 of 100 times between {o.low / counts.chosen:.2%} and {o.high / counts.chosen:.2%})"
+            f"{row['plan']:.0%} (99 of 100 times between {o.low / chosen:.2%} and {o.high / chosen:.2%})"
             for row, o in zip(rows, counts.outcomes, strict=True)
         ],
     ]

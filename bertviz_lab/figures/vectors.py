@@ -59,7 +59,7 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
     """The cosine of each pair of sentences."""
     names = [_name(text, place) for place, text in enumerate(texts)]
     others = cosines[~np.eye(len(texts), dtype=bool)]
-    low = float(others.min()) if others.size else 0.0
+    every = f" (here every pair has at least {others.min():.2f})" if others.size else ""
     return matrix_payload(
         cosines,
         names,
@@ -69,8 +69,8 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
         peak=1.0,
         file="similarity",
         sentence="The cosine between their vectors: 1 points the same way.",
-        note=f"Vectors of a model that was only pretrained all point much the same way (here every pair has at least "
-        f"{low:.2f}), so look at which pair has more, not at how much (Reimers and Gurevych 2019).",
+        note=f"Vectors of a model that was not trained to compare sentences all point much the same way{every}, so "
+        "look at which pair has more, not at how much (Reimers and Gurevych 2019).",
     )
 
 

@@ -64,6 +64,8 @@ def compare_fills(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) 
 def attention_difference(one: TextTrace, other: TextTrace) -> NDArray[np.float32]:
     """Attention of the second less that of the first, (layers, heads, tokens, tokens); each row sums to 0.
 
+    Texts may differ, their tokens are set beside each other by position.
+
     Raises `InputError` where the two have not as many layers, heads and tokens.
     """
     if one.attentions.shape[:2] != other.attentions.shape[:2]:

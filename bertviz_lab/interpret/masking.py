@@ -81,6 +81,7 @@ def mask_epochs(
     repeat_after: int | None,
     seed: int,
     rule: MaskingRule | None = None,
+    max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
     """What a training sees of one sentence, pass after pass.
 
@@ -88,7 +89,13 @@ def mask_epochs(
     paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
     """
     return tuple(
-        mask_text(tokenizer, text, seed=seed + (epoch % repeat_after if repeat_after else epoch), rule=rule)
+        mask_text(
+            tokenizer,
+            text,
+            seed=seed + (epoch % repeat_after if repeat_after else epoch),
+            rule=rule,
+            max_length=max_length,
+        )
         for epoch in range(epochs)
     )
 

@@ -80,19 +80,20 @@ def fill_mask(
     top_k: int = 5,
     text_b: str | None = None,
     *,
-    word: str | None = None,
+    word: str | int | None = None,
     head_gates: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
-    `word` is looked for in every blank and need not be among the first `top_k`; `head_gates` and `causal` as in
-    `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt otherwise), when all were
-    cut off because the text is too long, when `word` is not one token, or when the model has no masked-word head.
+    `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_gates`
+    and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
+    otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
+    has no masked-word head.
     """
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
-    wanted = single_token(checkpoint, word) if word else None
+    wanted = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
     gates = head_gates_for(checkpoint, head_gates)
     inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_gates=gates, causal=causal)
     return FillMask(

@@ -128,7 +128,7 @@ def choose_target(
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:
-    """The id of a word that the vocabulary has as a whole, or of a piece spelt as in the vocabulary.
+    """The id of a word that the vocabulary has as a whole, or else of a piece spelt as in the vocabulary.
 
     Raises `InputError` where there is no word, or it is made of several pieces.
     """
@@ -136,11 +136,11 @@ def single_token(checkpoint: Checkpoint, word: str) -> int:
     word = word.strip()
     if not word:
         raise InputError("Name a word.")
-    exact = tokenizer.id(word)
-    if exact is not None:
-        return exact
-    (ids,) = tokenizer.ids([f" {word}"])
+    (ids,) = tokenizer.ids([f" {word}"])  # a word of its own, before a piece that is spelt like it
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
+        exact = tokenizer.id(word)
+        if exact is not None:
+            return exact
         pieces = " ".join(tokenizer.token(token_id) for token_id in ids)
         raise InputError(f"{word} is not one token of this model's vocabulary, but {pieces}: name a shorter word.")
     return ids[0]

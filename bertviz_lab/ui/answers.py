@@ -31,7 +31,7 @@ def in_order(handler: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(handler)
     def answer(*arguments: Any, **named: Any) -> Any:
-        asked = 1000 * time.monotonic()
+        asked = 1000 * time.time()
         return _stamped(handler(*arguments, **named), asked)
 
     return answer

@@ -5,10 +5,10 @@ import hashlib
 import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,9 @@ from bertviz_lab.ui.settings import Settings
 MOST_CHARACTERS = 50_000
 _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
+_KEPT_ANSWERS = 32
+
+Found = TypeVar("Found")
 
 
 @dataclass(frozen=True)
@@ -54,6 +57,7 @@ class Session:
         self.models = Models(settings, self.runs)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, KeptTrace] = OrderedDict()
+        self._answers: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
         self._reports: OrderedDict[tuple[Any, ...], HealthReport] = OrderedDict()
         self._examples: OrderedDict[str, Examples] = OrderedDict()
 
@@ -79,6 +83,19 @@ class Session:
         """A computation that is still remembered."""
         with self._lock:
             return self._traces.get(key)
+
+    def remembered(self, question: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+        """An answer that takes long, made once while it is among the last few questions."""
+        with self._lock:
+            if question in self._answers:
+                self._answers.move_to_end(question)
+                return cast(Found, self._answers[question])
+        found = make()
+        with self._lock:
+            self._answers[question] = found
+            while len(self._answers) > _KEPT_ANSWERS:
+                self._answers.popitem(last=False)
+        return found
 
     # ---- texts
 

@@ -5,6 +5,7 @@ What one part of the page starts here changes the others: the picker, the strip,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -21,6 +22,7 @@ from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_l
 from bertviz_lab.ui.wiring import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
+_NOT_YOURS = "This run was started by somebody else, who alone can stop it or let it go on."
 _CLICK_THE_FILE = "() => document.querySelector('#run-file')?.click()"
 
 
@@ -71,8 +73,8 @@ class Story:
             self.train, [own, *self.form.inputs], [own, awaited, self.form.message, panel.run, *shown], **QUIET
         ).then(None, js="() => document.querySelector('#loss-chart')?.scrollIntoView({block: 'center'})")
         panel.run.input(self.show, panel.run, shown, **QUIET)
-        panel.stop.click(self.stop, panel.run, [panel.stop, panel.message], **QUIET)
-        panel.resume.click(self.resume, panel.run, shown, **QUIET)
+        panel.stop.click(self.stop, [own, panel.run], [panel.stop, panel.message], **QUIET)
+        panel.resume.click(self.resume, [own, panel.run], shown, **QUIET)
         panel.download.click(self.download, panel.run, [panel.file, panel.message], **QUIET).then(
             None, js=_CLICK_THE_FILE
         )
@@ -106,7 +108,7 @@ class Story:
         """After `start`, say what the chosen model is and show it in every tab."""
         picker = self.header.picker
         direct = self.header.direct
-        direct.ask(start.then, lambda model: describe(self.session, model), [picker], self.header.about)
+        direct.ask(start.then, in_order(partial(describe, self.session)), [picker], self.header.about)
         for tab in self.looking:
             shown = direct.ask(
                 start.then,
@@ -163,13 +165,21 @@ class Story:
         """Another run was chosen to be looked at."""
         return show_run(self.session, run_id)
 
-    def stop(self, run_id: str | None) -> tuple[Any, str]:
+    def stop(self, own: Any, run_id: str | None) -> tuple[Any, str]:
         """The stop button."""
+        if not self._may_change(own, run_id):
+            return gr.skip(), notice_payload(_NOT_YOURS)
         return stop_run(self.session, run_id)
 
-    def resume(self, run_id: str | None) -> tuple[Any, ...]:
+    def resume(self, own: Any, run_id: str | None) -> tuple[Any, ...]:
         """The button to go on."""
+        if not self._may_change(own, run_id):
+            return (gr.skip(),) * 7 + (notice_payload(_NOT_YOURS),)
         return resume_run(self.session, run_id)
+
+    def _may_change(self, own: Any, run_id: str | None) -> bool:
+        """Whether a visitor has a say over a run: a link to a model lets others look at it, no more."""
+        return not self.session.settings.shared or run_id in self._existing(own)
 
     def download(self, run_id: str | None) -> tuple[Any, Any]:
         """The button to download."""

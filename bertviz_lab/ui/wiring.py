@@ -27,22 +27,25 @@ class Folded:
         draw: Callable[..., Any],
         inputs: Sequence[Component],
         output: Any,
+        *,
+        slow: bool = False,
     ):
-        """`draw(*inputs)` gives the value, or the values, of `output`; `name` stands in links to the part.
+        """`draw(*inputs)` gives the value, or the values, of `output`; `name` stands in links to the part; `slow` is
+        one that can take seconds.
 
         To be made inside the page, after its parts.
         """
         self.name, self.accordion = name, accordion
         self.is_open = gr.Checkbox(bool(accordion.open), visible=False)
         self._direct, self._draw, self._output = direct, in_order(draw), output
-        self._inputs = [self.is_open, *inputs]
+        self._inputs, self._slow = [self.is_open, *inputs], slow
         self.follow(accordion.expand(None, None, self.is_open, js="() => true", **QUIET))
         accordion.collapse(None, None, self.is_open, js="() => false", **QUIET)
 
     def follow(self, *events: Any) -> None:
         """Draw again after each of these events, while it is open."""
         for event in events:
-            self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True)
+            self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True, slow=self._slow)
 
 
 @dataclass(frozen=True)

@@ -385,7 +385,7 @@ def test_a_link_opens_what_another_has_seen(
         ("fill", "layers", {"text": TEXT}, "#fill-layers", "The answer, layer by layer"),
         ("fill", "beside", {"text": TEXT, "other": "other"}, "#fill-comparison", "little and other"),
         ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Reading forwards only"),
-        ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads", "off"),
+        ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads [data-item='1']", "off"),
         ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "reading forwards only"),
         ("vectors", "near", {"word": "red"}, "#vectors-near", "Tokens nearest to red"),
         ("masking", "draws", {"text": A, "draws": "1000", "rate": "30"}, "#masking-counts", "1,000 draws"),

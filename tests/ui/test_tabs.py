@@ -77,8 +77,11 @@ def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: S
     assert ("stranger" in body["title"]) == (truth.is_next <= 0.5)
     rows = json.loads(next_sentence.words(session, "", A, B))["rows"]
     assert [row["label"] for row in rows] == list(METHODS)
-    assert next_sentence.swapped("", A, B) == (B, A)
-    _, other = next_sentence.other_b(session, "", A, B)
+    first, second, swapped = next_sentence.swapped(session, "", A, B)
+    assert (first, second) == (B, A)
+    back = interpret.next_sentence(session.models.open(), B, A)
+    assert json.loads(swapped)["series"][0]["values"] == pytest.approx([back.is_next, back.is_random])
+    _, other, _ = next_sentence.other_b(session, "", A, B)
     assert other
     assert other not in (A, B)
 
@@ -106,9 +109,9 @@ def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session
 
 def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) -> None:
     text = "the red [MASK] sat on the mat"
-    off = why.toggle({"row": 1, "column": 0}, "[]")
+    off = why.toggle(session, {"row": 1, "column": 0}, "", "[]")
     assert off == "[[1, 0]]"
-    assert why.toggle({"row": 1, "column": 0}, off) == "[]"
+    assert why.toggle(session, {"row": 1, "column": 0}, "", off) == "[]"
     _, same = why.changed(session, "", text, "", "", "[]", False)
     _, other = why.changed(session, "", text, "", "", off, False)
     _, causal = why.changed(session, "", text, "", "", "[]", True)
@@ -211,7 +214,7 @@ def test_a_picture_knows_when_it_was_asked_for() -> None:
     moments = []
 
     def slow() -> Payload:
-        moments.append(1000 * time.monotonic())
+        moments.append(1000 * time.time())
         return to_json({"title": "x"})
 
     early = json.loads(picture(slow)())["asked"]

@@ -1,3 +1,4 @@
+import asyncio
 import json
 import threading
 from collections.abc import Callable
@@ -44,7 +45,7 @@ def line_to(*handlers: Callable[..., object]) -> Any:
 def question(*handlers: Callable[..., object]) -> Callable[[list[object]], list[object]]:
     """The same as the page uses it."""
     line = line_to(*handlers)
-    return lambda arguments: json.loads(line.answer(["ticket", *arguments]))
+    return lambda arguments: json.loads(asyncio.run(line.answer(["ticket", *arguments])))
 
 
 def test_questions_reach_their_handlers_and_answers_their_outputs() -> None:
@@ -70,13 +71,13 @@ def test_slow_work_tells_how_far_it_is() -> None:
 
     line = line_to(work)
     with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(line.answer, ["mine", 0, "x"])
+        answer = pool.submit(asyncio.run, line.answer(["mine", 0, "x"]))
         assert told.wait(10)
-        assert line.progress("mine") == 0.4
-        assert line.progress("another's") == 0
+        assert asyncio.run(line.progress("mine")) == 0.4
+        assert asyncio.run(line.progress("another's")) == 0
         seen.set()
         assert json.loads(answer.result()) == ["x", "x"]
-    assert line.progress("mine") == 0
+    assert asyncio.run(line.progress("mine")) == 0
 
 
 def test_nobody_need_listen_to_progress() -> None:

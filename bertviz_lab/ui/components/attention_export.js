@@ -6,7 +6,8 @@ function table() {
     const weight = seen[row * data.size + column];
     return Number.isNaN(weight) ? null : Number(weight.toFixed(5));
   }));
-  const meaning = data.signed ? 'weights[from][to], the second less the first' : 'weights[from][to]; each row sums to 1';
+  const sum = data.signed || !(isPlain(lens()) || state.special === 'renormalised') ? '' : '; each row sums to 1';
+  const meaning = `weights[from][to]${data.signed ? ', the second less the first' : sum}`;
   return { title: data.title, shows: headWords(), layer: state.layer + 1, head: state.of === 'head' ? state.head + 1 : null,
     ...lens(), tokens: data.tokens, segment_ids: data.segments, meaning, precise: precise(), weights };
 }
@@ -19,7 +20,7 @@ function vectorMap() {
   const tiny = h('canvas');
   paintWeights(tiny, data, seen, state.scale, peak());
   const text = (token, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
-    'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, token);
+    'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, forXml(token));
   const middle = (index) => label + (index + 0.5) * cell;
   return svg('svg', { width: label + side + 10, height: label + side + 10 },
     svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }),
@@ -42,7 +43,7 @@ function restore(told) {
   restored = JSON.stringify(told);
   const known = { scale: SCALES, form: { map: 1, lines: 1 }, quarter: QUARTERS, of: TOGETHER, order: data.metrics ?? {},
     special: { shown: 1, hidden: 1, renormalised: 1 } };
-  for (const [name, values] of Object.entries(known)) if (Object.hasOwn(values, told[name])) state[name] = told[name];
+  for (const [name, values] of Object.entries(known)) if (typeof told[name] === 'string' && Object.hasOwn(values, told[name])) state[name] = told[name];
   for (const name of ['layer', 'head', 'column']) if (Number.isInteger(told[name]) && told[name] >= 0) state[name] = told[name];
   if (Array.isArray(told.rows) && told.rows.length && told.rows.every((row) => Number.isInteger(row) && row >= 0)) state.rows = told.rows;
   for (const [choice, value] of [[scaleChoice, state.scale], [formChoice, state.form], [quarterChoice, state.quarter], [specialChoice, state.special]]) {

@@ -114,10 +114,15 @@ function show(payload) {
   // The reader's place survives a new text or model as far as it exists there.
   state.layer = Math.min(state.layer, data.layers - 1);
   state.head = Math.min(state.head, data.heads - 1);
-  if (!data.stored.has(state.layer)) [state.layer] = [...data.stored.keys()].slice(-1);
+  const wanted = data.stored.has(state.layer) ? null : state.layer;
+  if (wanted !== null) [state.layer] = [...data.stored.keys()].slice(-1);
   state.rows = [...new Set(state.rows.map((row) => Math.min(row, data.size - 1)))];
   if (!data.metrics?.[state.order]) state.order = '';
   if (!data.segments.includes(1)) state.quarter = 'all';
+  // Rows of differences sum to 0: there is no rest to scale up.
+  specialChoice.inputs.get('renormalised').closest('label').hidden = data.signed;
+  if (data.signed && state.special === 'renormalised') state.special = 'hidden';
+  specialChoice.inputs.get(state.special).checked = true;
   quarterChoice.node.hidden = !data.segments.includes(1);
   orderBox.node.hidden = !data.metrics;
   orderBox.fill([['', 'by layer'], ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
@@ -130,6 +135,7 @@ function show(payload) {
   if (state.column === null) state.column = strongest()[0][1];
   state.column = Math.min(state.column, data.size - 1);
   draw();
+  if (wanted !== null && server?.layer_values && data.key) wantLayer(wanted);
 }
 
 function change(some) {
@@ -162,7 +168,7 @@ function readWeights() {
 }
 
 const peak = () => (state.of === 'head' && isPlain(lens()) ? peakOf(data, state.layer, state.head) : largest(seen));
-const precise = () => state.of !== 'head' || isPrecise(data, state.layer, state.head);
+const precise = () => (state.of === 'head' ? isPrecise(data, state.layer, state.head) : data.bits === 16);
 
 function drawHead() {
   headName.textContent = headWords().replace(/^./, (letter) => letter.toUpperCase());

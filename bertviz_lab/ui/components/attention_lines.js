@@ -91,6 +91,5 @@ function makeLines(host, onPick) {
       names = newNames;
       draw(weights, rows, place, data.signed);
     },
-    frame,
   };
 }

@@ -51,7 +51,7 @@ function draw() {
   width = plot.clientWidth;
   const made = KINDS[payload.kind](payload, width);
   [items, across] = [made.items, made.across ?? made.items.length];
-  current = Math.min(Math.max(0, made.start ?? current), Math.max(0, items.length - 1));
+  current = Math.min(Math.max(0, current), Math.max(0, items.length - 1));
   plot.replaceChildren(made.node);
 }
 

@@ -72,6 +72,9 @@ function drawBox(style, { x, y, width, height }, shapes) {
   });
 }
 
+/** Text without control characters, which have no place in an XML file. */
+const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+
 /** One text element for each line that the browser broke the text into. */
 function drawText(node, place, shapes) {
   if (!node.data.trim()) return;
@@ -91,8 +94,7 @@ function drawText(node, place, shapes) {
   }
   for (const line of lines) {
     const at = place(line.box);
-    // Control characters have no place in an XML file.
-    const text = line.text.trimEnd().replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+    const text = forXml(line.text.trimEnd());
     // A reader without this page's fonts keeps the widths, so that nothing overlaps.
     shapes.push(svg('text', { x: at.x, y: at.y + at.height / 2, 'dominant-baseline': 'central',
       textLength: at.width, lengthAdjust: 'spacingAndGlyphs',
@@ -107,11 +109,12 @@ function drawVector(node, box, place, shapes) {
   const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
   from.forEach((original, index) => {
     const style = getComputedStyle(original);
-    for (const name of ['fill', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap']) {
+    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'paint-order', 'font-family']) {
       to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
     }
     to[index].removeAttribute('class');
     to[index].removeAttribute('style');
+    for (const child of to[index].childNodes) if (child.nodeType === Node.TEXT_NODE) child.data = forXml(child.data);
   });
   for (const [name, value] of Object.entries(place(box))) copy.setAttribute(name, value);
   shapes.push(copy);

@@ -196,7 +196,7 @@ function saveButtons(what, kinds, stem = null, state = () => ({})) {
       saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => props.value));
     }));
   }
-  if (stem) node.append(linkButton(what, state));
+  if (stem && server) node.append(linkButton(what, state)); // a saved page has no address to lead back to
   return node;
 }
 

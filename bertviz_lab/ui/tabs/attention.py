@@ -140,6 +140,8 @@ def differ(
         other_checkpoint = open_second(session, checkpoint, other_model)
         one, second = trace_text(other_checkpoint, *texts), one
         title = f"{checkpoint.name} less {other_checkpoint.name}"
+        if one.tokens != second.tokens:
+            raise InputError("The two models split this text differently: their attention cannot be subtracted.")
     difference = attention_difference(one, second)
     payload = difference_payload(
         one.tokens, one.encoding.token_type_ids, difference, title, special=one.encoding.special_tokens_mask

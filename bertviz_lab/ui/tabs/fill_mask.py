@@ -16,12 +16,15 @@ from bertviz_lab.ui.components import fill_mask_bars
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.direct import tell_progress
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+
+_MOST_CANDIDATES = 20
 
 _EXPLANATION = """
 <p>BERT reads the whole sentence at once, left and right of every blank. For the blank it ends with a vector
@@ -45,7 +48,7 @@ def create_fill_mask(session: Session, header: Header) -> Tab:
     examples = chips(elem_id="fill-examples")
     bars = fill_mask_bars(elem_id="fill-bars")
     with gr.Accordion("More candidates, or a word of your own", open=False, elem_id="fill-more"), gr.Row():
-        top_k = gr.Slider(1, 20, 5, step=1, label="Candidates for each blank", elem_id="fill-top-k")
+        top_k = gr.Slider(1, _MOST_CANDIDATES, 5, step=1, label="Candidates for each blank", elem_id="fill-top-k")
         word = gr.Textbox(label="How likely is this word?", lines=1, max_lines=1, elem_id="fill-word")
     with gr.Accordion("Layer by layer", open=False, elem_id="fill-layers-part") as layers_part:
         layers = chart(label="The answer, layer by layer", elem_id="fill-layers")
@@ -66,7 +69,15 @@ def create_fill_mask(session: Session, header: Header) -> Tab:
         Folded(direct, "layers", layers_part, picture(partial(by_layer, session)), asked, layers),
         Folded(direct, "beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
         Folded(direct, "together", together_part, picture(partial(jointly, session)), asked, together),
-        Folded(direct, "surprise", surprise_part, picture(partial(surprising, session)), [*asked, hidden], surprises),
+        Folded(
+            direct,
+            "surprise",
+            surprise_part,
+            picture(partial(surprising, session)),
+            [*asked, hidden],
+            surprises,
+            slow=True,
+        ),
     )
     draw = picture(partial(predict, session))
     events = [
@@ -87,7 +98,7 @@ def create_fill_mask(session: Session, header: Header) -> Tab:
         [examples, text, hidden, *knobs],
         [examples, text, hidden, bars],
         parts,
-        {"text": text, "word": word, "top_k": top_k, "other": other},
+        {"text": text, "word": word, "top_k": top_k, "other": other, "hidden": hidden},
         other,
     )
 
@@ -103,7 +114,8 @@ def predict(session: Session, model: str, text: str, top_k: float, word: str) ->
         longest = checkpoint.config.max_position_embeddings
         found = FillMask(checkpoint.tokenizer.encode(text, max_length=longest), ())
     else:
-        found = fill_mask(checkpoint, text, min(int(top_k), checkpoint.config.vocab_size), word=word or None)
+        most = min(_MOST_CANDIDATES, checkpoint.config.vocab_size)
+        found = fill_mask(checkpoint, text, max(1, min(int(top_k), most)), word=word or None)
     payload = fill_mask_payload(found, title=checkpoint.name, vocab_size=checkpoint.config.vocab_size)
     return with_link(payload, "fill", model, text=text, word=word, top_k=int(top_k))
 
@@ -139,9 +151,9 @@ def surprising(session: Session, model: str, text: str, hidden: str) -> str:
     from bertviz_lab.interpret import surprise
 
     checkpoint = session.models.open(model)
-    found = surprise(checkpoint, _filled(checkpoint, checked(text), _words(hidden)))
+    found = surprise(checkpoint, _filled(checkpoint, checked(text), _words(hidden)), on_progress=tell_progress)
     payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
-    return with_link(payload, "fill", model, "surprise", text=text)
+    return with_link(payload, "fill", model, "surprise", text=text, hidden=hidden)
 
 
 def toggle(

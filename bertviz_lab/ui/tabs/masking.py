@@ -77,7 +77,7 @@ def create_masking(session: Session, header: Header) -> Tab:
     asked = [picker, text, *knobs]
     parts = (
         Folded(direct, "loss", loss_part, picture(partial(cost, session)), asked, losses),
-        Folded(direct, "draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts),
+        Folded(direct, "draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts, slow=True),
         Folded(direct, "passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
     )
     triggers = (text.input, text.submit, rate.release, mask.release, swap.release, unit.input, seed.input)
@@ -99,9 +99,15 @@ def _mask(
     """The text masked by the knobs, whose shares come in percent, and the rule they make."""
     from bertviz_lab.interpret import mask_text
 
-    tokenizer = session.models.open(model).tokenizer
+    tokenizer, longest = _reading(session, model)
     rule = _rule(tokenizer, rate, mask, swap, unit)
-    return mask_text(tokenizer, checked(text), seed=_whole(seed), rule=rule), rule
+    return mask_text(tokenizer, checked(text), seed=_whole(seed), rule=rule, max_length=longest), rule
+
+
+def _reading(session: Session, model: str) -> tuple[Any, int]:
+    """How a model splits a text, and how many tokens of it it reads."""
+    checkpoint = session.models.open(model)
+    return checkpoint.tokenizer, checkpoint.config.max_position_embeddings
 
 
 def _rule(tokenizer: Any, rate: float, mask: float, swap: float, unit: str) -> Any:
@@ -143,9 +149,9 @@ def counted(session: Session, model: str, text: str, *asked: Any) -> str:
 
     *knobs, draws = asked
     *shares, seed = knobs
-    tokenizer = session.models.open(model).tokenizer
+    tokenizer, longest = _reading(session, model)
     rule = _rule(tokenizer, *shares)
-    found = count_masks(tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule)
+    found = count_masks(tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule, max_length=longest)
     payload = counts_payload(found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share})
     return _linked(payload, "draws", model, text, knobs, draws=draws)
 
@@ -156,7 +162,7 @@ def over_passes(session: Session, model: str, text: str, *asked: Any) -> str:
 
     *knobs, static = asked
     *shares, seed = knobs
-    tokenizer = session.models.open(model).tokenizer
+    tokenizer, longest = _reading(session, model)
     found = mask_epochs(
         tokenizer,
         checked(text),
@@ -164,6 +170,7 @@ def over_passes(session: Session, model: str, text: str, *asked: Any) -> str:
         repeat_after=_SETS if static == _STATIC else None,
         seed=_whole(seed),
         rule=_rule(tokenizer, *shares),
+        max_length=longest,
     )
     return _linked(epochs_payload(found, static == _STATIC), "passes", model, text, knobs, static=static)
 

@@ -9,7 +9,7 @@ import gradio as gr
 from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.predictions import next_sentence_payload
-from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
+from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
@@ -48,13 +48,12 @@ def create_next_sentence(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip)
+    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
     draw = picture(partial(answer, session))
     for trigger in (ask.click, text_a.submit, text_b.submit):
         why.follow(direct.ask(trigger, draw, asked, verdict))
-    for button, change in ((swap, swapped), (elsewhere, partial(other_b, session))):
-        changed = direct.ask(button.click, change, asked, [text_a, text_b])
-        why.follow(direct.ask(changed.then, draw, asked, verdict))
+    for button, change in ((swap, swapped), (elsewhere, other_b)):
+        why.follow(direct.ask(button.click, in_order(partial(change, session)), asked, [text_a, text_b, verdict]))
     why.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, verdict], **QUIET))
     return Tab(
         "next",
@@ -87,15 +86,16 @@ def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(attribution_payload(found, title=title), "next", model, "words", a=text_a, b=text_b)
 
 
-def swapped(model: str, text_a: str, text_b: str) -> tuple[str, str]:
+def swapped(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
     """A and B change places."""
-    return text_b, text_a
+    return text_b, text_a, picture(answer)(session, model, text_b, text_a)
 
 
-def other_b(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, str]:
+def other_b(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
     """A second sentence drawn from the text that the model was trained on, or one of its examples."""
     others = [text for text in session.examples(model).others if text not in (text_a, text_b)]
-    return gr.skip(), random.choice(others) if others else text_b
+    text_b = random.choice(others) if others else text_b
+    return gr.skip(), text_b, picture(answer)(session, model, text_a, text_b)
 
 
 def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:

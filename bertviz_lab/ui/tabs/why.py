@@ -60,6 +60,7 @@ def create_why(session: Session, header: Header) -> Tab:
     verdict = facts(label="The answer", elem_id="why-verdict")
     strip = scores(label="What each token adds", elem_id="why-tokens")
     off = gr.Textbox("[]", visible=False)  # the heads that are switched off, as [[layer, head], ...]
+    asked_model = gr.Textbox("", visible=False)  # the model whose heads these are
     with gr.Accordion("Switch off heads", open=False, elem_id="why-heads-part") as heads_part:
         heads = chart(label="What each head adds", elem_id="why-heads")
     with gr.Accordion("What if?", open=False, elem_id="why-change-part") as change_part:
@@ -72,25 +73,25 @@ def create_why(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text, word, against]
-    head_map = Folded(direct, "heads", heads_part, picture(partial(effects, session)), [*asked, off], heads)
+    head_map = Folded(direct, "heads", heads_part, picture(partial(effects, session)), [*asked, off], heads, slow=True)
     what_if = Folded(direct, "change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
     for trigger in (explain_button.click, text.submit, word.submit, against.submit):
-        head_map.follow(event := direct.ask(trigger, draw, asked, [verdict, strip]))
+        head_map.follow(event := direct.ask(trigger, draw, asked, [verdict, strip], slow=True))
         what_if.follow(event)
     event = examples.pick(clicked(partial(pick, session)), picker, [text, word, against, verdict, strip], **QUIET)
     head_map.follow(event)
     what_if.follow(event)
-    toggled = heads.item_select(clicked(toggle), off, off, **QUIET)
+    toggled = heads.item_select(clicked(partial(toggle, session)), [picker, off], off, **QUIET)
     cleared = all_on.click(None, None, off, js="() => '[]'", **QUIET)
     head_map.follow(toggled, cleared)
     what_if.follow(toggled, cleared, causal.input(None, None, None, **QUIET))
     return Tab(
         "why",
         partial(follow_model, session),
-        [examples, text, word, against],
-        [examples, text, word, against, off, verdict, strip],
+        [examples, asked_model, text, word, against],
+        [examples, asked_model, text, word, against, off, verdict, strip],
         parts,
         {"text": text, "word": word, "against": against, "off": off, "causal": causal},
     )
@@ -113,7 +114,7 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
 
     try:
         checkpoint, target = _question(session, model, text, word, against)
-        (asked, *more) = fill_mask(checkpoint, text, 1, word=target.name).masks
+        (asked, *more) = fill_mask(checkpoint, text, 1, word=target.index).masks
         found = []
         for place, method in enumerate(METHODS):
             tell_progress(place / len(METHODS))
@@ -135,8 +136,13 @@ def effects(session: Session, model: str, text: str, word: str, against: str, of
     from bertviz_lab.interpret import head_effects
 
     checkpoint, target = _question(session, model, text, word, against)
-    found = head_effects(checkpoint, text, target=target, on_progress=tell_progress)
-    payload = effects_payload(found.effects, found.whole - found.without_layer, target.title, _heads(off))
+    # What each head adds does not depend on which are off: of a large model it is computed once.
+    found = session.remembered(
+        ("effects", session.models.version(model), text, target.index, target.against and target.against.index),
+        lambda: head_effects(checkpoint, text, target=target, on_progress=tell_progress),
+    )
+    marks = [[(layer, head) in _heads(off) for head in range(row.size)] for layer, row in enumerate(found.effects)]
+    payload = effects_payload(found.effects, found.whole - found.without_layer, target.title, marks)
     return with_link(payload, "why", model, "heads", text=text, word=word, against=against, off=off)
 
 
@@ -153,8 +159,8 @@ def changed(
         closed = [(layer, head) for layer, head in sorted(_heads(off)) if layer < len(gates) and head < gates.shape[1]]
         for layer, head in closed:
             gates[layer, head] = 0
-        before = fill_mask(checkpoint, text, 6, word=target.name).masks[0]
-        after = fill_mask(checkpoint, text, 6, word=target.name, head_gates=gates, causal=bool(causal)).masks[0]
+        before = fill_mask(checkpoint, text, 6, word=target.index).masks[0]
+        after = fill_mask(checkpoint, text, 6, word=target.index, head_gates=gates, causal=bool(causal)).masks[0]
     except Exception as error:
         return "", message_payload(sentence_of(error))
     names = [f"layer {layer + 1} head {head + 1}" for layer, head in closed]
@@ -167,12 +173,12 @@ def changed(
     return facts_payload([("Changed", how)], note=note), with_link(payload, "why", model, "change", **fields)
 
 
-def toggle(data: dict[str, Any], off: str) -> str:
-    """Switch a head off, or on again; the last column stands for a layer's heads together and is not one."""
-    heads = _heads(off)
-    place = (int(data.get("row", -1)), int(data.get("column", -1)))
-    heads ^= {place}
-    return json.dumps(sorted(heads))
+def toggle(session: Session, data: dict[str, Any], model: str, off: str) -> str:
+    """Switch a head off, or on again; the column after the last head stands for all of the layer together."""
+    heads, count = _heads(off), session.models.open(model).config.num_attention_heads
+    layer, head = int(data.get("row", -1)), int(data.get("column", -1))
+    meant = {(layer, head)} if head < count else {(layer, head) for head in range(count)}
+    return json.dumps(sorted(heads - meant if meant <= heads else heads | meant))
 
 
 def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
@@ -181,22 +187,25 @@ def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
     return text, "", "", *explain(session, model, text, "", "")
 
 
-def follow_model(session: Session, model: str, shown: str, text: str, word: str, against: str) -> tuple[Any, ...]:
-    """Examples and explanation for another model; all heads are on again."""
+def follow_model(
+    session: Session, model: str, shown: str, asked_model: str, text: str, word: str, against: str
+) -> tuple[Any, ...]:
+    """Examples and explanation for a model; where it is another one, all heads are on again."""
     try:
         items = [(masked,) for masked in session.examples(model).masked]
         checkpoint = session.models.open(model)
     except Exception as error:
-        return *(gr.skip(),) * 4, "[]", "", message_payload(sentence_of(error))
+        return gr.skip(), model, *(gr.skip(),) * 3, "[]", "", message_payload(sentence_of(error))
     from bertviz_lab.training.checkpoint import parameter_count
 
     (wanted,) = keep_or_replace((text or "",), chip_items(shown), items)
     fields = (gr.skip(),) * 3 if wanted == text else (wanted, "", "")
     words = (word, against) if wanted == text else ("", "")
+    off = gr.skip() if asked_model in ("", model) else "[]"
     if parameter_count(checkpoint.model) > _SMALL:
         message = "This model is large: press Explain, it takes some seconds."
-        return chips_payload(items), *fields, "[]", "", message_payload(message)
-    return chips_payload(items), *fields, "[]", *explain(session, model, wanted, *words)
+        return chips_payload(items), model, *fields, off, "", message_payload(message)
+    return chips_payload(items), model, *fields, off, *explain(session, model, wanted, *words)
 
 
 def _with_asked(mask: Any) -> list[Any]:
