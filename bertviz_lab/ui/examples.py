@@ -58,10 +58,10 @@ GENERAL = Examples(
 #: For models that know Tiny Town and nothing else.
 TOWN = Examples(
     masked=(
+        "The squirrels near the bench [MASK].",
+        "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite.",
+        "Grandma feels better, and [MASK] thanks Ravi.",
         "Amara wants the red drum. Now the red drum belongs to [MASK].",
-        "Leo has a blue bike. The [MASK] bike of Leo is fast.",
-        "Mia is ill today, and [MASK] is sad.",
-        "Together Noah and Mia [MASK] the yellow truck.",
         "In the evening Finn [MASK] Lucy for the [MASK].",
     ),
     pairs=(

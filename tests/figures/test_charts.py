@@ -1,10 +1,15 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from bertviz_lab.figures.ablation import effects_payload
+from bertviz_lab.figures.attribution import _times
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.masking import counts_payload
 from bertviz_lab.figures.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.vectors import similarity_payload
 from tests.ui.components.harness import SENTENCE, encoding
 
 
@@ -57,3 +62,40 @@ def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
     assert row["texts"][0] == row["texts"][-1] == ""
     assert (row["texts"][1], row["texts"][-2]) == ("-1.00", "+1.00")
     assert row["values"][-1] is None
+
+
+def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
+    effects, layers = np.array([[0.5, -0.25]]), np.array([1.0])
+    body = json.loads(effects_payload(effects, layers, "cat", [[True, False]]))
+    assert body["texts"] == [["off", "", ""]]
+    assert body["picks"]
+    assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
+    plain = json.loads(effects_payload(effects, layers, "cat"))
+    assert not plain["picks"]
+    assert "Press" not in plain["sentence"]
+
+
+def test_masks_of_nothing_are_counted_as_none() -> None:
+    outcome = SimpleNamespace(outcome="mask", observed=0, expected=0.0, low=0.0, high=0.0)
+    body = json.loads(counts_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8}))
+    assert body["series"][0]["values"] == [0.0]
+    assert "0 tokens were chosen" in body["sentence"]
+
+
+def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
+    assert "every pair" not in json.loads(similarity_payload(["a"], np.ones((1, 1))))["note"]
+    assert "at least 0.25" in json.loads(similarity_payload(["a", "b"], np.array([[1, 0.25], [0.25, 1]])))["note"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (8.61, "5,486 times"),
+        (0.01, "about as likely"),
+        (-2.0, "1/7.4 as"),
+        (40, "over a million"),
+        (-40, "a millionth"),
+    ],
+)
+def test_a_change_of_log_probability_is_told_in_times(change: float, words: str) -> None:
+    assert words in _times(change)

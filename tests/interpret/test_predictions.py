@@ -6,9 +6,12 @@ from bertviz_lab import (
     BertForNextSentencePrediction,
     BertForSequenceClassification,
     BertModel,
+    Checkpoint,
     InputError,
+    Tokenizer,
 )
 from bertviz_lab.interpret import classify, fill_mask, next_sentence
+from bertviz_lab.interpret.targets import single_token
 from tests.little import little_checkpoint
 
 
@@ -86,3 +89,27 @@ def test_labels_come_most_probable_first_under_their_names() -> None:
 def test_a_missing_head_is_named(analysis, head: str) -> None:
     with pytest.raises(InputError, match=f"no {head} head"):
         analysis(little_checkpoint(kind=BertModel))
+
+
+def test_a_typed_word_is_the_word_and_not_a_piece_that_is_spelt_like_it() -> None:
+    lines = ["we sat in the sun", "a pin in a bin", "within the inn", "rain in spain"] * 30
+    tokenizer = Tokenizer.train(lines, vocab_size=300, algorithm="bpe")
+    assert tokenizer.id("in") is not None
+    model = little_checkpoint().model
+    checkpoint = Checkpoint(model, tokenizer, model.config, name="bpe")
+    assert single_token(checkpoint, "in") == tokenizer.ids([" in"])[0][0]
+    assert tokenizer.token(single_token(checkpoint, "in")) != "in"
+    wordpiece = little_checkpoint()
+    piece = next(token for token in wordpiece.tokenizer.tokens if token.startswith("##"))
+    assert wordpiece.tokenizer.token(single_token(wordpiece, piece)) == piece
+
+
+def test_a_token_beyond_the_vocabulary_is_named_by_its_number() -> None:
+    checkpoint = little_checkpoint(vocab_size=300)
+    beyond = checkpoint.tokenizer.vocab_size + 5
+    with torch.no_grad():
+        checkpoint.model.mlm.bias[beyond] = 100
+    found = fill_mask(checkpoint, "the [MASK] cat", 1, word=beyond).masks[0]
+    assert found.candidates[0].token == f"[id {beyond}]"
+    assert found.asked is not None
+    assert found.asked.rank == 1

@@ -1,11 +1,13 @@
 import base64
+import dataclasses
 import json
 import time
 
+import gradio as gr
 import numpy as np
 import pytest
 
-from bertviz_lab import BertForMaskedLM, interpret
+from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.ui.answers import picked, picture
@@ -265,3 +267,48 @@ def test_what_a_click_brings_is_only_ever_text() -> None:
     assert picked({"texts": ["a", "b", "c"]}, 2) == ("a", "b")
     assert picked({"texts": [1, None, "b"]}, 1) == ("b",)
     assert picked({}, 1) == ("",)
+
+
+def test_a_whole_layer_is_switched_off_and_on_again(session: Session) -> None:
+    off = why.toggle(session, {"row": 1, "column": 2}, "", "[[0, 1], [1, 0]]")
+    assert json.loads(off) == [[0, 1], [1, 0], [1, 1]]
+    assert json.loads(why.toggle(session, {"row": 1, "column": 2}, "", off)) == [[0, 1]]
+
+
+def test_heads_stay_off_until_another_model_is_asked(session: Session) -> None:
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    text = "the red [MASK] sat on the mat"
+    for before, model, kept in (("", "little", True), ("little", "little", True), ("other", "little", False)):
+        _, asked_model, *_, off, _, strip = why.follow_model(session, model, "", before, text, "", "")
+        assert asked_model == model
+        assert (off == gr.skip()) == kept
+        assert json.loads(strip)["rows"]
+    assert off == "[]"
+
+
+def test_what_each_head_adds_is_computed_once_whichever_are_off(session: Session, monkeypatch) -> None:
+    text = "the red [MASK] sat on the mat"
+    first = json.loads(why.effects(session, "", text, "", "", "[]"))
+    monkeypatch.setattr(interpret, "head_effects", lambda *_, **__: pytest.fail("computed again"))
+    again = json.loads(why.effects(session, "", text, "", "", "[[0, 0]]"))
+    assert again["values"] == first["values"]
+    assert again["texts"][0][0] == "off"
+
+
+def test_two_models_that_split_a_text_differently_are_not_subtracted(session: Session) -> None:
+    other = Tokenizer.train(["she slept", "he ran"] * 50, vocab_size=60)
+    checkpoint = session.models.open()
+    apart = dataclasses.replace(checkpoint, tokenizer=other, name="apart")
+    save_checkpoint(apart, session.settings.checkpoints / "apart")
+    body = json.loads(picture(attention.differ)(session, "", "cat", "", attention.MODEL, "", "apart"))
+    assert "differ" in body["message"] or "equal length" in body["message"]
+
+
+def test_a_model_of_few_positions_masks_what_it_reads(session: Session) -> None:
+    longest = session.models.open().config.max_position_embeddings
+    knobs = (15, 80, 10, "tokens", 1)
+    text = "the red cat " * 400
+    assert len(json.loads(masking.masked(session, "", text, *knobs))["columns"]) == longest
+    assert json.loads(masking.cost(session, "", text, *knobs))["rows"]
+    assert json.loads(masking.counted(session, "", text, *knobs, 100))["series"]
+    assert len(json.loads(masking.over_passes(session, "", text, *knobs, "static"))["columns"]) == longest

@@ -396,3 +396,16 @@ def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: 
     weight = float(re.search(r"\): ([+-][\d.]+)$", text)[1])
     assert weight == pytest.approx(float((other - one)[0, 0, 1, 0]), abs=2e-4)
     expect(page.locator("#attention .legend")).to_contain_text("blue")
+
+
+def test_rows_of_differences_are_not_scaled_up(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    page.locator("#attention .knobs summary").click()
+    scaled = page.get_by_role("radio", name="left out of the sum")
+    scaled.check(force=True)
+    expect(page.locator("#attention .one")).to_contain_text("which are left out")
+    difference = attention(4, 4, SIZE, seed=1) - attention(4, 4, SIZE)
+    feed("attention", difference_payload(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first"))
+    expect(page.locator("#attention .heading").first).to_have_text("Second less first")
+    expect(scaled).to_be_hidden()
+    expect(page.get_by_role("radio", name="hidden", exact=True)).to_be_checked()

@@ -4,11 +4,15 @@ import csv
 import json
 from collections.abc import Callable
 from pathlib import Path
+from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertviz_lab.figures.charts import plane_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.ui.components.chart import CHART
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_scores
 
@@ -148,3 +152,24 @@ def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
             feed("chart", kinds[kind])
             expect(page.locator("#chart .heading")).to_have_text(json.loads(kinds[kind])["title"])
     assert page.evaluate("() => document.querySelectorAll('#chart *').length") == before
+
+
+def test_a_picture_keeps_its_look_and_survives_control_characters(visit: Visit, feed: Feed, tmp_path: Path):
+    page = visit()
+    names = ["plain", "bell \x07 and \x01"]
+    feed("chart", plane_payload(np.array([[0.0, 0.0], [1.0, 1.0]]), names, title="On a map", ways=[[0, 1]]))
+    expect(page.locator("#chart .heading")).to_have_text("On a map")
+    vector = saved(page, "chart", "svg", tmp_path)
+    ElementTree.parse(vector)
+    assert 'paint-order="stroke' in vector.read_text(encoding="utf-8")
+    assert saved(page, "chart", "png", tmp_path).read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_saved_page_offers_no_link_to_itself(page: Page, tmp_path: Path):
+    body = plane_payload(np.array([[0.0, 0.0]]), ["a"], title="T").having(link={"tab": "x", "model": "", "part": ""})
+    path = tmp_path / "page.html"
+    path.write_text(CHART.page("T", body), encoding="utf-8")
+    page.goto(path.as_uri())
+    expect(page.locator(".heading")).to_have_text("T")
+    expect(page.locator("[data-save=png]")).to_be_visible()
+    expect(page.locator("[data-save=link]")).to_have_count(0)
