@@ -23,7 +23,7 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     session = Session(dataclasses.replace(settings, shared=True))
     make_run(session)
     stopped: list[str] = []
-    monkeypatch.setattr(session.runs, "stop", stopped.append)
+    monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))
     for own in ([], ["another"], None, "x"):
         button, message = story(session).stop(own, RUN)
         assert button == gr.skip()
@@ -37,6 +37,6 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
 def test_on_ones_own_machine_every_run_is_ones_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session)
     stopped: list[str] = []
-    monkeypatch.setattr(session.runs, "stop", stopped.append)
+    monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))
     story(session).stop([], RUN)
     assert stopped == [RUN]

@@ -300,7 +300,7 @@ def test_two_models_that_split_a_text_differently_are_not_subtracted(session: Se
     checkpoint = session.models.open()
     apart = dataclasses.replace(checkpoint, tokenizer=other, name="apart")
     save_checkpoint(apart, session.settings.checkpoints / "apart")
-    body = json.loads(picture(attention.differ)(session, "", "cat", "", attention.MODEL, "", "apart"))
+    body = json.loads(picture(attention.differ)(session, "little", "cat", "", attention.MODEL, "", "apart"))
     assert "differ" in body["message"] or "equal length" in body["message"]
 
 

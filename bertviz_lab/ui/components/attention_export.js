@@ -37,9 +37,9 @@ function ownState() {
   return { ...state };
 }
 
-/** Take over what a link says, once; it comes from an address, so only what is known is taken. */
+/** Take over what a link says, once; it comes from an address, so only what is known is taken. True where it was. */
 function restore(told) {
-  if (!told || JSON.stringify(told) === restored) return;
+  if (!told || JSON.stringify(told) === restored) return false;
   restored = JSON.stringify(told);
   const known = { scale: SCALES, form: { map: 1, lines: 1 }, quarter: QUARTERS, of: TOGETHER, order: data.metrics ?? {},
     special: { shown: 1, hidden: 1, renormalised: 1 } };
@@ -50,4 +50,5 @@ function restore(told) {
     choice.inputs.get(value).checked = true;
   }
   knobs.open = state.quarter !== 'all' || state.special !== 'shown' || state.of !== 'head';
+  return true;
 }

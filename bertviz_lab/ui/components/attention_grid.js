@@ -110,12 +110,12 @@ function show(payload) {
   const missing = data.layers - data.stored.size;
   note.textContent = missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '';
   note.hidden = !missing;
-  restore(toldByLink(payload));
+  const told = restore(toldByLink(payload));
   // The reader's place survives a new text or model as far as it exists there.
   state.layer = Math.min(state.layer, data.layers - 1);
   state.head = Math.min(state.head, data.heads - 1);
-  const wanted = data.stored.has(state.layer) ? null : state.layer;
-  if (wanted !== null) [state.layer] = [...data.stored.keys()].slice(-1);
+  const wanted = told && !data.stored.has(state.layer) ? state.layer : null;
+  if (!data.stored.has(state.layer)) [state.layer] = [...data.stored.keys()].slice(-1);
   state.rows = [...new Set(state.rows.map((row) => Math.min(row, data.size - 1)))];
   if (!data.metrics?.[state.order]) state.order = '';
   if (!data.segments.includes(1)) state.quarter = 'all';
