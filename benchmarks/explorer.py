@@ -10,6 +10,7 @@ has them (require.min.js, d3.min.js, jquery.min.js). Without either its rows are
 import argparse
 import contextlib
 import importlib.util
+import json
 import os
 import socket
 import tempfile
@@ -20,7 +21,7 @@ from typing import Any
 import torch
 from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
 
-from benchmarks.machine import markdown, report, spread
+from benchmarks.machine import RESULTS, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
 from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.session import Session
@@ -44,7 +45,6 @@ GOALS = {
     "fill-mask, base": 250,
     "effect of every head, base, 64 tokens": 6000,
 }
-_UPDATES = 200
 _BERTVIZ_TOKENS = {16: 5, 64: 5, 128: 2}  # and how often each is opened: the largest takes BertViz minutes
 
 # Runs in the page: press, and wait until all canvases have been painted anew.
@@ -81,6 +81,18 @@ _CHANGED = """async ({press, watch}) => {
   const start = performance.now();
   document.querySelector(press).click();
   await changed;
+  await new Promise(requestAnimationFrame);
+  return performance.now() - start;
+}"""
+_FOLD = "#why-heads-part button.label-wrap"
+_MAPPED = """async ({press, cells}) => {
+  document.querySelector('#why-heads .plot')?.replaceChildren();
+  const start = performance.now();
+  document.querySelector(press).click();
+  while (document.querySelectorAll('#why-heads [data-item]').length !== cells) {
+    if (performance.now() - start > 60000) throw new Error('it was not painted');
+    await new Promise(requestAnimationFrame);
+  }
   await new Promise(requestAnimationFrame);
   return performance.now() - start;
 }"""
@@ -187,25 +199,27 @@ def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
             page.wait_for_timeout(200)
             times.append(page.evaluate(_CHANGED, {"press": "#fill-predict", "watch": "#fill-bars .blanks"}))
         found[f"fill-mask, {model}"] = times[2:]
-    return found | effects(page, address)
+    return found
 
 
-def effects(page: Page, address: str) -> dict[str, list[float]]:
-    """From opening the map of all heads to its last cell, for a text that is explained already."""
+def effects(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
+    """From opening the map of all heads to its last cell, for a text that is explained already.
+
+    Each turn has another text: the page remembers what it has computed.
+    """
     choose(page, address, "base", "why")
     times = []
-    for turn in range(5):
-        page.locator("#why-text textarea").fill(f"{text_of(63, ('red', 'old')[turn % 2])} [MASK]")
+    for word in ("red", "old", "cat", "sat", "on", "mat")[: 1 + min(rounds, 5)]:
+        page.locator("#why-text textarea").fill(f"{text_of(63, word)} [MASK]")
         page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-tokens"})
-        page.wait_for_timeout(500)
-        fold = "#why-heads-part button.label-wrap"
-        times.append(page.evaluate(_CHANGED, {"press": fold, "watch": "#why-heads-part"}))
+        page.wait_for_timeout(1000)
         page.wait_for_function("() => !document.querySelector('#direct .lab').textContent", timeout=60_000)
-        page.evaluate("(fold) => document.querySelector(fold).click()", fold)
+        times.append(page.evaluate(_MAPPED, {"press": _FOLD, "cells": 12 * 13}))
+        page.evaluate("(fold) => document.querySelector(fold).click()", _FOLD)  # folded for the next turn
     return {"effect of every head, base, 64 tokens": times[1:]}
 
 
-def rubbish(page: Page, address: str) -> dict[str, list[float]]:
+def rubbish(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
     """What two hundred updates leave behind, as a share of what was there: 1 is nothing."""
     choose(page, address, "mini", "attention")
     session = page.context.new_cdp_session(page)
@@ -218,9 +232,10 @@ def rubbish(page: Page, address: str) -> dict[str, list[float]]:
         session.send("HeapProfiler.collectGarbage")
         return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
 
-    before, after = update(20), update(_UPDATES)
+    updates = 10 * rounds
+    before, after = update(20), update(updates)
     return {
-        f"{name} after {_UPDATES} updates, times that before": [after[key] / before[key]]
+        f"{name} after {updates} updates, times that before": [after[key] / before[key]]
         for name, key in (("heap", "JSHeapUsedSize"), ("nodes", "Nodes"))
     }
 
@@ -308,25 +323,42 @@ def table(result: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
+PARTS: dict[str, Callable[[Page, str, int], dict[str, list[float]]]] = {
+    "grids": grids,
+    "answers": answers,
+    "effects": effects,
+    "rubbish": rubbish,
+}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=20, help="how often each is pressed")
+    parser.add_argument("--only", choices=PARTS, help="measure one part, and leave the others as they were kept")
     parser.add_argument("--quick", action="store_true", help="twice each: to see that it runs")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     given = parser.parse_args()
     rounds = 2 if given.quick else given.rounds
-    with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        folder = Path(place)
         make_models(folder)
         address = stack.enter_context(served(folder))
         browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find(), args=list(FLAGS))
         page = browser.new_page(viewport={"width": 1280, "height": 900})
-        times = grids(page, address, rounds) | answers(page, address, rounds) | rubbish(page, address)
+        times: dict[str, Any] = {}
+        other: list[dict[str, Any]] = []
+        if given.only:
+            kept = json.loads((RESULTS / "explorer.json").read_text(encoding="utf-8"))
+            times, other = kept["times"], kept["bertviz"]
+        for name in [given.only] if given.only else PARTS:
+            times |= {key: spread(value) for key, value in PARTS[name](page, address, rounds).items()}
         page.close()
-        other = beside_bertviz(browser.new_context(viewport={"width": 1280, "height": 900}), folder, rounds)
+        if not given.only:
+            other = beside_bertviz(browser.new_context(viewport={"width": 1280, "height": 900}), folder, rounds)
         browser.close()
-    report("explorer", {"times": {key: spread(value) for key, value in times.items()}, "bertviz": other}, table)
+    command = "python -m benchmarks.explorer"  # the whole of it, whichever part was measured again
+    report("explorer", {"command": command, "times": times, "bertviz": other}, table)
 
 
 if __name__ == "__main__":
