@@ -225,9 +225,10 @@ def rubbish(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
 
+    page.locator("#attention-a textarea").fill(text_of(64))
+
     def update(times: int) -> dict[str, float]:
-        for turn in range(times):
-            page.locator("#attention-a textarea").fill(text_of(64, ("red", "old")[turn % 2]))
+        for _ in range(times):  # without typing: the browser keeps what was typed, to undo it
             page.evaluate(_PAINTED, {"press": "#attention-show", "tokens": 64})
         session.send("HeapProfiler.collectGarbage")
         return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
