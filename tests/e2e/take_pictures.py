@@ -24,9 +24,11 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
         page.get_by_text("The model would write").first.wait_for(timeout=60_000)
         for name in TABS:
             page.get_by_role("tab", name=name, exact=True).click()
+            if name == "Why":
+                page.get_by_role("button", name="Switch off heads").click()
             page.wait_for_timeout(3000 if name == "Pretrain" else 1200)
             page.mouse.move(0, 0)
-            page.screenshot(path=folder / f"{name.lower()}.png", full_page=True)
+            page.screenshot(path=folder / f"{name.lower().replace(' ', '-')}.png", full_page=True)
         browser.close()
 
 
