@@ -123,6 +123,7 @@ def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, serve
     type_into(page.locator("#next-b"), B)
     found = interpret.next_sentence(session.models.open(), A, B)
     expect(page.locator("#next-verdict")).to_contain_text(f"{found.is_next:.1%}")
+    unfold(page, "Which words say so?")
     expect(page.locator("#next-why")).to_contain_text("integrated gradients")
     page.get_by_role("button", name="Swap A and B").click()
     expect(page.locator("#next-a textarea")).to_have_value(B)
@@ -269,6 +270,8 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
     """Type into a tab, ask, and give the view that answers."""
     page.get_by_role("tab", name=tab, exact=True).click()
     field, view = FIELDS[tab]
+    if tab == "Next sentence" and not page.locator(view).is_visible():
+        unfold(page, "Which words say so?")
     # What stands in the fields at first is there.
     expect(page.locator(f"{view} :is(.heading, .empty):visible").first).not_to_have_text(
         "Nothing has been computed yet."

@@ -7,6 +7,7 @@ import pytest
 from bertviz_lab.figures.ablation import effects_payload
 from bertviz_lab.figures.attribution import _times
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.comparison import comparison_payload
 from bertviz_lab.figures.masking import counts_payload
 from bertviz_lab.figures.scores import ScoreRow, scores_payload
 from bertviz_lab.figures.vectors import similarity_payload
@@ -99,3 +100,9 @@ def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
 )
 def test_a_change_of_log_probability_is_told_in_times(change: float, words: str) -> None:
     assert words in _times(change)
+
+
+def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
+    blank = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
+    body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), blanks=(blank,))))
+    assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not a token of it"]]

@@ -14,13 +14,12 @@ from bertviz_lab.figures.attention import (
     layer_cells,
     pair_payload,
 )
-from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
+from bertviz_lab.ui.answers import clicked, picture
 from bertviz_lab.ui.components import attention_grid
-from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
-from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.second import open_second, second_model
 from bertviz_lab.ui.session import KeptTrace, Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
@@ -79,7 +78,7 @@ def create_attention(session: Session, header: Header) -> Tab:
     draw = picture(partial(attention, session))
     for trigger in (show_button.click, text_a.submit, text_b.submit):
         apart.follow(direct.ask(trigger, draw, asked, grid))
-    apart.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, grid], **QUIET))
+    apart.follow(examples.pick(clicked(partial(pick_pair, _views, session)), picker, [text_a, text_b, grid], **QUIET))
     apart.follow(*(event(None, None, None, **QUIET) for event in (kind.input, other.submit, other_model.input)))
     kind.change(
         lambda kind: (gr.update(visible=kind == MODEL), gr.update(visible=kind == TEXT)),
@@ -183,19 +182,10 @@ def _is_head(kept: KeptTrace, layer: int, head: int) -> bool:
     return 0 <= layer < layers and 0 <= head < heads
 
 
-def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
-    """Put an example into the fields and show its attention."""
-    text_a, text_b = picked(data, 2)
-    return text_a, text_b, picture(attention)(session, model, text_a, text_b)
+def _views(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
+    return (picture(attention)(session, model, text_a, text_b),)
 
 
 def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
-    """Examples and attention of another model; the person's own sentences stay."""
-    try:
-        items = list(session.examples(model).pairs)
-    except Exception as error:
-        return gr.skip(), gr.skip(), gr.skip(), message_payload(sentence_of(error))
-    current = (text_a or "", text_b or "")
-    wanted = keep_or_replace(current, chip_items(shown), items)
-    fields = (gr.skip(), gr.skip()) if wanted == current else wanted
-    return chips_payload(items), *fields, picture(attention)(session, model, *wanted)
+    """Examples of another model, and its attention; the person's own sentences stay."""
+    return follow_with_pair(_views, 1, session, model, shown, text_a, text_b)

@@ -5,18 +5,17 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.splitting import splitting_payload
 from bertviz_lab.figures.tokens import token_payload
 from bertviz_lab.figures.vectors import embedding_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.answers import clicked, in_order, picture
 from bertviz_lab.ui.components import token_strip
-from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.components.word_split import word_split
-from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.session import Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
@@ -44,7 +43,9 @@ def create_input(session: Session, header: Header) -> Tab:
     summed = Folded(direct, "sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
     for trigger in (text_a.input, text_b.input):
         summed.follow(direct.ask(trigger, draw, [picker, text_a, text_b], [strip, splits]))
-    summed.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, strip, splits], **QUIET))
+    summed.follow(
+        examples.pick(clicked(partial(pick_pair, show, session)), picker, [text_a, text_b, strip, splits], **QUIET)
+    )
     return Tab(
         "input",
         partial(follow_model, session),
@@ -86,20 +87,6 @@ def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:
     return splitting_payload(words, tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id))
 
 
-def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
-    """Put an example into the fields and show it."""
-    text_a, text_b = picked(data, 2)
-    return text_a, text_b, *show(session, model, text_a, text_b)
-
-
 def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
-    """Examples and tokens of another model; the person's own sentences stay."""
-    try:
-        items = list(session.examples(model).pairs)
-    except Exception as error:
-        message = message_payload(sentence_of(error))
-        return gr.skip(), gr.skip(), gr.skip(), message, message
-    current = (text_a or "", text_b or "")
-    wanted = keep_or_replace(current, chip_items(shown), items)
-    fields = (gr.skip(), gr.skip()) if wanted == current else wanted
-    return chips_payload(items), *fields, *show(session, model, *wanted)
+    """Examples of another model, and its tokens; the person's own sentences stay."""
+    return follow_with_pair(show, 2, session, model, shown, text_a, text_b)

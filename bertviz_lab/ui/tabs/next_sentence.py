@@ -7,15 +7,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.attribution import attribution_payload
-from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.predictions import next_sentence_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.answers import clicked, in_order, picture
 from bertviz_lab.ui.components.chart import chart
-from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
-from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.session import Session, checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
@@ -42,7 +41,7 @@ def create_next_sentence(session: Session, header: Header) -> Tab:
         elsewhere = gr.Button("Another B", size="sm", scale=0, min_width=140, elem_id="next-random")
     examples = chips(elem_id="next-examples")
     verdict = chart(label="The answer", elem_id="next-verdict")
-    with gr.Accordion("Which words say so?", open=True, elem_id="next-why-part") as why_part:
+    with gr.Accordion("Which words say so?", open=False, elem_id="next-why-part") as why_part:
         strip = scores(label="What each token adds", elem_id="next-why")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
@@ -54,7 +53,7 @@ def create_next_sentence(session: Session, header: Header) -> Tab:
         why.follow(direct.ask(trigger, draw, asked, verdict))
     for button, change in ((swap, swapped), (elsewhere, other_b)):
         why.follow(direct.ask(button.click, in_order(partial(change, session)), asked, [text_a, text_b, verdict]))
-    why.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, verdict], **QUIET))
+    why.follow(examples.pick(clicked(partial(pick_pair, _views, session)), picker, [text_a, text_b, verdict], **QUIET))
     return Tab(
         "next",
         partial(follow_model, session),
@@ -98,19 +97,10 @@ def other_b(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any
     return gr.skip(), text_b, picture(answer)(session, model, text_a, text_b)
 
 
-def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
-    """Put an example into the fields and ask."""
-    text_a, text_b = picked(data, 2)
-    return text_a, text_b, picture(answer)(session, model, text_a, text_b)
+def _views(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
+    return (picture(answer)(session, model, text_a, text_b),)
 
 
 def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
-    """Examples and answer of another model; the person's own sentences stay."""
-    try:
-        items = list(session.examples(model).pairs)
-    except Exception as error:
-        return gr.skip(), gr.skip(), gr.skip(), message_payload(sentence_of(error))
-    current = (text_a or "", text_b or "")
-    wanted = keep_or_replace(current, chip_items(shown), items)
-    fields = (gr.skip(), gr.skip()) if wanted == current else wanted
-    return chips_payload(items), *fields, picture(answer)(session, model, *wanted)
+    """Examples of another model, and the answer; the person's own sentences stay."""
+    return follow_with_pair(_views, 1, session, model, shown, text_a, text_b)
