@@ -49,7 +49,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 #: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
 ADJUSTABLE = frozenset(
     "steps time_budget learning_rate clip_norm accumulate threads eval_every checkpoint_every "
-    "keep_checkpoints tracker".split()
+    "keep_checkpoints snapshot_room tracker".split()
 )
 
 
@@ -151,6 +151,13 @@ class PretrainConfig:
     checkpoint_every: float = option(60.0, "Seconds between checkpoints", group="advanced", low=0.1, high=86_400.0)
     keep_checkpoints: int = option(
         2, "How many of the last checkpoints are kept, besides the best", group="advanced", low=1, high=1000
+    )
+    snapshot_room: int = option(
+        200,
+        "Megabytes for the weights of steps 0, 1, 2, 5, 10 and so on, to look back at; 0 keeps none",
+        group="advanced",
+        low=0,
+        high=1_000_000,
     )
     tracker: str = option(
         "", "Also log to this tracker, such as tensorboard, by its name in Accelerate", group="advanced"

@@ -8,7 +8,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,36 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True)
+class SnapshotSaved:
+    """The weights of this step are kept, to look back at later."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class TrialStarted:
+    """A fine-tuning begins another of its trials, such as the same with another seed; steps count on over all."""
+
+    trial: int  # from 0
+    trials: int
+    name: str
+    step: int  # the last one before it
+    total_steps: int  # of this trial
+
+
+@dataclass(frozen=True)
+class TrialDone:
+    """What a trial came to: the scores of its best model on held-out examples."""
+
+    trial: int
+    name: str
+    step: int
+    best_step: int
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The last event of a sitting. `reason`: finished, stopped (can be resumed) or failed."""
 
@@ -83,10 +113,18 @@ class RunFinished:
     message: str
 
 
-Event = Preparing | RunStarted | StepDone | EvalDone | CheckpointSaved | RunFinished
-_TYPES: dict[str, type] = {
-    kind.__name__: kind for kind in (Preparing, RunStarted, StepDone, EvalDone, CheckpointSaved, RunFinished)
-}
+Event = (
+    Preparing
+    | RunStarted
+    | TrialStarted
+    | StepDone
+    | EvalDone
+    | SnapshotSaved
+    | CheckpointSaved
+    | TrialDone
+    | RunFinished
+)
+_TYPES: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}
 
 
 def to_json(event: Event) -> str:

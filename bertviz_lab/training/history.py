@@ -5,6 +5,7 @@ state.json     where it stands; replaced atomically, so a reader never sees half
 events.jsonl   every event, one a line
 corpus/        the tokenized text            checkpoints/        to go on from
 tokenizer/     its vocabulary                model/              the model, a Hugging Face folder
+snapshots/     weights of steps 0, 1, 2, 5, 10 ... in 16 bits
 """
 
 import contextlib

@@ -11,9 +11,10 @@ from typing import Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, RunFinished, StepDone
+from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, RunFinished, SnapshotSaved, StepDone
 from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.optim import rate_at, set_learning_rate
+from bertviz_lab.training.snapshots import is_due
 from bertviz_lab.training.window import Watch, Window, means, require_numbers
 
 
@@ -63,6 +64,14 @@ class Task(Protocol[TaskBatchT]):
         """Write a checkpoint that the run can go on from; returns its path. `scores` are the last held-out ones."""
         ...
 
+    def snapshot(self, progress: "Progress") -> str:
+        """Keep the weights as they are, to look back at; returns the path, "" where none are kept."""
+        ...
+
+    def learnt_enough(self) -> bool:
+        """Whether the scores say that going on is not worth it; asked after each evaluation."""
+        ...
+
 
 @dataclass
 class Progress:
@@ -83,8 +92,9 @@ class Plan:
     seconds: float | None
     clip_norm: float = 1.0
     accumulate: int = 1  # parts in which a step is computed
-    eval_every: float = 15.0
-    checkpoint_every: float = 60.0
+    eval_every: float = 15.0  # seconds
+    eval_steps: int | None = None  # evaluate after so many steps, whatever the time
+    checkpoint_every: float = 60.0  # seconds
 
     def share_done(self, progress: Progress) -> float:
         if self.steps is not None:
@@ -117,10 +127,14 @@ def train(
     rate = plan.learning_rate
     first_loss: float | None = None
 
+    enough = False
+
     def finished() -> bool:
-        return plan.share_done(progress) >= 1.0
+        return enough or plan.share_done(progress) >= 1.0
 
     _, stop = watch.look()
+    if progress.step == 0 and not stop and (kept := task.snapshot(progress)):
+        yield SnapshotSaved(0, kept)
     while not finished() and not stop:
         report = _report_due(window, progress)
         rate = plan.learning_rate * rate_at(
@@ -136,7 +150,7 @@ def train(
         window.add(batch.name, batch.real_tokens, {"grad_norm": norm / hardware.processes, **shares})
 
         progress.seconds, stop = watch.look()
-        due_eval = progress.seconds >= next_eval
+        due_eval = progress.step % plan.eval_steps == 0 if plan.eval_steps else progress.seconds >= next_eval
         due_checkpoint = progress.seconds >= next_checkpoint
         if report or due_checkpoint or stop or finished():  # no step is missing from the log before a checkpoint
             summed = window.summed(hardware)
@@ -144,23 +158,28 @@ def train(
             first_loss = first_loss or float(summed["loss"].mean())
             yield _step_done(window, summed, progress, plan, rate)
             window = Window(progress.seconds)
+        began = time.perf_counter()
+        if is_due(progress.step) and (kept := task.snapshot(progress)):
+            yield SnapshotSaved(progress.step, kept)
         if (due_eval or due_checkpoint) and not finished():
-            began = time.perf_counter()
             if due_eval:
                 scores = task.evaluate(model)
                 yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
                 cost = time.perf_counter() - began
                 (pace,) = hardware.agree(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
                 next_eval = progress.seconds + pace
+                enough = task.learnt_enough()
             if due_checkpoint:
                 checkpoint = task.save(model, progress, scores)
                 yield CheckpointSaved(progress.step, checkpoint)
                 next_checkpoint = progress.seconds + plan.checkpoint_every
-            watch.paused += time.perf_counter() - began
+        watch.paused += time.perf_counter() - began
 
+    if finished() and not is_due(progress.step) and (kept := task.snapshot(progress)):
+        yield SnapshotSaved(progress.step, kept)
     path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)
-    if progress.step:
+    if progress.step and not enough:
         yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model))
     reason = "stopped" if stop and not finished() else "finished"
     yield RunFinished(progress.step, progress.seconds, reason, path, "")

@@ -38,6 +38,7 @@ from bertviz_lab.training.optim import build_optimizers, learning_rate_for
 from bertviz_lab.training.prepare import prepare
 from bertviz_lab.training.pretraining_task import PretrainingTask
 from bertviz_lab.training.resume import load_optimizers
+from bertviz_lab.training.snapshots import Snapshots
 
 #: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
 _DUPE_FACTOR = 10
@@ -110,7 +111,8 @@ def pretrain(
     place = Position(**position.get("position", {}))
     curriculum = Curriculum(stages(config, training), lambda: plan.share_done(progress), place)
     batches = fixed_batches(held_out)
-    task = PretrainingTask(bare, model_config, tokenizer, curriculum, batches, optimizers, hardware, store)
+    snapshots = Snapshots(folder / "snapshots", config.snapshot_room * 1_000_000)
+    task = PretrainingTask(bare, model_config, tokenizer, curriculum, batches, optimizers, hardware, store, snapshots)
     yield RunStarted(
         run=folder.name,
         step=progress.step,

@@ -19,6 +19,7 @@ from bertviz_lab.training.history import write_json
 from bertviz_lab.training.keep import Checkpoints
 from bertviz_lab.training.loop import Progress, StepOutput
 from bertviz_lab.training.resume import save_optimizers
+from bertviz_lab.training.snapshots import Snapshots
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class PretrainingTask:
     optimizers: list[torch.optim.Optimizer]
     hardware: Hardware
     checkpoints: Checkpoints
+    snapshots: Snapshots
 
     def step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
@@ -73,3 +75,9 @@ class PretrainingTask:
             path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
         self.hardware.wait()
         return str(path)
+
+    def snapshot(self, progress: Progress) -> str:
+        return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+
+    def learnt_enough(self) -> bool:
+        return False

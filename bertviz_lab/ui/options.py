@@ -1,7 +1,7 @@
 """The settings of a training as the page names and groups them; values, bounds and further help are the config's."""
 
 #: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose.
-NOT_ON_THE_PAGE = ("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints")
+NOT_ON_THE_PAGE = ("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room")
 
 IN_VIEW = ("preset", "init_from", "time_budget", "recipe")
 

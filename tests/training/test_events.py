@@ -11,7 +11,10 @@ from bertviz_lab.training.events import (
     Preparing,
     RunFinished,
     RunStarted,
+    SnapshotSaved,
     StepDone,
+    TrialDone,
+    TrialStarted,
     from_json,
     to_json,
 )
@@ -45,7 +48,10 @@ EVENTS = [
     ),
     STEP,
     EvalDone(step=7, seconds=1.5, tokens=4_096, metrics={"mlm_loss": 5.0, "mlm_accuracy": 0.25}),
+    SnapshotSaved(5, "runs/blue-fox/snapshots/step-00000005.safetensors"),
     CheckpointSaved(7, "runs/blue-fox/checkpoints/last"),
+    TrialStarted(trial=1, trials=3, name="seed 1", step=7, total_steps=40),
+    TrialDone(trial=1, name="seed 1", step=47, best_step=30, metrics={"accuracy": 0.5}),
     RunFinished(7, 1.5, "finished", "runs/blue-fox/model", ""),
 ]
 

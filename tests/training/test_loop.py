@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training import loop
-from bertviz_lab.training.events import CheckpointSaved, EvalDone, RunFinished, StepDone
+from bertviz_lab.training.events import CheckpointSaved, EvalDone, RunFinished, SnapshotSaved, StepDone
 from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.loop import Plan, Progress, StepOutput, train
 from bertviz_lab.training.optim import rate_at
@@ -39,6 +39,8 @@ class FitALine:
     losses: dict[int, float] = field(default_factory=dict)  # step -> a loss to pretend
     saved: list[int] = field(default_factory=list)
     evaluated: int = 0
+    enough_after: int = 1_000_000
+    snapshots: list[int] = field(default_factory=list)
     measured: list[bool] = field(default_factory=list)
 
     def step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
@@ -56,6 +58,13 @@ class FitALine:
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
         self.saved.append(progress.step)
         return f"at-{progress.step}"
+
+    def snapshot(self, progress: Progress) -> str:
+        self.snapshots.append(progress.step)
+        return f"snapshot-{progress.step}"
+
+    def learnt_enough(self) -> bool:
+        return self.evaluated >= self.enough_after
 
 
 def numbers() -> Iterator[Numbers]:
@@ -264,6 +273,26 @@ def test_checkpoints_and_scores_come_at_their_times(report_never):
     assert task.saved == list(range(1, 21))
     assert task.evaluated == 1
     assert [e.step for e in events if isinstance(e, CheckpointSaved)] == list(range(1, 21))
+
+
+def test_weights_are_kept_at_log_spaced_steps_and_at_the_end():
+    task = FitALine()
+    events = run(task, plan(steps=23))
+    assert task.snapshots == [0, 1, 2, 5, 10, 20, 23]
+    assert [event.step for event in events if isinstance(event, SnapshotSaved)] == task.snapshots
+
+
+def test_scores_can_be_asked_for_after_so_many_steps_whatever_the_time(report_never):
+    events = run(FitALine(), plan(steps=20, eval_steps=6, eval_every=1e-9))
+    assert [event.step for event in events if isinstance(event, EvalDone)] == [6, 12, 18, 20]
+
+
+def test_a_run_that_has_learnt_enough_is_finished_at_that_step(report_never):
+    task = FitALine(enough_after=2)
+    events = run(task, plan(steps=100, eval_steps=5))
+    assert [event.step for event in events if isinstance(event, EvalDone)] == [5, 10]
+    assert (events[-1].step, events[-1].reason) == (10, "finished")
+    assert (task.saved[-1], task.snapshots[-1]) == (10, 10)
 
 
 def test_scores_take_at_most_a_tenth_of_the_time(report_never, monkeypatch):

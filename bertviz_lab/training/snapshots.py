@@ -1,0 +1,66 @@
+"""Weights at log-spaced steps of a run, in 16 bits: what the model was after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
+
+A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names. They have a room that
+they may take: once it is full, the one goes whose neighbours are nearest in the logarithm of the step.
+"""
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from bertviz_lab.model.weights import state_for_huggingface, write_tensors
+
+_NAME = re.compile(r"step-(\d{8,})\.safetensors")
+
+
+def is_due(step: int) -> bool:
+    """Whether a step is 0, or 1, 2 or 5 times a power of ten."""
+    return step == 0 or str(step).rstrip("0") in ("1", "2", "5")
+
+
+class Snapshots:
+    """The snapshots of one run; `room` in bytes is what they may take together."""
+
+    def __init__(self, folder: Path, room: int) -> None:
+        self.folder, self.room = folder, room
+
+    def save(self, model: nn.Module, step: int, *, write: bool = True) -> str:
+        """Keep the weights of `step`, and let go of others where there is no room; "" where there is none at all.
+
+        Of several processes one is to `write`; all are told the path.
+        """
+        size = 2 * sum(p.numel() for p in model.parameters())
+        most = self.room // max(1, size)
+        if most < 2:
+            return ""
+        path = self.folder / f"step-{step:08d}.safetensors"
+        if not write:
+            return str(path)
+        self.folder.mkdir(exist_ok=True)
+        fresh = path.with_suffix(".part")
+        write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
+        os.replace(fresh, path)
+        kept = [(at, file) for at, file in snapshots_in(self.folder) if at <= step or file == path]
+        while len(kept) > most:
+            kept.pop(_nearest([at for at, _ in kept]))
+        for _, file in set(snapshots_in(self.folder)) - set(kept):
+            file.unlink(missing_ok=True)
+        return str(path)
+
+
+def snapshots_in(folder: Path) -> list[tuple[int, Path]]:
+    """(step, file) of the snapshots in a folder, the earliest first."""
+    if not folder.is_dir():
+        return []
+    return sorted((int(found[1]), path) for path in folder.iterdir() if (found := _NAME.fullmatch(path.name)))
+
+
+def _nearest(steps: Sequence[int]) -> int:
+    """The place, never the first or last, whose neighbours lie nearest to each other in the logarithm."""
+    places = range(1, len(steps) - 1)
+    return min(places, key=lambda place: math.log1p(steps[place + 1]) - math.log1p(steps[place - 1]), default=0)
