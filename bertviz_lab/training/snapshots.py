@@ -1,4 +1,4 @@
-"""Weights at log-spaced steps of a run, in 16 bits: what the model was after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
+"""Weights at log-spaced steps of a run, in 16 bits: the model after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
 
 A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names. They have a room that
 they may take: once it is full, the one goes whose neighbours are nearest in the logarithm of the step.
