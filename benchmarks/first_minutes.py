@@ -39,7 +39,7 @@ def measure() -> dict[str, float]:
             page.locator("#text-health").get_by_text("Sentences").first.wait_for(timeout=60_000)
             pressed = time.perf_counter()
             page.get_by_role("button", name="Train", exact=True).click()
-            stage = page.locator("#loss-chart .stage", has_text=re.compile(r"Training: .*step \d"))
+            stage = page.locator("#run-chart .stage", has_text=re.compile(r"Training: .*step \d"))
             stage.wait_for(timeout=120_000)
             found["train_to_first_loss_point"] = time.perf_counter() - pressed
         finally:

@@ -8,11 +8,11 @@ import sys
 import threading
 import types
 import typing
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.errors import InputError
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
@@ -53,21 +53,34 @@ class Result:
 
 def pretrain_command(options: argparse.Namespace) -> Result:
     """Train until done or Ctrl-C, which saves a checkpoint first."""
+    return _train(options, PretrainConfig, PretrainConfig.of_recipe)
+
+
+def finetune_command(options: argparse.Namespace) -> Result:
+    """Teach a model a task by labelled examples: classes, numbers, labels of words, or answers."""
+    return _train(options, FinetuneConfig, FinetuneConfig)
+
+
+def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
+    """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
     from bertviz_lab.training.events import Event, RunFinished
     from bertviz_lab.training.hardware import start_processes
     from bertviz_lab.training.history import read_config, read_log, record
-    from bertviz_lab.training.pretrain import pretrain
+    from bertviz_lab.training.run import run
+    from bertviz_lab.training.telling import line_of
     from bertviz_lab.training.track import track
 
     folder = Path(options.out)
-    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(PretrainConfig) if f.name in options}
-    if "corpus" in given:
-        given["corpus"] = tuple(given["corpus"])
+    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(kind) if f.name in options}
+    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     resume = options.resume and (folder / "config.json").is_file()
     if resume:
-        config = read_config(folder).gone_on_with(**given)
+        earlier = read_config(folder)
+        if not isinstance(earlier, kind):
+            raise InputError(f"{folder} holds a run of another kind; name another folder.")
+        config = earlier.gone_on_with(**given)
     else:
-        config = PretrainConfig.of_recipe(**given)
+        config = settings(**given)
         if (folder / "events.jsonl").exists():
             raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
     try:
@@ -80,20 +93,29 @@ def pretrain_command(options: argparse.Namespace) -> Result:
         signal.signal(number, lambda *_: stop.set())
     finished: RunFinished | None = None
     main = start_processes().is_main_process
-    events: Iterable[Event] = pretrain(config, folder, resume=resume, should_stop=stop.is_set)
+    events: Iterable[Event] = run(config, folder, resume=resume, should_stop=stop.is_set)
     if main:
         events = track(record(events, folder), config, folder)
     for event in events:
-        if main:
-            _show(event)
+        if main and (line := line_of(event)):
+            print(line, file=sys.stderr, flush=True)
         if isinstance(event, RunFinished):
             finished = event
     assert finished is not None
     rows, _ = read_log(folder)
-    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
-    body = {"run": str(folder), **dataclasses.asdict(finished), **{k: v for k, v in scores.items() if "_" in k}}
-    text = f"Your model is in {finished.path}"
+    body = {"run": str(folder), **dataclasses.asdict(finished), **_last_scores(folder, rows)}
+    text = f"Your model is in {finished.path}" if finished.path else "Stopped before the first model; go on by --resume"
     return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
+
+
+def _last_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
+    if (folder / "examples").is_dir():
+        report = folder / "report.json"
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        return {"task": found.get("task"), **found.get("scores", {}), "guess": found.get("guess")}
+    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    return {name: value for name, value in scores.items() if "_" in name}
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:
@@ -220,6 +242,11 @@ def _parser() -> argparse.ArgumentParser:
     pretrain.add_argument("--resume", action="store_true", help="Go on with the run in --out")
     add_options(pretrain, PretrainConfig)
 
+    finetune = command("finetune", finetune_command)
+    finetune.add_argument("--out", required=True, help="Folder of the run")
+    finetune.add_argument("--resume", action="store_true", help="Go on with the run in --out")
+    add_options(finetune, FinetuneConfig)
+
     fill = command("fill-mask", fill_mask_command)
     fill.add_argument("--model", required=True, help="Folder, shipped model or hub id")
     fill.add_argument("--top-k", type=int, default=5, help="Candidates for each [MASK]")
@@ -281,29 +308,6 @@ def _write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-
-
-def _show(event: Any) -> None:
-    """A line of progress on stderr."""
-    from bertviz_lab.training import events as e
-
-    line = ""
-    if isinstance(event, e.Preparing):
-        share = f" {event.done / event.total:.0%}" if event.total else ""
-        line = f"{event.message}{share}"
-    elif isinstance(event, e.RunStarted):
-        guess = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
-        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; guessing scores {guess}"
-        line = "\n".join([line, *event.notes])
-    elif isinstance(event, e.StepDone):
-        scores = " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-        line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
-    elif isinstance(event, e.EvalDone):
-        line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
-    elif isinstance(event, e.RunFinished):
-        line = f"{event.reason} after {event.step} steps"
-    if line:
-        print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,27 @@
 """Every setting, declared once, checked on construction."""
 
+from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
 
-__all__ = ["ACTIVATIONS", "PRESETS", "RECIPES", "BertConfig", "PretrainConfig", "parse_duration"]
+#: The settings of a run, whatever it does.
+RunConfig = PretrainConfig | FinetuneConfig
+
+
+def run_config(body: dict) -> RunConfig:
+    """The settings in a run's `config.json`. Raises `InputError` where a value is out of range."""
+    return FinetuneConfig.from_dict(body) if body.get("kind") == "finetune" else PretrainConfig.from_dict(body)
+
+
+__all__ = [
+    "ACTIVATIONS",
+    "PRESETS",
+    "RECIPES",
+    "BertConfig",
+    "FinetuneConfig",
+    "PretrainConfig",
+    "RunConfig",
+    "parse_duration",
+    "run_config",
+]

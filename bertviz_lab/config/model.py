@@ -45,6 +45,7 @@ class BertConfig:
     num_labels: int = 2
     share_layers: bool = False  # one set of weights for all layers (ALBERT); Hugging Face's BERT finds it repeated
     id2label: tuple[str, ...] = ()  # label names by index; a mapping in Hugging Face's file
+    problem_type: str | None = None  # "regression" where one label is a number, which `transformers` asks for
 
     def __post_init__(self) -> None:
         for name in (

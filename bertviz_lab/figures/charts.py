@@ -10,6 +10,9 @@ from bertviz_lab.figures.payload import Payload, to_json
 
 _DIGITS = 6
 
+#: Further columns of a chart's table: (name, one entry a row).
+Beside = Sequence[tuple[str, Sequence[float | str | None]]]
+
 
 def matrix_payload(
     values: NDArray[np.floating],
@@ -23,14 +26,19 @@ def matrix_payload(
     peak: float | None = None,
     unit: str = "",
     picks: bool = False,
+    counts: NDArray[np.integer] | None = None,
+    details: Sequence[Sequence[str]] | None = None,
+    diagonal: bool = False,
     **words: str,
 ) -> Payload:
     """A table of shaded cells, (rows, columns); NaN is left white. With `picks` a cell can be chosen.
 
-    `peak` is the size at which the shade is full, by default the largest. `words`: sentence, note, file.
+    `peak` is the size at which the shade is full, by default the largest. `counts`, of the same shape, are what is
+    written in the cells and the table where `values` only shade; `details` are what each cell says. With `diagonal`
+    cells off the diagonal have the other colour. `words`: sentence, note, file.
     Raises `ValueError` where the shapes do not agree.
     """
-    if values.shape != (len(rows), len(columns)):
+    if values.shape != (len(rows), len(columns)) or (counts is not None and counts.shape != values.shape):
         raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
     finite = np.abs(values[np.isfinite(values)])
     cells = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
@@ -45,9 +53,14 @@ def matrix_payload(
         "peak": peak if peak is not None else float(finite.max()) if finite.size else 0.0,
         "unit": unit,
         "picks": picks,
+        "counts": None if counts is None else counts.tolist(),
+        "details": None if details is None else [list(row) for row in details],
+        "diagonal": diagonal,
     }
     header = [row_name or "", *columns]
-    if texts is None or picks:  # words in cells that can be chosen are marks beside the numbers
+    if counts is not None:
+        table = [[name, *line] for name, line in zip(rows, counts.tolist(), strict=True)]
+    elif texts is None or picks:  # words in cells that can be chosen are marks beside the numbers
         table = [[name, *(_rounded(v) for v in line)] for name, line in zip(rows, cells, strict=True)]
     else:
         shown = zip(rows, texts, cells, strict=True)
@@ -66,11 +79,13 @@ def bars_payload(
     texts: Sequence[Sequence[str]] | None = None,
     peak: float | None = None,
     picks: bool = False,
+    beside: Beside = (),
     **words: str,
 ) -> Payload:
     """Bars that lie, a row for each group and in it a bar for each (name, values) of `series`.
 
-    `texts`, a list for each of the series, are written beside the bars in place of the numbers.
+    `texts`, a list for each of the series, are written beside the bars in place of the numbers; `beside` are further
+    columns of the table.
     """
     written = [
         list(texts[place]) if texts is not None else ["" if v is None else _short(v) for v in values]
@@ -89,17 +104,30 @@ def bars_payload(
         "picks": picks,
     }
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
-    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, words)
+    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, words, beside)
 
 
 def columns_payload(
-    values: NDArray[np.floating], names: Sequence[str], details: Sequence[str], *, title: str, **words: str
+    values: NDArray[np.floating],
+    names: Sequence[str],
+    details: Sequence[str],
+    *,
+    title: str,
+    marked: Sequence[bool] = (),
+    mark_names: Sequence[str] = (),
+    **words: str,
 ) -> Payload:
-    """Columns on a line, negative ones hanging from it; `details` say what each is."""
+    """Columns that stand on a line; where some are negative, they hang from it. `details` say what each is.
+
+    Columns that are `marked` have another look; `mark_names` are the names of both looks, the plain one first.
+    """
     numbers = [float(v) for v in values]
     body = {
         "kind": "columns",
         "values": numbers,
+        "places": list(names),
+        "marked": [bool(flag) for flag in marked] or [False] * len(numbers),
+        "names": list(mark_names),
         "words": list(details),
         "peak": max((abs(v) for v in numbers), default=0.0),
     }
@@ -141,31 +169,55 @@ def lines_payload(
     place_name: str,
     low: float | None = None,
     high: float | None = None,
+    details: Sequence[Sequence[str]] | None = None,
+    dashed: Sequence[str] = (),
+    beside: Beside = (),
     **words: str,
 ) -> Payload:
-    """Lines over named places, one for each (name, values); `low` and `high` are shown whatever the values."""
+    """Lines over named places, one for each (name, values); `low` and `high` are shown whatever the values.
+
+    `details`, a list for each of the series, are what its points say; `dashed` names the lines that only guide the
+    eye; `beside` are further columns of the table.
+    """
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
     body = {
         "kind": "lines",
         "places": list(places),
         "place_name": place_name,
-        "series": [{"name": name, "values": values} for name, values in plain],
+        "series": [
+            {
+                "name": name,
+                "values": values,
+                "details": None if details is None else list(details[at]),
+                "dashed": name in dashed,
+            }
+            for at, (name, values) in enumerate(plain)
+        ],
         "names": [name for name, _ in plain],
         "low": low,
         "high": high,
     }
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
-    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, words)
+    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, words, beside)
 
 
 def _chart(
-    body: dict[str, Any], title: str, header: list[str], rows: list[list[Any]], words: dict[str, str]
+    body: dict[str, Any],
+    title: str,
+    header: list[str],
+    rows: list[list[Any]],
+    words: dict[str, str],
+    beside: Beside = (),
 ) -> Payload:
     unknown = set(words) - {"sentence", "note", "file"}
     if unknown:
         raise TypeError(f"A chart has no {', '.join(sorted(unknown))}.")
     spoken = {"title": title, "sentence": "", "note": "", "file": "chart"} | words
-    return to_json(spoken | body | {"table": {"header": header, "rows": rows}})
+    table = {
+        "header": [*header, *(name for name, _ in beside)],
+        "rows": [[*row, *(entries[at] for _, entries in beside)] for at, row in enumerate(rows)],
+    }
+    return to_json(spoken | body | {"table": table})
 
 
 def _rounded(value: float | None) -> float | None:

@@ -6,7 +6,7 @@ from typing import Any
 from bertviz_lab.figures.payload import Payload, to_json
 
 #: The chart needs nothing else of an event; leaving the rest out keeps a shipped model's curve small.
-_KINDS = ("Preparing", "RunStarted", "StepDone", "EvalDone", "RunFinished")
+_KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "TrialDone", "RunFinished")
 
 
 def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
@@ -37,6 +37,8 @@ def _selection(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str
     left_out: dict[str, Any] = {}
     for index, row in enumerate(rows):
         if row["event"] != "StepDone":
+            if row["event"] == "TrialStarted":
+                left_out = {}
             yield row
         elif index in steps:
             yield left_out | row

@@ -15,9 +15,18 @@ from bertviz_lab.interpret.embeddings import (
     similarity,
     word_movement,
 )
+from bertviz_lab.interpret.explaining import explain_example, texts_of_example
 from bertviz_lab.interpret.filling import Filling, JointFilling, fill_jointly
 from bertviz_lab.interpret.heads import METRICS, HeadMap, QueryKey, head_map, measure_heads, query_key, rollout
 from bertviz_lab.interpret.inputs import encode_for
+from bertviz_lab.interpret.labelling import (
+    Entity,
+    PassageAnswer,
+    WordLabel,
+    WordLabels,
+    answer_question,
+    label_words,
+)
 from bertviz_lab.interpret.lens import LogitLens, logit_lens
 from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
 from bertviz_lab.interpret.predictions import (
@@ -32,6 +41,7 @@ from bertviz_lab.interpret.predictions import (
     fill_mask,
     next_sentence,
 )
+from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.surprise import Surprise, surprise
 from bertviz_lab.interpret.targets import Target, choose_target
 
@@ -42,6 +52,7 @@ __all__ = [
     "Candidate",
     "Classification",
     "EmbeddingSum",
+    "Entity",
     "FillComparison",
     "FillMask",
     "Filling",
@@ -58,12 +69,18 @@ __all__ = [
     "Movement",
     "Neighbour",
     "NextSentence",
+    "PassageAnswer",
     "QueryKey",
     "RankedCandidate",
+    "Results",
     "Similarity",
+    "Slice",
     "Surprise",
     "Target",
     "TextTrace",
+    "WordLabel",
+    "WordLabels",
+    "answer_question",
     "attention_difference",
     "attribute",
     "choose_target",
@@ -72,10 +89,12 @@ __all__ = [
     "count_masks",
     "embedding_sum",
     "encode_for",
+    "explain_example",
     "fill_jointly",
     "fill_mask",
     "head_effects",
     "head_map",
+    "label_words",
     "logit_lens",
     "mask_epochs",
     "mask_text",
@@ -84,9 +103,11 @@ __all__ = [
     "nearest_tokens",
     "next_sentence",
     "query_key",
+    "read_results",
     "rollout",
     "similarity",
     "surprise",
+    "texts_of_example",
     "trace_text",
     "untrained",
     "word_movement",

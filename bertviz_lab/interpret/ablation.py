@@ -56,7 +56,8 @@ def head_effects(
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    whole = float(target.score(checkpoint.model, states[-1][:, target.position]))
+    last = states[-1] if target.reads is None else states[-1][:, target.reads]
+    whole = float(target.score(checkpoint.model, last))
     scores = np.empty((layers, heads + 1))
     done, work = 0, layers * (layers + 1) // 2
     for layer in range(layers):
@@ -79,7 +80,7 @@ def _from_layer(
     found = []
     for gates_BLH in gates_NLH.split(variants_at_once(length)):
         hidden_BLD = hidden_1LD.expand(len(gates_BLH), -1, -1)
-        asked = torch.full((len(gates_BLH), 1), target.position)
+        asked = None if target.reads is None else torch.full((len(gates_BLH), 1), target.reads)
         states, _ = backbone(checkpoint).encoder(hidden_BLD, visible, gates_BLH, positions_BP=asked, first=layer)
-        found.append(target.score(checkpoint.model, states[-1][:, 0]))
+        found.append(target.score(checkpoint.model, states[-1] if asked is None else states[-1][:, 0]))
     return torch.cat(found).double().numpy()

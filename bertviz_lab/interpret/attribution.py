@@ -72,7 +72,7 @@ def attribute(
     hidden = _everything_hidden(checkpoint, inputs)
     with torch.inference_mode():
         both = inputs.variants(torch.cat([inputs.input_ids, hidden]))
-        shown, nothing = target.score(checkpoint.model, final_vectors(checkpoint, target.position, both))
+        shown, nothing = target.score(checkpoint.model, final_vectors(checkpoint, target.reads, both))
         change = float(shown - nothing)
     error, steps = None, 0
     if method == "occlusion":
@@ -124,7 +124,7 @@ def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, word
     arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD}
     del arguments["input_ids"]
     with torch.enable_grad():
-        vectors = final_vectors(checkpoint, target.position, arguments)
+        vectors = final_vectors(checkpoint, target.reads, arguments)
         (gradient,) = torch.autograd.grad(target.score(checkpoint.model, vectors).sum(), words_BLD)
     return gradient
 
@@ -138,6 +138,6 @@ def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, show
     for some in places.split(variants_at_once(len(hidden))):
         ids_BL = inputs.input_ids.repeat(len(some), 1)
         ids_BL[torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
-        vectors = final_vectors(checkpoint, target.position, inputs.variants(ids_BL))
+        vectors = final_vectors(checkpoint, target.reads, inputs.variants(ids_BL))
         scores[some] = shown - target.score(checkpoint.model, vectors)
     return scores

@@ -1,4 +1,7 @@
-"""What is explained: one class of one head, read from the vector that the encoder ends with at one token."""
+"""What is explained: one class of one head, read from the vector that the encoder ends with at one token.
+
+Where an answer starts or ends is one choice among all tokens, and is read from all their vectors.
+"""
 
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -12,17 +15,22 @@ from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
     BertForPreTraining,
+    BertForQuestionAnswering,
     BertForSequenceClassification,
+    BertForTokenClassification,
 )
 from bertviz_lab.training.checkpoint import Checkpoint
 
-#: The masked-word head, the next-sentence head, the head of a classifier.
-TargetKind = Literal["token", "next", "label"]
+#: The masked-word head, the next-sentence head, a classifier's, a tagger's, and the two columns of an answer finder's.
+TargetKind = Literal["token", "next", "label", "word", "start", "end"]
 
 _HEADS: dict[TargetKind, tuple[tuple[type, ...], str]] = {
     "token": ((BertForPreTraining, BertForMaskedLM), "masked-word"),
     "next": ((BertForPreTraining, BertForNextSentencePrediction), "next-sentence"),
     "label": ((BertForSequenceClassification,), "classification"),
+    "word": ((BertForTokenClassification,), "word-labelling"),
+    "start": ((BertForQuestionAnswering,), "question-answering"),
+    "end": ((BertForQuestionAnswering,), "question-answering"),
 }
 NEXT_NAMES = ("B follows A", "B comes from elsewhere")
 
@@ -32,8 +40,8 @@ class Target:
     """A prediction that is to be explained."""
 
     kind: TargetKind
-    position: int  # of the token whose vector the head reads: a [MASK], else [CLS], which is 0
-    index: int  # the class: a token's id; 0 is next and 1 is random; a label
+    position: int  # of the token that it is about: a [MASK], a word's first, an answer's; else [CLS], which is 0
+    index: int  # the class: a token's id; 0 is next and 1 is random; a label; for an answer `position` again
     name: str
     against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
 
@@ -42,8 +50,13 @@ class Target:
         """The class in words, with the one that it is set against."""
         return f"{self.name} rather than {self.against.name}" if self.against else self.name
 
+    @property
+    def reads(self) -> int | None:
+        """The position whose last vector the head reads; None where it reads those of all tokens."""
+        return None if self.kind in ("start", "end") else self.position
+
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
-        """How much the model holds this class, in nats, (batch,), from the last vectors at `position`.
+        """How much the model holds this class, in nats, (batch,), from the last vectors that it `reads`.
 
         Its log-probability; with `against`, the logarithm of how many times likelier it is than the other (Yin and
         Neubig 2022). For a model with one label only, a regression, the number that it predicts.
@@ -68,20 +81,29 @@ def with_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
 
 
 def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
-    """What a model's head makes of final vectors, (batch, hidden) to (batch, classes); any layer's may be given."""
+    """What a model's head makes of final vectors, (batch, hidden) to (batch, classes); any layer's may be given.
+
+    For an answer's start or end it is (batch, tokens, hidden) to (batch, tokens): the tokens are the classes.
+    """
     if kind == "token":
         return model.mlm(hidden_BD, model.bert.embeddings.word.weight)
+    if kind == "word":
+        return model.classifier(hidden_BD)
+    if kind in ("start", "end"):
+        return model.answer(hidden_BD)[..., int(kind == "end")]
     pooled_BD = torch.tanh(model.bert.pooler(hidden_BD))
     return model.nsp(pooled_BD) if kind == "next" else model.classifier(pooled_BD)
 
 
 def final_vectors(
-    checkpoint: Checkpoint, positions: int | Tensor, arguments: dict[str, Tensor], **options: Any
+    checkpoint: Checkpoint, positions: int | Tensor | None, arguments: dict[str, Tensor], **options: Any
 ) -> Tensor:
     """The encoder's last vectors, (batch, hidden), at one position or at one for each example, (batch,).
 
-    Other tokens' are not computed.
+    Other tokens' are not computed. Without a position they are those of all, (batch, tokens, hidden).
     """
+    if positions is None:
+        return backbone(checkpoint)(**arguments, **options).last_hidden_state
     (first, *_) = arguments.values()
     positions_B1 = torch.as_tensor(positions).expand(len(first))[:, None]
     return backbone(checkpoint)(**arguments, positions=positions_B1, **options).last_hidden_state[:, 0]
@@ -99,17 +121,23 @@ def choose_target(
 ) -> Target:
     """The prediction to explain: the class named by `choice`, or the likeliest; `against` is set against it.
 
-    For tokens `position` is that of a [MASK], the first one by default. Raises `InputError` when the model has no
-    such head, there is no [MASK] at that place, there is no such class, or a class is set against itself.
+    `position` is that of a [MASK], by default the first; for a word's label that of one of its tokens, by default of
+    the first word that the model gives a label other than "O"; for an answer's start or end that of the token, 0 for
+    no answer, by default of the likeliest in the passage. Raises `InputError` when the model has no such head, there
+    is no such token or class, or a class is set against itself.
     """
     model = with_head(checkpoint, kind)
-    names: tuple[str, ...]
+    if kind in ("start", "end"):
+        if choice or against:
+            raise InputError("An answer's first or last token is named by its position, and set against nothing.")
+        return _answer_target(checkpoint, inputs, kind, position)
+    names: tuple[str, ...] = NEXT_NAMES if kind == "next" else () if kind == "token" else checkpoint.config.labels
     if kind == "token":
         position = _masked_position(checkpoint, inputs, position)
-        names = ()
+    elif kind == "word":
+        position = _word_position(checkpoint, inputs, position)
     else:
         position = 0
-        names = NEXT_NAMES if kind == "next" else checkpoint.config.labels
         if kind == "next" and 1 not in inputs.encoding.token_type_ids:
             raise InputError("Type both sentence A and sentence B.")
     if choice is None:
@@ -155,3 +183,37 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
             f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} where a word is to be guessed."
         )
     return position
+
+
+def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
+    """The first token of a word, where its label is read."""
+    encoding = inputs.encoding
+    words = list(zip(encoding.token_type_ids, encoding.word_ids, strict=True))
+    firsts = [words.index(word) for word in dict.fromkeys(words) if word[1] is not None]
+    if position is None and firsts:
+        vectors_LD = final_vectors(checkpoint, None, inputs.arguments())[0]
+        labels = head_logits(checkpoint.model, "word", vectors_LD[firsts]).argmax(-1).tolist()
+        said = (first for first, label in zip(firsts, labels, strict=True) if checkpoint.config.labels[label] != "O")
+        return next(said, firsts[0])
+    if position is None or not 0 <= position < len(words) or words[position][1] is None:
+        raise InputError("There is no word at this place: choose a token of the text.")
+    return words.index(words[position])
+
+
+def _answer_target(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind, position: int | None) -> Target:
+    encoding = inputs.encoding
+    if encoding.text_b is None:
+        raise InputError("Type both a question and a passage.")
+    passage = [
+        place
+        for place, (segment, special) in enumerate(
+            zip(encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
+        )
+        if segment == 1 and not special
+    ]
+    if position is None and passage:
+        scores_L = head_logits(checkpoint.model, kind, final_vectors(checkpoint, None, inputs.arguments()))[0]
+        position = passage[int(scores_L[passage].argmax())]
+    if position is None or position not in (0, *passage):
+        raise InputError("An answer starts and ends in the passage: choose one of its tokens, or 0 for no answer.")
+    return Target(kind, position, position, encoding.tokens[position] if position else "no answer")

@@ -23,7 +23,7 @@ from typing import Any
 
 import psutil
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.names import new_run_id
 from bertviz_lab.training.history import (
@@ -51,18 +51,18 @@ class Runs:
     nice: int = 5  # so that the page stays quick while the machine trains
     _attending: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
-    def start(self, config: PretrainConfig, texts: tuple[Path, ...] = ()) -> str:
+    def start(self, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = ()) -> str:
         """Begin a run in a process of its own, or put it in line, and return its id at once.
 
-        `texts` are copied into the run's folder and trained on beside `config.corpus`, so that the run can be
-        repeated when the originals are gone. Raises `InputError` when the disk is full.
+        `texts` are copied into the run's folder and trained on beside the samples that `config` names, so that the
+        run can be repeated when the originals are gone; `scored` likewise, for a fine-tuning to be scored on.
+        Raises `InputError` when the disk is full.
         """
         run_id = new_run_id()
         folder = self.root / run_id
         try:
             folder.mkdir(parents=True)
-            if texts:
-                config = replace(config, corpus=(*_samples(config), *_copy_in(texts, folder / "texts")))
+            config = _with_copies(config, folder, texts, scored)
             write_state(folder, RunState("waiting"))
             write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
             self.attend()
@@ -108,6 +108,10 @@ class Runs:
         if not _RUN_ID.fullmatch(run_id) or not (folder / "config.json").is_file():
             raise InputError(f"There is no run {run_id[:80]!r}.")
         return folder
+
+    def config(self, run_id: str) -> RunConfig:
+        """What a run was asked to do. Raises `InputError` for one that is unknown."""
+        return read_config(self.folder(run_id))
 
     def state(self, run_id: str) -> RunState:
         """Where a run stands; one whose process has died without a word is told apart from one that works."""
@@ -216,14 +220,26 @@ def _process(pid: int, folder: Path) -> psutil.Process | None:
     return None
 
 
-def _samples(config: PretrainConfig) -> tuple[str, ...]:
-    return tuple(name for name in config.corpus if name.startswith("sample:"))
+def _with_copies(
+    config: RunConfig, folder: Path, texts: tuple[Path, ...], scored: tuple[Path, ...]
+) -> PretrainConfig | FinetuneConfig:
+    """The settings with copies of the files in the run's folder in place of the files."""
+    if isinstance(config, PretrainConfig):
+        return replace(config, corpus=(*_samples(config.corpus), *_copy_in(texts, folder / "texts")) or config.corpus)
+    given = (*_samples(config.train), *_copy_in(texts, folder / "texts")) or config.train
+    return replace(config, train=given, eval=_copy_in(scored, folder / "scored") or config.eval)
+
+
+def _samples(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.startswith("sample:"))
 
 
 def _copy_in(texts: tuple[Path, ...], folder: Path) -> tuple[str, ...]:
     """Copy texts under their own names, numbered so that two of the same name stay two."""
+    copies: list[str] = []
+    if not texts:
+        return ()
     folder.mkdir()
-    copies = []
     for number, text in enumerate(texts, 1):
         name = re.sub(r"[^\w.-]+", "_", text.name)[-80:].lstrip(".") or "text.txt"
         copies.append(str(shutil.copyfile(text, folder / f"{number:02d}-{name}")))

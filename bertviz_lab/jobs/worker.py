@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.history import read_config, read_state, record, write_state
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.run import run
 
 _WATCH_SECONDS = 1.0
 
@@ -27,7 +27,7 @@ def main(folder: Path, parent: int, nice: int) -> int:
     write_state(folder, replace(read_state(folder), pid=os.getpid()))
     resume = (folder / "events.jsonl").is_file()
     try:
-        events = pretrain(read_config(folder), folder, resume=resume, should_stop=stop.is_set)
+        events = run(read_config(folder), folder, resume=resume, should_stop=stop.is_set)
         for _ in record(events, folder):
             pass
     except InputError:

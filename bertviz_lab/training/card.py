@@ -1,18 +1,36 @@
 """The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.data.tokenized import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoint import Checkpoint
 from bertviz_lab.training.hardware import Hardware
+from bertviz_lab.training.labelled import Labelled
 from bertviz_lab.training.loop import Progress
+from bertviz_lab.training.trials import Trial
 
 _NAMES = {
     "mlm_loss": "Masked-word loss (nats)",
     "mlm_accuracy": "Masked-word accuracy",
     "nsp_loss": "Next-sentence loss (nats)",
     "nsp_accuracy": "Next-sentence accuracy",
+}
+_PIPELINES: dict[Task, str] = {
+    "classification": "text-classification",
+    "regression": "text-classification",
+    "tokens": "token-classification",
+    "qa": "question-answering",
+}
+_TASK_NAMES: dict[Task, str] = {
+    "classification": "classification",
+    "regression": "rating",
+    "tokens": "labelling words",
+    "qa": "finding answers",
 }
 
 
@@ -63,14 +81,60 @@ def pretraining_card(
     )
 
 
-def _changed(config: PretrainConfig) -> dict[str, object]:
+def finetuning_card(
+    config: FinetuneConfig,
+    model: BertConfig,
+    start: Checkpoint,
+    data: Labelled,
+    trial: Trial,
+    scores: Mapping[str, float],
+) -> str:
+    """A Hugging Face model card in Markdown."""
+    origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
+    texts = ", ".join(_plain(name) for name in config.train)
+    scored = ", ".join(_plain(name) for name in config.eval) or f"{len(data.held_out):,} examples held out of it"
+    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _changed(config).items())
+    labels = ", ".join(_plain(label) for label in data.labels)
+    said = f"- Labels: {labels}" if labels else f"- Answers: {_PIPELINES[data.task]}"
+    return "\n".join(
+        [
+            "---",
+            "library_name: transformers",
+            f"pipeline_tag: {_PIPELINES[data.task]}",
+            "tags: [bert, bertviz-lab]",
+            "---",
+            "",
+            f"# A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
+            "",
+            f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads; "
+            f"{start.tokenizer.vocab_size:,} tokens.",
+            "",
+            "## Training",
+            "",
+            f"- Text: {texts} ({len(data.train):,} examples)",
+            said,
+            f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
+            f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {_plain(config.metric)}",
+            f"- Command: `python -m bertviz_lab finetune {options}`",
+            "",
+            f"## Scores on {scored}",
+            "",
+            "| score | value |",
+            "|---|---|",
+            *(f"| {name} | {value:.4f} |" for name, value in scores.items()),
+            "",
+        ]
+    )
+
+
+def _changed(config: RunConfig) -> dict[str, object]:
     """The options that differ from their defaults, as they would be typed."""
     shown: dict[str, object] = {}
-    for name, field in PretrainConfig.__dataclass_fields__.items():
+    for name, field in type(config).__dataclass_fields__.items():
         value = getattr(config, name)
         if value == field.default:
             continue
-        if name in ("init_from", "tokenizer"):
+        if name in ("init_from", "tokenizer", "model", "like"):
             value = source_name(value)
         shown[name] = " ".join(_plain(v) for v in value) if isinstance(value, tuple) else value
     return shown

@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.events import (
     CheckpointSaved,
@@ -84,10 +84,10 @@ def write_state(folder: Path, state: RunState) -> None:
     write_json(folder / "state.json", asdict(state) | {"updated": time.time()})
 
 
-def read_config(folder: Path) -> PretrainConfig:
+def read_config(folder: Path) -> RunConfig:
     """The settings of a run. Raises `InputError` where there are none."""
     try:
-        return PretrainConfig.from_dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
+        return run_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except InputError:
         raise  # a setting that is out of range is named by itself
     except (OSError, ValueError, TypeError, AttributeError) as error:

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, Linear
 
 #: Peak learning rates that did well for minutes of training, by hidden size: smaller models take larger steps.
 _LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
+#: The same for fine-tuning: a base-size model takes the middle of the paper's grid.
+_FINETUNING_RATES = ((128, 5e-4), (256, 3e-4), (512, 1e-4), (768, 3e-5))
 
 
 #: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.
@@ -19,12 +22,12 @@ MUON_FACTOR = 2.5
 MUON_ITERATIONS = 3
 
 
-def learning_rate_for(config: BertConfig) -> float:
+def learning_rate_for(config: BertConfig, finetuning: bool = False) -> float:
     """The peak learning rate to use where none is asked for."""
-    for hidden, rate in _LEARNING_RATES:
+    for hidden, rate in _FINETUNING_RATES if finetuning else _LEARNING_RATES:
         if config.hidden_size <= hidden:
             return rate
-    return 1e-4
+    return 2e-5 if finetuning else 1e-4
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -66,6 +69,39 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
             )
         )
     return optimizers
+
+
+def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_rate: float) -> torch.optim.Optimizer:
+    """AdamW over what is to learn: the embeddings and the lowest `freeze` layers stay as they are.
+
+    With `layer_decay` d a layer n below the head learns at d^n of the rate, the embeddings slowest (Howard and Ruder
+    2018; Sun et al. 2019, section 5.3).
+    """
+    depths = _depths(model)
+    layers = max(depths.values(), default=0)
+    for parameter in model.parameters():
+        parameter.requires_grad_(depths.get(id(parameter), layers + 1) > settings.freeze or settings.freeze == 0)
+    groups = []
+    for group in parameter_groups(model, settings.weight_decay):
+        for depth in range(layers + 2):
+            chosen = [p for p in group["params"] if depths.get(id(p), layers + 1) == depth]
+            if chosen:
+                factor = settings.layer_decay ** (layers + 1 - depth)
+                groups.append({"params": chosen, "weight_decay": group["weight_decay"], "factor": factor})
+    if not groups:
+        raise InputError(f"--freeze {settings.freeze} leaves nothing to learn.")
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
+
+
+def _depths(model: nn.Module) -> dict[int, int]:
+    """For each parameter of the backbone, by its identity: 0 in the embeddings, n in layer n; the head has none."""
+    found: dict[int, int] = {}
+    for name, parameter in model.named_parameters():
+        if ".embeddings." in name:
+            found[id(parameter)] = 0
+        elif ".layers." in name:
+            found[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])
+    return found
 
 
 def rate_at(progress: float, warmup: float) -> float:

@@ -6,13 +6,13 @@ from pathlib import Path
 from accelerate import Accelerator
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.events import EvalDone, Event, RunStarted, StepDone
 from bertviz_lab.training.hardware import start_processes
 
 
-def track(events: Iterable[Event], config: PretrainConfig, folder: Path) -> Iterator[Event]:
+def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[Event]:
     """Hand every event on, and its numbers to `config.tracker`, which writes under `folder`; none without a name.
 
     Raises `InputError` for a tracker that is not known or not installed.

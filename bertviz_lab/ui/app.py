@@ -17,11 +17,12 @@ from bertviz_lab.ui.story import Memory, Story
 from bertviz_lab.ui.tabs import (
     create_attention,
     create_fill_mask,
+    create_finetune,
     create_input,
     create_masking,
     create_next_sentence,
     create_pretrain,
-    create_run_panel,
+    create_try_it,
     create_vectors,
     create_why,
 )
@@ -56,10 +57,13 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
             with gr.Tab("Masking", id="masking"):
                 masking = create_masking(session, header)
             with gr.Tab("Pretrain", id="pretrain"):
-                form = create_pretrain(session)
-                panel = create_run_panel(session)
-        looking = (fill, following, attention, why, vectors, tokens, masking)
-        story = Story(session, memory, header, tabs, looking, form, panel)
+                pretrain = create_pretrain(session)
+            with gr.Tab("Fine-tune", id="finetune"):
+                finetune = create_finetune(session, header)
+            with gr.Tab("Try it", id="try"):
+                tried = create_try_it(session, header)
+        looking = (fill, following, attention, why, vectors, tokens, masking, tried)
+        story = Story(session, memory, header, tabs, looking, (pretrain, finetune))
         story.join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.

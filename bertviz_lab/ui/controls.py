@@ -17,19 +17,21 @@ _FEW = 6  # choices that fit side by side
 _TIMES = ("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h")
 
 
-def draw(config: type, names: Sequence[str], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """One input for each field: {field name: component}, rendered where this is called."""
+def draw(config: type, names: Sequence[str], defaults: Mapping[str, Any], *, prefix: str = "option") -> dict[str, Any]:
+    """One input for each field: {field name: component}, rendered where this is called; `prefix` begins their ids."""
     hints, fields = typing.get_type_hints(config), {f.name: f for f in dataclasses.fields(config)}
-    return {name: control(fields[name], hints[name], defaults.get(name, fields[name].default)) for name in names}
+    return {
+        name: control(fields[name], hints[name], defaults.get(name, fields[name].default), prefix) for name in names
+    }
 
 
-def control(field: Field[Any], hint: Any, value: Any) -> Any:
+def control(field: Field[Any], hint: Any, value: Any, prefix: str = "option") -> Any:
     """The input that suits a field's type, choices and bounds."""
     meta = field.metadata
     common: dict[str, Any] = {
         "label": label_of(field),
         "info": help_of(field),
-        "elem_id": f"option-{field.name}",
+        "elem_id": f"{prefix}-{field.name}",
         "min_width": 240,
     }
     if field.name == "preset":

@@ -6,8 +6,9 @@ from functools import partial
 
 import gradio as gr
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.training.history import ACTIVE, read_config
+from bertviz_lab.training.history import ACTIVE
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.run_strip import run_strip
@@ -97,7 +98,8 @@ def describe(session: Session, model: str | None) -> str:
 
 def _trained_on(session: Session, model: str, card: str) -> str:
     if session.models.is_run(model):
-        names = [_text_name(name) for name in read_config(session.runs.folder(model)).corpus]
+        config = session.runs.config(model)
+        names = [_text_name(name) for name in (config.corpus if isinstance(config, PretrainConfig) else config.train)]
         return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
     return line.removeprefix("- Text:").split("(")[0].strip()

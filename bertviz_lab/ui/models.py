@@ -137,6 +137,15 @@ class Models:
         Raises `InputError` with what is missing or wrong.
         """
         folder, name = self.locate(model)
+        try:
+            return self.open_folder(folder, name)
+        except InputError:
+            if folder.is_dir():
+                raise
+            return self.open(model)  # the run has saved newer ones meanwhile and removed this one
+
+    def open_folder(self, folder: Path, name: str) -> "Checkpoint":
+        """A model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
         signature = _signature(folder)
         with self._lock:
             loading = self._loading.setdefault(folder, threading.Lock())
@@ -147,12 +156,7 @@ class Models:
                     self._opened.move_to_end(folder)
                     return found.checkpoint
             self._refuse_large(folder, name)
-            try:
-                checkpoint = dataclasses.replace(_load(folder), name=name)
-            except InputError:
-                if folder.is_dir():
-                    raise
-                return self.open(model)  # the run has saved newer ones meanwhile and removed this one
+            checkpoint = dataclasses.replace(_load(folder), name=name)
             with self._lock:
                 self._opened[folder] = _Opened(signature, checkpoint)
                 self._opened.move_to_end(folder)

@@ -8,12 +8,12 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.data.health import HealthReport, examine_files
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
@@ -21,14 +21,21 @@ from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE
 from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
+from bertviz_lab.ui.kept import Kept
 from bertviz_lab.ui.models import Models, run_label, saved_at
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.task_examples import task_examples
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.examples import TaskData
+    from bertviz_lab.training.labelled import Labelled
 
 #: The longest text that is looked at; a model reads some hundred words of it.
 MOST_CHARACTERS = 50_000
 _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
 _KEPT_ANSWERS = 32
+_KEPT_LABELLED = 4  # each may be a file of a hundred megabytes
 
 Found = TypeVar("Found")
 
@@ -57,9 +64,10 @@ class Session:
         self.models = Models(settings, self.runs)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, KeptTrace] = OrderedDict()
-        self._answers: OrderedDict[tuple[Any, ...], Any] = OrderedDict()
-        self._reports: OrderedDict[tuple[Any, ...], HealthReport] = OrderedDict()
-        self._examples: OrderedDict[str, Examples] = OrderedDict()
+        self._answers = Kept(_KEPT_ANSWERS)
+        self._reports = Kept(_KEPT_REPORTS)
+        self._examples = Kept(64)
+        self._labelled = Kept(_KEPT_LABELLED)
 
     def warm_up(self) -> None:
         """Import torch and open the default model, so that the first visitor need not wait for it."""
@@ -86,16 +94,7 @@ class Session:
 
     def remembered(self, question: tuple[Any, ...], make: Callable[[], Found]) -> Found:
         """An answer that takes long, made once while it is among the last few questions."""
-        with self._lock:
-            if question in self._answers:
-                self._answers.move_to_end(question)
-                return cast(Found, self._answers[question])
-        found = make()
-        with self._lock:
-            self._answers[question] = found
-            while len(self._answers) > _KEPT_ANSWERS:
-                self._answers.popitem(last=False)
-        return found
+        return cast(Found, self._answers.get(question, make))
 
     # ---- texts
 
@@ -106,36 +105,41 @@ class Session:
         """
         version = self.models.version(model) if model else ""
         key = (tuple(str(path) for path in paths), version, *sorted(options.items()))
-        with self._lock:
-            if key in self._reports:
-                return self._reports[key]
-        tokenizer = self.models.open(model).tokenizer if model else None
-        report = examine_files(list(paths), tokenizer=tokenizer, **options)
-        with self._lock:
-            self._reports[key] = report
-            while len(self._reports) > _KEPT_REPORTS:
-                self._reports.popitem(last=False)
-        return report
+
+        def make() -> HealthReport:
+            tokenizer = self.models.open(model).tokenizer if model else None
+            return examine_files(list(paths), tokenizer=tokenizer, **options)
+
+        return cast(HealthReport, self._reports.get(key, make))
+
+    def labelled(self, config: FinetuneConfig) -> "tuple[TaskData, Labelled]":
+        """The examples that a fine-tuning would use, with all that reading found out, read once for its data settings.
+
+        Raises `InputError` for data that cannot be learnt from.
+        """
+        from bertviz_lab.training.labelled import load_labelled
+
+        names = ("task", "train", "eval", "eval_share", "most_examples", "seed", *config.reading)
+        key = tuple(getattr(config, name) for name in names)
+        return cast("tuple[TaskData, Labelled]", self._labelled.get(key, lambda: load_labelled(config)))
 
     def examples(self, model: str) -> Examples:
         """Sentences to try on a model: from the very text it was trained on where the page has that."""
         name = model.strip() or self.models.default()
-        with self._lock:
-            if name in self._examples:
-                return self._examples[name]
-        tokenizer = self.models.open(model).tokenizer
-        found = None
-        if self.models.is_run(name):
-            from bertviz_lab.training.history import read_config
+        return cast(Examples, self._examples.get(name, lambda: self._examples_of(name)))
 
-            config = read_config(self.runs.folder(name))
+    def _examples_of(self, name: str) -> Examples:
+        tokenizer = self.models.open(name).tokenizer
+        found = None
+        config = self.runs.config(name) if self.models.is_run(name) else None
+        if isinstance(config, PretrainConfig):
             found = examples_from(config.corpus, tokenizer, config.documents)
-        found = found or examples_for(tokenizer)
-        with self._lock:
-            self._examples[name] = found
-            while len(self._examples) > 64:
-                self._examples.popitem(last=False)
-        return found
+        return found or examples_for(tokenizer)
+
+    def task_examples(self, model: str) -> list[tuple[str, str]]:
+        """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""
+        key = ("task examples", self.models.version(model))
+        return self.remembered(key, lambda: task_examples(self, model))
 
     # ---- runs
 
@@ -148,8 +152,8 @@ class Session:
             return None
         for row in rows:
             if row.get("message"):
-                row["message"] = in_page_words(PretrainConfig, row["message"])
-        message = in_page_words(PretrainConfig, state.message)
+                row["message"] = self._in_page_words(run_id, row["message"])
+        message = self._in_page_words(run_id, state.message)
         return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
     def glance(self, run_id: str) -> dict[str, Any] | None:
@@ -163,7 +167,7 @@ class Session:
         return {
             "name": short_name(run_id),
             "status": state.status,
-            "message": in_page_words(PretrainConfig, state.message),
+            "message": self._in_page_words(run_id, state.message),
             "step": state.step,
             "total_steps": state.total_steps,
             "seconds": state.seconds,
@@ -172,6 +176,10 @@ class Session:
             "path": self.model_path(run_id) if saved else "",
         }
 
+    def _in_page_words(self, run_id: str, message: str) -> str:
+        kind = type(self.runs.config(run_id)) if message else PretrainConfig
+        return in_page_words(kind, message)
+
     def model_path(self, run_id: str) -> str:
         """Where a person finds a run's model; nothing about this machine is told to strangers."""
         if self.settings.shared:
@@ -179,13 +187,21 @@ class Session:
         folder, _ = self.models.locate(run_id)
         return str(folder.resolve())
 
-    def run_choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
-        """(label, id) of the runs that a visitor may see."""
-        return [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in self.models.visible_runs(own)]
+    def is_kind(self, run_id: str | None, kind: type[RunConfig]) -> bool:
+        """Whether a run is a pretraining, or a fine-tuning, as `kind` says; a name that is none is neither."""
+        try:
+            return isinstance(self.runs.config(run_id or ""), kind)
+        except InputError:
+            return False
 
-    def current_run(self, own: Sequence[str]) -> str:
+    def run_choices(self, own: Sequence[str], kind: type[RunConfig]) -> list[tuple[str, str]]:
+        """(label, id) of the runs of a kind that a visitor may see."""
+        visible = [run_id for run_id in self.models.visible_runs(own) if self.is_kind(run_id, kind)]
+        return [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in visible]
+
+    def current_run(self, own: Sequence[str], kind: type[RunConfig] | None = None) -> str:
         """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""
-        visible = self.models.visible_runs(own)
+        visible = [run_id for run_id in self.models.visible_runs(own) if kind is None or self.is_kind(run_id, kind)]
         mine = [run_id for run_id in visible if run_id in own]
         active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
         return next(iter(mine or active), "")

@@ -10,20 +10,28 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui import form, links, texts
+from bertviz_lab.ui import links
 from bertviz_lab.ui.answers import clicked, in_order, sentence_of
+from bertviz_lab.ui.bench import Bench
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
 from bertviz_lab.ui.models import newest_model
+from bertviz_lab.ui.running import (
+    panel_state,
+    refused,
+    resume_run,
+    run_list,
+    show_run,
+    stop_run,
+    strip_of,
+    zip_model,
+)
 from bertviz_lab.ui.second import second_choices
 from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.tabs.pretrain import PretrainForm
-from bertviz_lab.ui.tabs.running import RunPanel, panel_state, resume_run, run_list, show_run, stop_run, zip_model
 from bertviz_lab.ui.wiring import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
 _NOT_YOURS = "This run was started by somebody else, who alone can stop it or let it go on."
-_CLICK_THE_FILE = "() => document.querySelector('#run-file')?.click()"
 
 
 @dataclass(frozen=True)
@@ -44,41 +52,64 @@ class Story:
     header: Header
     tabs: gr.Tabs
     looking: Sequence[Tab]
-    form: PretrainForm
-    panel: RunPanel
+    benches: Sequence[Bench]
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a tab."""
         own, model, awaited = self.memory.own, self.memory.model, self.memory.awaited
         picker, strip = self.header.picker, self.header.strip
-        panel = self.panel
-        shown = [panel.chart, strip, *panel.state_parts]
-
-        offers = [self.form.start, *self._seconds()]
+        offers = [*(bench.start for bench in self.benches), *self._seconds()]
+        panels = [part for bench in self.benches for part in (bench.panel.run, *bench.panel.state_parts)]
         fields = [component for tab in self.looking for component in tab.fields.values()]
-        parts = [part for tab in self.looking for part in tab.parts]
-        folds = [component for part in parts for component in (part.accordion, part.is_open)]
+        folds = [part for tab in self.looking for fold in tab.parts for part in (fold.accordion, fold.is_open)]
+        charts = [bench.panel.chart for bench in self.benches]
         opened = page.load(
             self.arrive,
             [own, model, awaited],
-            [own, awaited, picker, *offers, panel.run, *shown, self.tabs, *fields, *folds],
+            [own, awaited, picker, strip, *offers, *panels, *charts, self.tabs, *fields, *folds],
             **QUIET,
         )
         self._refresh(opened)
-        opened.then(self.form.show_text, self.form.inputs, self.form.text_outputs, **QUIET)
         self._refresh(picker.input(self.remember, picker, model, **QUIET))
         self.header.train.click(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
-
-        self.form.train.click(
-            self.train, [own, *self.form.inputs], [own, awaited, self.form.message, panel.run, *shown], **QUIET
-        ).then(None, js="() => document.querySelector('#loss-chart')?.scrollIntoView({block: 'center'})")
-        panel.run.input(self.show, panel.run, shown, **QUIET)
-        panel.stop.click(self.stop, [own, panel.run], [panel.stop, panel.message], **QUIET)
-        panel.resume.click(self.resume, [own, panel.run], shown, **QUIET)
-        panel.download.click(self.download, panel.run, [panel.file, panel.message], **QUIET).then(
-            None, js=_CLICK_THE_FILE
+        changed = strip.run_changed(
+            clicked(self.run_changed),
+            [own, picker, *(bench.panel.run for bench in self.benches)],
+            [picker, *offers, *panels],
+            **QUIET,
         )
-        for button, tab in ((panel.open_fill, "fill"), (panel.open_attention, "attention")):
+        saved = strip.model_saved(
+            clicked(self.model_saved),
+            [own, awaited, picker, *(bench.panel.run for bench in self.benches)],
+            [picker, model, awaited, *offers, *panels],
+            **QUIET,
+        )
+        self._refresh(saved)
+        strip.show_run(clicked(self.show_tab), None, self.tabs, **QUIET)
+        for bench in self.benches:
+            self._join_bench(bench, opened, changed, saved)
+
+    def _join_bench(self, bench: Bench, opened: Any, *news: Any) -> None:
+        """The form and the panel of a tab that trains."""
+        own, model, awaited = self.memory.own, self.memory.model, self.memory.awaited
+        picker, strip, panel = self.header.picker, self.header.strip, bench.panel
+        opened.then(bench.show, list(bench.inputs), list(bench.shown), **QUIET)
+        began = bench.button.click(
+            partial(self.train, bench),
+            [own, *bench.inputs],
+            [own, awaited, bench.message, strip, panel.run, *panel.shown],
+            **QUIET,
+        )
+        began.then(
+            None, js=f"() => document.querySelector('#{panel.chart.elem_id}')?.scrollIntoView({{block: 'center'}})"
+        )
+        chosen = panel.run.input(partial(self.show, len(panel.openers)), panel.run, [strip, *panel.shown], **QUIET)
+        panel.stop.click(self.stop, [own, panel.run], [panel.stop, panel.message], **QUIET)
+        panel.resume.click(partial(self.resume, len(panel.openers)), [own, panel.run], [strip, *panel.shown], **QUIET)
+        panel.download.click(self.download, panel.run, [panel.file, panel.message], **QUIET).then(
+            None, js=f"() => document.querySelector('#{panel.file.elem_id}')?.click()"
+        )
+        for button, tab in panel.openers:
             self._refresh(
                 button.click(
                     lambda run_id, tab=tab: (run_id, run_id, gr.Tabs(selected=tab)),
@@ -87,22 +118,9 @@ class Story:
                     **QUIET,
                 )
             )
-
-        strip.show_run(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
-        strip.run_changed(
-            clicked(self.run_changed),
-            [own, panel.run, picker],
-            [picker, *offers, panel.run, *panel.state_parts],
-            **QUIET,
-        )
-        self._refresh(
-            strip.model_saved(
-                clicked(self.model_saved),
-                [own, awaited, panel.run, picker],
-                [picker, model, awaited, *offers, panel.run, *panel.state_parts],
-                **QUIET,
-            )
-        )
+        if bench.results is not None:
+            for event in (opened, began, chosen, *news):
+                self.header.direct.ask(event.then, in_order(bench.results), [panel.run], list(bench.outcome))
 
     def _refresh(self, start: Any) -> None:
         """After `start`, say what the chosen model is and show it in every tab."""
@@ -124,7 +142,6 @@ class Story:
     def arrive(self, own: Any, model: Any, awaited: Any, request: gr.Request) -> tuple[Any, ...]:
         """A visitor opens the page, perhaps again, perhaps by a link: runs, model and texts are found again."""
         own = self._existing(own)
-        run_id = self.session.current_run(own)
         choices = self.session.models.choices(own)
         if awaited in own and newest_model(self.session.runs.folder(awaited)):
             model, awaited = awaited, ""  # its first model came while nobody was looking
@@ -132,7 +149,17 @@ class Story:
         remembered = isinstance(model, str) and model in [name for _, name in choices]
         chosen = said.get("model") or (model if remembered else self.session.models.default(own))
         picker = gr.update(choices=choices, value=chosen or None)
-        runs = run_list(self.session, own, run_id)
+        current = [self.session.current_run(own, bench.kind) for bench in self.benches]
+        shown = [
+            show_run(self.session, run_id, len(bench.panel.openers))
+            for bench, run_id in zip(self.benches, current, strict=True)
+        ]
+        panels = [
+            part
+            for bench, run_id, (_, *state) in zip(self.benches, current, shown, strict=True)
+            for part in (run_list(self.session, own, run_id, bench.kind), *state)
+        ]
+        charts = [chart for chart, *_ in shown]
         known = said.get("tab") in [tab.id for tab in self.looking]
         opened = gr.Tabs(selected=said["tab"]) if known else gr.skip()
         fields = [update for tab in self.looking for update in links.field_updates(said, tab.id, tab.fields)]
@@ -140,30 +167,34 @@ class Story:
             (said.get("tab"), said.get("part")) == (tab.id, part.name) for tab in self.looking for part in tab.parts
         ]
         folds = [update for mine in meant for update in ((gr.Accordion(open=True), True) if mine else (gr.skip(),) * 2)]
-        answer = (own, awaited, picker, *self._offers(own), runs, *show_run(self.session, run_id))
-        return *answer, opened, *fields, *folds
+        strip = strip_of(self.session, self.session.current_run(own))
+        return own, awaited, picker, strip, *self._offers(own), *panels, *charts, opened, *fields, *folds
 
     def remember(self, model: Any) -> str:
         """Keep the choice for the next visit."""
         return model if isinstance(model, str) else ""
 
-    def train(self, own: Any, source: str, files: Any, *values: Any) -> tuple[Any, ...]:
+    def train(self, bench: Bench, own: Any, *inputs: Any) -> tuple[Any, ...]:
         """Start a run; a form that cannot be used is answered beside the button."""
         own = self._existing(own)
+        openers = len(bench.panel.openers)
         try:
-            text = texts.chosen(source, files)
-            config = form.config_from(self.session, text, self.form.names, values)
-            # The report is there already; a text that it refuses is refused here, not by a run that fails.
-            form.report_of(self.session, text, self.form.names, values)
-            run_id = self.session.runs.start(config, text.files)
+            run_id = bench.begin(*inputs)
         except Exception as error:
-            return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * 9)
+            return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * (openers + 7))
         own = [run_id, *own][:_MOST_REMEMBERED]
-        return own, run_id, "", run_list(self.session, own, run_id), *show_run(self.session, run_id)
+        runs = run_list(self.session, own, run_id, bench.kind)
+        return own, run_id, "", strip_of(self.session, run_id), runs, *show_run(self.session, run_id, openers)
 
-    def show(self, run_id: str | None) -> tuple[Any, ...]:
+    def show(self, openers: int, run_id: str | None) -> tuple[Any, ...]:
         """Another run was chosen to be looked at."""
-        return show_run(self.session, run_id)
+        return strip_of(self.session, run_id), *show_run(self.session, run_id, openers)
+
+    def show_tab(self, data: dict[str, Any]) -> Any:
+        """The tab in which a run is watched."""
+        run_id = str(data.get("run_id", ""))
+        found = [bench.tab for bench in self.benches if self.session.is_kind(run_id, bench.kind)]
+        return gr.Tabs(selected=found[0]) if found else gr.skip()
 
     def stop(self, own: Any, run_id: str | None) -> tuple[Any, str]:
         """The stop button."""
@@ -171,11 +202,11 @@ class Story:
             return gr.skip(), notice_payload(_NOT_YOURS)
         return stop_run(self.session, run_id)
 
-    def resume(self, own: Any, run_id: str | None) -> tuple[Any, ...]:
+    def resume(self, openers: int, own: Any, run_id: str | None) -> tuple[Any, ...]:
         """The button to go on."""
         if not self._may_change(own, run_id):
-            return (gr.skip(),) * 7 + (notice_payload(_NOT_YOURS),)
-        return resume_run(self.session, run_id)
+            return refused(_NOT_YOURS, openers)
+        return resume_run(self.session, run_id, openers)
 
     def _may_change(self, own: Any, run_id: str | None) -> bool:
         """Whether a visitor has a say over a run: a link to a model lets others look at it, no more."""
@@ -185,16 +216,14 @@ class Story:
         """The button to download."""
         return zip_model(self.session, run_id)
 
-    def run_changed(self, data: dict[str, Any], own: Any, shown: str | None, model: Any) -> tuple[Any, ...]:
+    def run_changed(self, data: dict[str, Any], own: Any, model: Any, *shown: str | None) -> tuple[Any, ...]:
         """A run has reached another state: lists and buttons follow."""
         own = self._existing(own)
-        run_id = str(data.get("run_id", ""))
         picker = gr.update(choices=self.session.models.choices(own), value=model)
-        runs = run_list(self.session, own, shown or run_id)
-        return picker, *self._offers(own), runs, *panel_state(self.session, shown or run_id)
+        return picker, *self._offers(own), *self._panels(own, str(data.get("run_id", "")), shown)
 
     def model_saved(
-        self, data: dict[str, Any], own: Any, awaited: Any, shown: str | None, model: Any
+        self, data: dict[str, Any], own: Any, awaited: Any, model: Any, *shown: str | None
     ) -> tuple[Any, ...]:
         """A run has saved a model; the first one of a run is chosen in the picker at once."""
         own = self._existing(own)
@@ -202,9 +231,17 @@ class Story:
         comes = bool(run_id) and run_id == awaited
         chosen = run_id if comes else model
         picker = gr.update(choices=self.session.models.choices(own), value=chosen)
-        runs = run_list(self.session, own, shown or run_id)
         awaited = "" if comes else awaited
-        return picker, chosen or "", awaited, *self._offers(own), runs, *panel_state(self.session, shown or run_id)
+        return picker, chosen or "", awaited, *self._offers(own), *self._panels(own, run_id, shown)
+
+    def _panels(self, own: list[str], run_id: str, shown: Sequence[str | None]) -> list[Any]:
+        """For each bench its list of runs and its buttons; where none is shown yet, those of the run with the news."""
+        found: list[Any] = []
+        for bench, current in zip(self.benches, shown, strict=True):
+            run = current or (run_id if self.session.is_kind(run_id, bench.kind) else "")
+            found.append(run_list(self.session, own, run, bench.kind))
+            found.extend(panel_state(self.session, run, len(bench.panel.openers)))
+        return found
 
     def _seconds(self) -> list[gr.Dropdown]:
         return [tab.second for tab in self.looking if tab.second is not None]
@@ -212,7 +249,8 @@ class Story:
     def _offers(self, own: list[str]) -> list[Any]:
         """The models that the next training can start from, and for each comparison those that it can be with."""
         choices = second_choices(self.session.models.choices(own))
-        return [gr.update(choices=self.session.models.starts(own)), *(choices for _ in self._seconds())]
+        starts = gr.update(choices=self.session.models.starts(own))
+        return [*(starts for _ in self.benches), *(choices for _ in self._seconds())]
 
     def _existing(self, own: Any) -> list[str]:
         """The remembered runs that are still there; what a browser sends may be anything."""

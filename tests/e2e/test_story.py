@@ -63,7 +63,7 @@ def train(page: Page, time: str) -> Locator:
     """Press Train for so long; returns the line that says how far it is."""
     choose_time(page, time)
     page.get_by_role("button", name="Train", exact=True).click()
-    return page.locator("#loss-chart .stage")
+    return page.locator("#run-chart .stage")
 
 
 def write_little(path: Path, documents: int) -> Path:
@@ -75,7 +75,7 @@ def painted(page: Page, panel: str) -> int:
     """How many pixels of a curve are not background."""
     return page.evaluate(
         """panel => {
-          const canvas = document.querySelector(`#loss-chart [data-panel="${panel}"] .base`);
+          const canvas = document.querySelector(`#run-chart [data-panel="${panel}"] .base`);
           if (!canvas || !canvas.width) return 0;
           const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
           return data.filter((value, index) => index % 4 === 3 && value > 0).length;
@@ -97,7 +97,7 @@ def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) 
     stage = train(page, "25s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
-        page.wait_for_function("() => document.querySelectorAll('#loss-chart .panel canvas').length > 0")
+        page.wait_for_function("() => document.querySelectorAll('#run-chart .panel canvas').length > 0")
         assert painted(page, panel) > 100
 
     # Reloaded in the middle, the page finds its run again.
@@ -157,8 +157,8 @@ def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple
     stage = train(page, "12s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     change = re.compile(r"masked words right: (\d+\.\d) % before, (\d+\.\d) % now")
-    expect(page.locator("#loss-chart")).to_contain_text(change)
-    before, now = map(float, change.search(page.locator("#loss-chart").inner_text()).groups())  # type: ignore[union-attr]
+    expect(page.locator("#run-chart")).to_contain_text(change)
+    before, now = map(float, change.search(page.locator("#run-chart").inner_text()).groups())  # type: ignore[union-attr]
     assert before < now
     started = next(row for row in session.runs.events(session.runs.ids()[0])[0] if row["event"] == "RunStarted")
     assert started["step"] == 0

@@ -106,3 +106,17 @@ def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
     blank = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
     body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), blanks=(blank,))))
     assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not a token of it"]]
+
+
+def test_counts_are_written_where_values_only_shade() -> None:
+    counts = np.array([[3, 1]])
+    body = json.loads(matrix_payload(np.array([[0.75, 0.25]]), ["a"], ["x", "y"], title="T", counts=counts))
+    assert body["counts"] == [[3, 1]]
+    assert body["table"]["rows"] == [["a", 3, 1]]
+    with pytest.raises(ValueError, match="rows"):
+        matrix_payload(np.zeros((1, 2)), ["a"], ["x", "y"], title="T", counts=counts.T)
+
+
+def test_a_table_can_have_further_columns() -> None:
+    body = json.loads(bars_payload(["cat"], [("one", [0.5])], title="T", beside=[("seen", [7])]))
+    assert body["table"] == {"header": ["", "one", "seen"], "rows": [["cat", 0.5, 7]]}

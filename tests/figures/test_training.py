@@ -5,6 +5,7 @@ import json
 
 from bertviz_lab.figures.training import live_payload, replay_payload
 from tests.ui.components.harness import ending, events
+from tests.ui.components.tuned import task_events
 
 
 def test_following_again_needs_another_mark():
@@ -39,3 +40,15 @@ def test_thinning_loses_no_kind_of_value() -> None:
     assert sum("causal_loss" in row for row in kept) >= 200
     by_step = {row["step"]: row for row in rows if row["event"] == "StepDone"}
     assert all(row["loss"] == by_step[row["step"]]["loss"] for row in kept)
+
+
+def test_trials_are_kept_and_thinning_takes_nothing_from_one_into_the_next() -> None:
+    rows = task_events("classification", ("seed 0", "seed 1"), steps=400)
+    kept = json.loads(replay_payload(rows, most_steps=60))["rows"]
+    assert [row["name"] for row in kept if row["event"] == "TrialStarted"] == ["seed 0", "seed 1"]
+    assert sum(row["event"] == "TrialDone" for row in kept) == 2
+    # A measure that only the first trial has stays there.
+    first = [row | {"own": 1.0} if row["event"] == "StepDone" and row["step"] <= 400 else row for row in rows]
+    thinned = json.loads(replay_payload(first, most_steps=60))["rows"]
+    steps = [row for row in thinned if row["event"] == "StepDone"]
+    assert all(("own" in row) == (row["step"] <= 400) for row in steps)

@@ -14,7 +14,7 @@ from tests.ui.test_models import RUN, make_run
 
 def story(session: Session) -> Story:
     nothing: Any = None
-    return Story(session, nothing, nothing, nothing, (), nothing, nothing)
+    return Story(session, nothing, nothing, nothing, (), ())
 
 
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
@@ -28,7 +28,7 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
         button, message = story(session).stop(own, RUN)
         assert button == gr.skip()
         assert "somebody else" in message
-        assert "somebody else" in story(session).resume(own, RUN)[-1]
+        assert "somebody else" in story(session).resume(2, own, RUN)[-1]
     assert stopped == []
     story(session).stop([RUN], RUN)
     assert stopped == [RUN]

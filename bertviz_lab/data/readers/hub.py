@@ -57,7 +57,17 @@ class DatasetName:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows, streamed. Raises `InputError` for what cannot be found, opened or read."""
+        yield from self._streamed(self._open())
+
+    def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
+        """The rows as of `rows`, and for each field that holds numbers of classes (or lists of them) their names."""
         opened = self._open()
+        features = getattr(opened, "features", None) or {}
+        kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
+        names = {name: tuple(kind.names) for name, kind in kinds.items() if hasattr(kind, "int2str")}
+        return self._streamed(opened), names
+
+    def _streamed(self, opened: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         try:
             yield from opened
         except Exception as error:  # the library, and the network below it, raise whatever they like

@@ -17,6 +17,7 @@ class FileNotes:
         blank_after_sentence: True where a blank line follows nearly every sentence.
         blank_ends_document: True where a single blank line was taken for the end of a document.
         replaced: characters that could not be read and stand as U+FFFD.
+        nulls: null characters that were taken out.
         skipped_rows: rows or records without text.
         ragged_rows: rows of a table with more or fewer cells than the others.
     """
@@ -27,6 +28,7 @@ class FileNotes:
     blank_after_sentence: bool = False
     blank_ends_document: bool = False
     replaced: int = 0
+    nulls: int = 0
     skipped_rows: int = 0
     ragged_rows: int = 0
 

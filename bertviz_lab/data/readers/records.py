@@ -58,7 +58,7 @@ def jsonl_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
     Raises:
         InputError: a line is not JSON (the sentence names the line), or no field holds text.
     """
-    return record_paragraphs(_lines(stream, notes.name), text_field, notes)
+    return record_paragraphs(json_lines(stream, notes.name), text_field, notes)
 
 
 def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
@@ -67,10 +67,11 @@ def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) ->
     Raises:
         InputError: it is not JSON (the sentence names the line), or holds no text.
     """
-    return record_paragraphs(_values(stream, notes.name), text_field, notes)
+    return record_paragraphs(json_values(stream, notes.name), text_field, notes)
 
 
-def _lines(stream: TextIO, name: str) -> Iterator[Any]:
+def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
+    """A value a line, blank lines aside. Raises `InputError`, naming the line, for one that is not JSON."""
     for number, line in enumerate(whole_lines(stream, name), 1):
         line = line.strip(_BLANKS)
         if not line:
@@ -79,12 +80,10 @@ def _lines(stream: TextIO, name: str) -> Iterator[Any]:
             yield json.loads(line)
         except (ValueError, RecursionError) as error:
             what = getattr(error, "msg", "it is nested too deeply")
-            raise InputError(
-                f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it, or give the text as .txt."
-            ) from None
+            raise InputError(f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it there.") from None
 
 
-def _values(stream: TextIO, name: str) -> Iterator[Any]:
+def json_values(stream: TextIO, name: str) -> Iterator[Any]:
     """The items of a list at the top, or the values one after another; an object is searched for a list."""
     text = _Window(stream, name)
     text.skip(_BLANKS)
@@ -146,9 +145,7 @@ class _Window:
     def error(self, what: str, error: Exception | None = None) -> InputError:
         at = getattr(error, "pos", self.position)
         line = self._line + self._text.count("\n", 0, at)
-        return InputError(
-            f"{quoted(self._name)} is not JSON from line {line:,} on ({what}); correct it, or give the text as .txt."
-        )
+        return InputError(f"{quoted(self._name)} is not JSON from line {line:,} on ({what}); correct it there.")
 
     def _more(self, size: int) -> bool:
         block = self._stream.read(size)

@@ -8,7 +8,7 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -38,6 +38,17 @@ FORMATS = {
     ".json": "json",
 }
 READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
+
+
+@dataclass(frozen=True)
+class Kinds:
+    """Which files are taken from folders and zips: their endings, each with its format, and how to name them."""
+
+    formats: Mapping[str, str]
+    readable: str
+
+
+TEXTS = Kinds(FORMATS, READABLE)
 
 OnProgress = Callable[[int, int], None]  # bytes done, bytes in all
 
@@ -118,7 +129,10 @@ class _Metered(io.RawIOBase):
 
 
 def find_sources(
-    paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES
+    paths: Sequence[str | Path] | str | Path,
+    notes: ReadingNotes,
+    max_bytes: float = MAX_BYTES,
+    kinds: Kinds = TEXTS,
 ) -> list[Source]:
     """The readable files behind `paths`, in the order given; folders, zips and patterns in the order of names.
 
@@ -132,20 +146,20 @@ def find_sources(
     if isinstance(paths, (str, Path)):
         paths = [paths]
     if not paths:
-        raise InputError(f"No file was given; choose {READABLE}.")
+        raise InputError(f"No file was given; choose {kinds.readable}.")
     sources: list[Source] = []
     for given in paths:
         path = Path(given)
         if glob.has_magic(str(given)) and not os.path.exists(path):
-            sources.extend(_of_pattern(str(given), notes, max_bytes))
+            sources.extend(_of_pattern(str(given), notes, max_bytes, kinds))
             continue
         mode, size = _status(path)
         if stat.S_ISDIR(mode):
-            sources.extend(_in_folder(path, notes, max_bytes))
+            sources.extend(_in_folder(path, notes, max_bytes, kinds))
         elif not stat.S_ISREG(mode):
-            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {READABLE}.")
+            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {kinds.readable}.")
         else:
-            sources.extend(_of_file(path, path.name, size, notes, max_bytes, named=True))
+            sources.extend(_of_file(path, path.name, size, notes, max_bytes, kinds, named=True))
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
@@ -161,7 +175,7 @@ def close_archives(sources: Iterable[Source]) -> None:
         archive.close()
 
 
-def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float) -> Iterator[Source]:
+def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
     """The files that a pattern names; one that cannot be read is noted, as in a folder."""
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not paths:
@@ -169,13 +183,13 @@ def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float) -> Iterator
     found = False
     for path in map(Path, paths):
         try:
-            for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, named=False):
+            for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
                 found = True
                 yield source
         except InputError as error:
             notes.skipped.append(str(error))
     if not found:
-        raise InputError(f"No file like {quoted(pattern)} is readable; give {READABLE}.{_first(notes)}")
+        raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first(notes)}")
 
 
 def _status(path: Path) -> tuple[int, int]:
@@ -192,7 +206,7 @@ def _status(path: Path) -> tuple[int, int]:
 
 
 def _of_file(
-    path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, *, named: bool
+    path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, kinds: Kinds, *, named: bool
 ) -> Iterable[Source]:
     if size == 0:
         raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
@@ -203,39 +217,39 @@ def _of_file(
         raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
     suffix = path.suffix.lower()
     if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # the zip's own size does not matter, what it holds does
-        return _in_zip(path, name, notes, max_bytes)
+        return _in_zip(path, name, notes, max_bytes, kinds)
     if size > max_bytes:
         raise InputError(
             f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(max_bytes)}; "
             "split it, or take a part of it."
         )
-    return [Source(printable(name), FORMATS.get(suffix, "text"), size, path, named=named)]
+    return [Source(printable(name), kinds.formats.get(suffix, "text"), size, path, named=named)]
 
 
-def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float) -> Iterator[Source]:
+def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
     """Files with a known ending, below `folder` at any depth, without hidden ones and links to folders."""
     found = False
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in sorted(names):
             path = Path(parent, name)
-            if name.startswith(".") or path.suffix.lower() not in {*FORMATS, ".zip"}:
+            if name.startswith(".") or path.suffix.lower() not in {*kinds.formats, ".zip"}:
                 continue
             shown = path.relative_to(folder).as_posix()
             try:
                 mode, size = _status(path)
                 if stat.S_ISREG(mode):
-                    for source in _of_file(path, shown, size, notes, max_bytes, named=False):
+                    for source in _of_file(path, shown, size, notes, max_bytes, kinds, named=False):
                         found = True
                         yield source
             except InputError as error:
                 notes.skipped.append(str(error))
     if not found:
-        name = folder.name or str(folder)
-        raise InputError(f"The folder {quoted(name)} holds nothing readable; put in it {READABLE}.{_first(notes)}")
+        shown = quoted(folder.name or str(folder))
+        raise InputError(f"The folder {shown} holds nothing readable; put in it {kinds.readable}.{_first(notes)}")
 
 
-def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float) -> list[Source]:
+def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> list[Source]:
     shown = quoted(name)
     try:
         archive = zipfile.ZipFile(path)
@@ -244,20 +258,23 @@ def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float) -> lis
             f"{shown} is not a valid zip file; make it again, or give the text files themselves."
         ) from None
     try:
-        return _members(archive, path, name, notes, max_bytes)
+        return _members(archive, path, name, notes, max_bytes, kinds)
     except BaseException:
         archive.close()
         raise
 
 
-def _members(archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float) -> list[Source]:
+def _members(
+    archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds
+) -> list[Source]:
     shown = quoted(name)
     infos = archive.infolist()
     if len(infos) > _MAX_MEMBERS:
         raise InputError(f"{shown} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
     document = container_kind({info.filename for info in infos})
     if document:
-        raise InputError(f"{shown} is {document}; open it and save it as plain text (.txt).")
+        ending = ".csv" if "Excel" in document else ".txt"
+        raise InputError(f"{shown} is {document}; open it and save it as plain text ({ending}).")
     sources = []
     for info in sorted(infos, key=lambda info: info.filename):
         parts = info.filename.replace("\\", "/").split("/")
@@ -267,16 +284,16 @@ def _members(archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNote
         suffix = Path(parts[-1]).suffix.lower()
         if suffix == ".zip":
             notes.skipped.append(f"{quoted(inner)} is a zip inside a zip and was not opened.")
-        elif info.file_size == 0 and suffix in FORMATS:
+        elif info.file_size == 0 and suffix in kinds.formats:
             notes.skipped.append(f"{quoted(inner)} is empty and was left out.")
-        elif suffix in FORMATS and not stat.S_ISLNK(info.external_attr >> 16):
+        elif suffix in kinds.formats and not stat.S_ISLNK(info.external_attr >> 16):
             if info.flag_bits & 1:
                 raise InputError(f"{shown} is protected by a password; make a zip without one.")
             sources.append(
-                Source(inner, FORMATS[suffix], info.file_size, path, named=False, archive=archive, member=info)
+                Source(inner, kinds.formats[suffix], info.file_size, path, named=False, archive=archive, member=info)
             )
     if not sources:
-        raise InputError(f"{shown} holds nothing readable; put in it .txt, .md, .csv, .tsv, .jsonl or .json files.")
+        raise InputError(f"{shown} holds nothing readable; put in it {kinds.readable}.")
     total, packed = sum(source.size for source in sources), path.stat().st_size
     if total > max_bytes:
         raise InputError(f"{shown} unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it.")

@@ -42,12 +42,10 @@ class Dialect:
     spaced: bool = False
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        return csv.reader(
-            lines,
-            delimiter=self.separator,
-            quoting=csv.QUOTE_MINIMAL if self.quoting else csv.QUOTE_NONE,
-            skipinitialspace=self.spaced,
-        )
+        """The cells of each row; none for an empty line. Raises `csv.Error` for what no quoting can mean."""
+        if not self.quoting:
+            return (line.split(self.separator) if line else [] for line in (line.rstrip("\r\n") for line in lines))
+        return csv.reader(lines, delimiter=self.separator, skipinitialspace=self.spaced)
 
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
@@ -185,8 +183,8 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def whole_lines(stream: TextIO, name: str) -> Iterator[str]:
-    """Lines with their ends and without null characters.
+def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
+    """Lines with their ends and without null characters; how many of these there were is added to `notes`.
 
     Raises:
         InputError: a line is longer than `LONGEST_LINE`.
@@ -199,4 +197,8 @@ def whole_lines(stream: TextIO, name: str) -> Iterator[str]:
                 f"Line {number:,} of {quoted(name)} has over {LONGEST_LINE // 10**6} million characters; "
                 "give the text as .txt."
             )
-        yield line.replace("\0", "") if "\0" in line else line
+        if "\0" in line:
+            if notes:
+                notes.nulls += line.count("\0")
+            line = line.replace("\0", "")
+        yield line

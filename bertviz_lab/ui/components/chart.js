@@ -18,8 +18,8 @@ let current = 0;
 let width = 0;
 
 const buttons = saveButtons('the picture', {
-  PNG: () => savePng(`${payload.file}.png`, pictureOf(picture)),
-  SVG: () => saveSvg(`${payload.file}.svg`, pictureOf(picture)),
+  PNG: () => savePng(`${payload.file}.png`, entirePicture()),
+  SVG: () => saveSvg(`${payload.file}.svg`, entirePicture()),
   CSV: () => saveCsv(`${payload.file}.csv`, [payload.table.header, ...payload.table.rows]),
   JSON: () => saveJson(`${payload.file}.json`, payload),
 }, () => payload.file);
@@ -41,6 +41,14 @@ function show(body) {
   numbers.lastChild.replaceChildren(tableOf(body.table));
   width = 0;
   draw();
+}
+
+/** Also what has been scrolled out of sight. */
+function entirePicture() {
+  plot.classList.add('entire');
+  const made = pictureOf(picture);
+  plot.classList.remove('entire');
+  return made;
 }
 
 /** Two data colours that also differ in lightness; a third and fourth are rarely needed. */
@@ -69,10 +77,12 @@ const itemAt = (event) => {
   return node ? Number(node.dataset.item) : null;
 };
 
-function moveTo(item) {
+function moveTo(item, byKey = false) {
   for (const node of plot.querySelectorAll('.now')) node.classList.remove('now');
   current = item;
-  plot.querySelector(`[data-item="${item}"]`)?.classList.add('now');
+  const node = plot.querySelector(`[data-item="${item}"]`);
+  node?.classList.add('now');
+  if (byKey) node?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   readout.textContent = items[item].words;
 }
 
@@ -100,7 +110,7 @@ plot.addEventListener('keydown', (event) => {
   const next = nextByArrow(event.key, current, items.length, across);
   if (next === null) return;
   event.preventDefault();
-  moveTo(next);
+  moveTo(next, true);
 });
 new ResizeObserver(draw).observe(plot);
 

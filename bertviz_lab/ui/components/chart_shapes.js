@@ -15,7 +15,7 @@ const longest = (texts, size = 12) => Math.max(0, ...texts.map((text) => [...tex
 /** A table of shaded cells. `values[row][column]` may be null; `texts` are written into the cells where there is room. */
 function drawMatrix(body, width) {
   const left = Math.min(width * 0.34, 14 + longest(body.rows));
-  const most = body.texts ? 120 : 46;
+  const most = body.texts ? 120 : body.counts ? 72 : 46;
   const across = Math.max(10, Math.min(most, (width - left - 2) / body.columns.length));
   const down = body.texts ? 26 : Math.min(across, 34);
   const upright = longest(body.columns) + 4 <= across;
@@ -36,26 +36,31 @@ function drawMatrix(body, width) {
       const text = body.texts?.[row][column] ?? '';
       const share = value === null || !(body.peak > 0) ? 0 : Math.min(1, Math.abs(value) / body.peak);
       const number = items.length;
-      const written = text || (value !== null && across >= 38 && down >= 20 ? short(value).replace(/^(-?)0\./, '$1.') : '');
-      items.push({ words: [body.row_name, name, body.column_name, other, text].filter(Boolean).join(' ')
+      const count = body.counts ? whole(body.counts[row][column]) : '';
+      // A number that is cut short would be another number.
+      const written = count ? (longest([count], 11) <= across - 4 && down >= 14 ? count : '') : text || (value !== null && across >= 38 && down >= 20 ? short(value).replace(/^(-?)0\./, '$1.') : '');
+      items.push({ words: body.details?.[row][column] ?? [body.row_name, name, body.column_name, other, text].filter(Boolean).join(' ')
         + (value === null ? '' : `: ${short(value)}${body.unit ? ` ${body.unit}` : ''}`),
       pick: body.picks ? { row, column } : null });
       shapes.push(svg('g', { 'data-item': number, class: body.picks ? 'cell picks' : 'cell' },
         svg('rect', { x: left + column * across + 1, y: up + row * down + 1, width: across - 2, height: down - 2, rx: 3,
-          style: shade(share, value < 0, 'fill') }),
+          // Mistakes are few beside what is right: the root lets them be seen.
+          style: shade(body.diagonal ? Math.sqrt(share) : share, body.diagonal ? row !== column : value < 0, 'fill') }),
         written ? label(cut(written, across - 8, 11), { x: left + (column + 0.5) * across, y, 'text-anchor': 'middle',
-          'font-size': 11, class: share > 0.6 ? 'inverse' : '' }) : null));
+          'font-size': 11, class: (body.diagonal ? Math.sqrt(share) : share) > 0.6 ? 'inverse' : count === '0' ? 'quiet' : '' }) : null));
     });
   });
   const node = svg('svg', { width: left + across * body.columns.length + 2, height }, ...shapes);
   return { node, items, across: body.columns.length };
 }
 
-/** Bars that lie: a row for each group, in it a bar for each series. */
+/** Bars that lie: a row for each group, in it a bar for each series. Names that are too long to stand before them stand above. */
 function drawBars(body, width) {
-  const left = Math.min(width * 0.34, 16 + longest(body.groups));
+  const above = 16 + longest(body.groups) > Math.max(90, width * 0.34);
+  const left = above ? 2 : 16 + longest(body.groups);
+  const head = above ? 18 : 0;
   const bar = body.series.length > 1 ? 13 : 18;
-  const step = bar * body.series.length + 9;
+  const step = head + bar * body.series.length + 9;
   const room = Math.max(60, Math.min(560, width - left - 76));
   const height = step * body.groups.length;
   const signed = body.series.some((series) => series.values.some((value) => value < 0));
@@ -64,10 +69,11 @@ function drawBars(body, width) {
   const items = [];
   const shapes = [];
   body.groups.forEach((name, group) => {
-    shapes.push(label(cut(name, left - 10), { x: left - 8, y: group * step + (step - 9) / 2, 'text-anchor': 'end' }));
+    shapes.push(above ? label(cut(name, width - 4), { x: left, y: group * step + 9 })
+      : label(name, { x: left - 8, y: group * step + (step - 9) / 2, 'text-anchor': 'end' }));
     body.series.forEach((series, place) => {
       const value = series.values[group];
-      const y = group * step + place * bar;
+      const y = group * step + head + place * bar;
       const length = Math.abs(value ?? 0) * scale;
       const number = items.length;
       items.push({ words: `${name}${series.name ? `, ${series.name}` : ''}: ${series.texts[group]}`,
@@ -81,25 +87,32 @@ function drawBars(body, width) {
   return { node: svg('svg', { width, height }, ...shapes), items, across: body.series.length };
 }
 
-/** Columns that stand on a line, or hang from it where they are negative. */
+/** Columns that stand on a line with their names below it; where some are negative, they hang from a line in the middle. */
 function drawColumns(body, width) {
+  const signed = body.values.some((value) => value < 0);
   const height = 150;
-  const step = Math.min(22, (width - 60) / body.values.length);
-  const scale = (height / 2 - 8) / (body.peak || 1);
+  const [zero, foot] = signed ? [height / 2, 0] : [height - 8, 22];
+  const step = Math.min(signed ? 22 : 64, (width - 60) / body.values.length);
+  const scale = (zero - 12) / (body.peak || 1);
+  const counts = body.values.every(Number.isInteger);
   const items = [];
-  const shapes = [svg('line', { x1: 50, x2: 50 + step * body.values.length, y1: height / 2, y2: height / 2, class: 'axis' }),
-    ...[body.peak, 0, -body.peak].map((value) => label(short(value), { x: 44, y: height / 2 - value * scale,
-      'text-anchor': 'end', 'font-size': 11, class: 'quiet' }))];
+  const shapes = [svg('line', { x1: 50, x2: 50 + step * body.values.length, y1: zero, y2: zero, class: 'axis' }),
+    ...[body.peak, 0, ...(signed ? [-body.peak] : [])].map((value) => label(counts ? whole(value) : short(value),
+      { x: 44, y: zero - value * scale, 'text-anchor': 'end', 'font-size': 11, class: 'quiet' }))];
+  const every = Math.max(1, Math.ceil((longest(body.places, 11) + 8) / step));
   body.values.forEach((value, place) => {
     const length = Math.abs(value) * scale;
     const x = 50 + place * step;
     items.push({ words: body.words[place], pick: null });
+    const paint = body.marked[place] ? 'fill: var(--lab-b); fill-opacity: 0.25; stroke: var(--lab-b); stroke-width: 1.5'
+      : shade(signed ? Math.max(0.35, Math.abs(value) / (body.peak || 1)) : 0.8, value < 0, 'fill');
     shapes.push(svg('g', { 'data-item': place, class: 'cell' },
-      svg('rect', { x, y: 0, width: step, height, class: 'reach' }),
-      svg('rect', { x: x + 0.5, y: height / 2 - (value > 0 ? length : 0), width: Math.max(1, step - 1), height: length,
-        style: shade(Math.max(0.35, Math.abs(value) / (body.peak || 1)), value < 0, 'fill') })));
+      svg('rect', { x, y: 0, width: step, height: height + foot, class: 'reach' }),
+      svg('rect', { x: x + 1, y: zero - (value > 0 ? length : 0), width: Math.max(1, step - 2), height: length, style: paint }),
+      signed || place % every ? null : label(cut(body.places[place], step * every, 11), { x: x + step / 2, y: height + 6,
+        'text-anchor': 'middle', 'font-size': 11, class: 'quiet' })));
   });
-  return { node: svg('svg', { width, height }, ...shapes), items };
+  return { node: svg('svg', { width, height: height + foot }, ...shapes), items };
 }
 
 /** Points in a plane with their names; `ways` are lists of points that a line joins. */
@@ -137,19 +150,24 @@ function drawLines(body, width) {
     svg('line', { x1: room.left, x2: room.width - room.right, y1: y(value), y2: y(value), class: 'axis' }),
     label(short(value), { x: room.left - 8, y: y(value), 'text-anchor': 'end', 'font-size': 11, class: 'quiet' })]);
   const every = Math.ceil(body.places.length / Math.max(2, (room.width - room.left) / 60));
-  body.places.forEach((name, place) => place % every === 0 && shapes.push(
-    label(name, { x: x(place), y: room.height - 12, 'text-anchor': 'middle', 'font-size': 11, class: 'quiet' })));
+  body.places.forEach((name, place) => {
+    if (place % every) return;
+    const outside = x(place) + longest([name], 11) / 2 > room.width;
+    shapes.push(label(name, { x: outside ? room.width : x(place), y: room.height - 12, 'text-anchor': outside ? 'end' : 'middle',
+      'font-size': 11, class: 'quiet' }));
+  });
   const items = [];
   body.series.forEach((series, number) => {
     const points = series.values.map((value, place) => [x(place), y(value)]).filter((_, place) => series.values[place] !== null);
     shapes.push(svg('polyline', { class: 'way', points: points.map((point) => point.join()).join(' '),
-      style: `stroke: ${seriesColour(number)}` }));
+      'stroke-dasharray': series.dashed ? '6 5' : null, style: `stroke: ${seriesColour(number)}` }));
     series.values.forEach((value, place) => {
       if (value === null) return;
       shapes.push(svg('g', { 'data-item': items.length, class: 'cell' },
         svg('circle', { cx: x(place), cy: y(value), r: 10, class: 'reach' }),
         svg('circle', { cx: x(place), cy: y(value), r: 3.5, style: `fill: ${seriesColour(number)}` })));
-      items.push({ words: `${body.place_name} ${body.places[place]}, ${series.name}: ${short(value)}`, pick: null });
+      items.push({ words: series.details?.[place] ?? `${body.place_name} ${body.places[place]}, ${series.name}: ${short(value)}`,
+        pick: null });
     });
   });
   return { node: svg('svg', { width: room.width, height: room.height }, ...shapes), items, across: body.places.length };

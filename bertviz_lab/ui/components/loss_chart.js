@@ -23,16 +23,16 @@ const notes = h('ul', { class: 'quiet notes' });
 const spoken = h('p', { class: 'hush', role: 'status' });
 const readout = h('p', { class: 'readout' });
 const panels = h('div', { class: 'panels' });
-const boxes = PANELS.map((panel) => {
+const boxes = PANELS.map(() => { // no run has more
   const base = h('canvas', { class: 'base', 'aria-hidden': 'true' });
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'line chart' });
   const name = h('p', { class: 'heading' });
   const now = h('span', { class: 'now' });
   const host = h('div', { class: 'curves' }, base, top);
-  const node = h('div', { class: 'panel', 'data-panel': panel.id },
+  const node = h('div', { class: 'panel' },
     h('div', { class: 'panel-head' }, name, now), host);
   panels.append(node);
-  const box = { panel, name, base, top, now, host, node };
+  const box = { name, base, top, now, host, node };
   top.addEventListener('pointermove', (event) => pointAt(box, event.clientX));
   top.addEventListener('pointerleave', () => setCursor(null));
   top.addEventListener('keydown', (event) => keyMove(event));
@@ -50,19 +50,24 @@ const knobs = h('div', { class: 'bar knobs' },
   saveButtons('the curves', {
     PNG: () => saveCanvas('training.png', picture()),
     CSV: () => saveCsv('training.csv', lossRows(log)),
-    JSON: () => saveJson('training.json', { started: log.started, finished: log.finished,
-      rows: lossRows(log).slice(1).map((row) => Object.fromEntries(row.map((value, index) => [['kind', ...FIELDS][index], value]))) }),
+    JSON: () => {
+      const [names, ...rows] = lossRows(log);
+      saveJson('training.json', { started: log.started, finished: log.finished,
+        rows: rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))) });
+    },
   }));
 const forwardsKey = h('span', { style: 'color: var(--lab-kept)' }, h('i', { class: 'line thin' }),
   'each next word (reading forwards)');
-const keys = h('p', { class: 'quiet legend' }, forwardsKey,
-  h('span', {}, h('i', { class: 'line' }), 'training text, smoothed'), h('span', {}, h('i', { class: 'line faint' }), 'not smoothed'),
-  h('span', {}, h('i', { class: 'dot' }), 'held-out text, which it never trains on'),
-  h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
+const trialKey = h('span', {}, h('i', { class: 'upright' }), 'here a trial begins: it learns from the start again');
+const trainedKey = h('span', {}, h('i', { class: 'line' }), '');
+const heldKey = h('span', {}, h('i', { class: 'dot' }), '');
+const keys = h('p', { class: 'quiet legend' }, forwardsKey, trainedKey, h('span', {}, h('i', { class: 'line faint' }), 'not smoothed'),
+  heldKey, trialKey, h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
 const why = h('p', { class: 'quiet why' }, 'Shaded: the run reads forwards first and guesses each next word from those '
   + 'before it. Reading forwards, every word is a question; masked, only one in seven is. So it learns the language '
   + 'sooner, and when it then reads in both directions the masked-word curve suddenly falls.');
-const curves = h('div', {}, knobs, panels, readout, keys, why);
+const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
+const curves = h('div', {}, knobs, panels, readout, keys, why, trialList);
 view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, change, notes), spoken, curves);
 new ResizeObserver(want).observe(panels);
 onThemeChange(want);
@@ -136,21 +141,26 @@ function refresh() {
   if (notes.children.length !== sentences.length) notes.replaceChildren(...sentences.map((note) => h('li', {}, note)));
   curves.hidden = log.count === 0 && log.evals.length === 0;
   why.hidden = forwardsKey.hidden = log.forwardsUntil() < 0;
+  trialKey.hidden = trialList.hidden = !severalTrials(log);
+  if (!trialList.hidden) trialList.lastChild.replaceChildren(...trialWords(log).map((words) => h('li', {}, words)));
+  const read = taskOf(log) ? 'examples' : 'text';
+  trainedKey.lastChild.data = `training ${read}, smoothed`;
+  heldKey.lastChild.data = `held-out ${read}, which it never trains on`;
+  const panelsNow = panelsOf(log);
+  boxes.forEach((box, place) => {
+    box.panel = panelsNow[place] ?? null;
+    box.node.dataset.panel = box.panel?.id ?? '';
+  });
   want();
   speak();
 }
 
 /** The same for a screen reader, at most every 15 seconds unless the state changes. */
 function speak() {
-  const { last, started } = log;
-  const key = `${status}`;
-  if (spoken.dataset.status === key && performance.now() - saidAt < 15000) return;
+  if (spoken.dataset.status === status && performance.now() - saidAt < 15000) return;
   saidAt = performance.now();
-  spoken.dataset.status = key;
-  const chance = started?.baselines?.mlm_loss;
-  const forwards = log.readsForwards() ? `, next word ${short(log.newest('causal_loss'))}` : '';
-  spoken.textContent = status === 'training' && last
-    ? `${stage.textContent}; masked-word loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}${forwards}`
+  spoken.dataset.status = status;
+  spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log)}`
     : `${stage.textContent}. ${detail.textContent}`;
 }
 
@@ -178,7 +188,7 @@ function draw() {
   const paints = paintbox();
   const hasNsp = log.hasNsp();
   plans = boxes.map((box) => {
-    box.node.hidden = box.panel.nsp && !hasNsp;
+    box.node.hidden = !box.panel || (box.panel.nsp && !hasNsp);
     if (box.node.hidden) return null;
     const plan = planPanel(box.panel, log, look, box.host.clientWidth, 230);
     paintPanel(sharpContext(box.base, plan.width, plan.height), plan, paints);
@@ -186,12 +196,14 @@ function draw() {
     box.name.title = inWordsOf(log, box.panel.about);
     const told = plan.series.filter((one) => !one.forwards || log.readsForwards());
     const words = told.map((one) => {
-      const value = one.line[lastPlace(one.line, log.count)] ?? log.evals.at(-1)?.[one.field];
-      return [one, Number.isFinite(value) ? (box.panel.loss ? short(value) : percent(value, told.length > 2 ? 0 : 1)) : '–'];
+      const trained = one.line[lastPlace(one.line, log.count)];
+      const held = log.evals.at(-1)?.[one.field];
+      const value = box.panel.heldOut ? held ?? trained : trained ?? held;
+      return [one, Number.isFinite(value) ? valueWords(box.panel, value, told.length > 2 ? 0 : 1) : '–'];
     });
     box.now.replaceChildren(...words.map(([one, text]) => h('span', { style: `color: var(${one.paint})` },
       words.length > 1 ? `${one.name} ${text}` : text)));
-    const chance = plan.chances.map(([value, name]) => `${name} ${box.panel.loss ? short(value) : percent(value)}`).join(', ');
+    const chance = plan.chances.map(([value, name]) => `${name} ${valueWords(box.panel, value)}`).join(', ');
     const forwards = log.forwardsUntil() < 0 ? ''
       : ` Up to step ${whole(log.columns.step[log.forwardsUntil()])} it reads forwards and guesses each next word.`;
     box.top.setAttribute('aria-label', `${box.name.textContent}, ${box.name.title}. Now: ${
@@ -216,13 +228,7 @@ function tell() {
     readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at a curve, or use the arrow keys on it, to read its values.'));
     return;
   }
-  const at = (field) => log.columns[field][cursor];
-  const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`];
-  for (const [kind, name] of [['causal', 'next-word'], ['mlm', 'masked-word'], ['nsp', inWordsOf(log, 'next-sentence')]]) {
-    if (Number.isFinite(at(`${kind}_loss`))) parts.push(`${name} loss ${short(at(`${kind}_loss`))}`);
-    if (Number.isFinite(at(`${kind}_accuracy`))) parts.push(`accuracy ${percent(at(`${kind}_accuracy`))}`);
-  }
-  readout.textContent = parts.join(' · ');
+  readout.textContent = stepWords(log, cursor);
 }
 
 function setCursor(index) {

@@ -7,7 +7,11 @@ import gradio as gr
 
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-LOSS_CHART = Assembly("loss", ("loss_data.js", "loss_words.js", "loss_draw.js", "loss_chart.js"), ("loss_chart.css",))
+LOSS_CHART = Assembly(
+    "loss",
+    ("loss_panels.js", "loss_data.js", "loss_trials.js", "loss_words.js", "loss_draw.js", "loss_chart.js"),
+    ("loss_chart.css",),
+)
 
 
 def loss_chart(
@@ -18,6 +22,9 @@ def loss_chart(
     **options: Any,
 ) -> gr.HTML:
     """The loss chart; its value comes from `figures.training.live_payload` or `replay_payload`.
+
+    What it draws depends on what the run is about: the losses and accuracies of pretraining, or the loss and the score
+    of a task, with its trials one after another.
 
     `poll(run_id, start)` answers {"rows": events from that place of the log on, "next": where to read on,
     "state": {"status", "message"}}, or None for a run that is unknown. The first call has 0 for `start`; what the

@@ -11,29 +11,6 @@ const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3
 
 const FORWARDS = 'reads forwards'; // written on the ground of that part
 
-// Only a run that reads forwards first has the curves marked so; they are drawn thinner than what the run is about.
-const PANELS = [
-  { id: 'mlm', title: 'Masked-word loss', about: 'how surprised the model is by the hidden words; lower is better',
-    loss: true, series: [{ field: 'causal_loss', name: 'next word', paint: '--lab-kept', forwards: true },
-      { field: 'mlm_loss', name: 'masked words', paint: '--lab-a' }],
-    chances: (base) => [[base.mlm_loss, 'blind guess, ln V'], [base.unigram_entropy, 'word frequencies alone']] },
-  { id: 'nsp', title: 'Next-sentence loss', about: 'how surprised the model is by whether B follows A; lower is better',
-    loss: true, nsp: true, series: [{ field: 'nsp_loss', name: 'next sentence', paint: '--lab-b' }],
-    chances: (base) => [[base.nsp_loss, 'coin toss, ln 2']] },
-  { id: 'accuracy', title: 'Accuracy', about: 'share of right answers; higher is better', loss: false,
-    series: [{ field: 'causal_accuracy', name: 'next word', paint: '--lab-kept', forwards: true },
-      { field: 'mlm_accuracy', name: 'masked words', paint: '--lab-a' },
-      { field: 'nsp_accuracy', name: 'next sentence', paint: '--lab-b', nsp: true }],
-    chances: (base, hasNsp) => [[base.unigram_accuracy, 'always the commonest token'], [hasNsp ? 0.5 : null, 'coin toss']] },
-];
-
-/** The question about the two sentences in words: whether B follows A, or which of the two came first. */
-function inWordsOf(log, text) {
-  if (log.started?.objective !== 'mlm+sop') return text;
-  return text.replace('Next-sentence', 'Sentence-order').replace('next-sentence', 'sentence-order')
-    .replace('next sentence', 'sentence order').replace('whether B follows A', 'which of two sentences came first');
-}
-
 /** About `count` round numbers from low to high. */
 function ticksOf(low, high, count, log) {
   if (log) {
@@ -65,9 +42,10 @@ function timeTicks(high, count) {
 function planPanel(panel, log, look, width, height) {
   const hasNsp = log.hasNsp();
   const forwards = log.forwardsUntil();
+  const parts = partsOf(log);
   const series = panel.series.filter((one) => (hasNsp || !one.nsp) && (forwards >= 0 || !one.forwards))
-    .map((one) => ({ ...one, name: inWordsOf(log, one.name), raw: log.columns[one.field],
-      line: smoothed(log.columns[one.field], log.count) }));
+    .map((one) => ({ ...one, name: inWordsOf(log, one.name), raw: log.column(one.field),
+      line: smoothed(log.column(one.field), log.count, parts) }));
   const chances = panel.chances(log.started?.baselines ?? {}, hasNsp).filter(([value]) => Number.isFinite(value));
   const xs = log.columns[look.axis];
   const evalX = (row) => row[look.axis] ?? (log.count ? xs[indexNear(log.columns.step, log.count, row.step)] : 0);
@@ -88,13 +66,17 @@ function planPanel(panel, log, look, width, height) {
   if (low > high) [low, high] = [0, 1];
   const log10 = look.logY && panel.loss;
   // A loss has a true zero and an accuracy is a share: their axes start at 0, the latter's ends at 1.
-  [low, high] = panel.loss ? [log10 ? Math.max(1e-4, low * 0.85) : 0, high * 1.08] : [0, 1];
+  // Correlations may lie below 0.
+  [low, high] = panel.loss ? [log10 ? Math.max(1e-4, low * 0.85) : 0, high * 1.08] : [Math.max(-1, Math.min(0, low * 1.1)), 1];
   const frame = { left: 44, top: 10, right: width - 10, bottom: height - 26 };
   const bend = log10 ? Math.log : (value) => value;
   const x = (value) => frame.left + ((frame.right - frame.left) * value) / right;
   const y = (value) => frame.bottom - ((frame.bottom - frame.top) * (bend(Math.max(value, log10 ? 1e-9 : -1e9)) - bend(low))) / (bend(high) - bend(low));
   const band = forwards < 0 ? null : x(xs[forwards]); // where the part that reads forwards ends
-  return { panel, series, chances, evals, xs, x, y, low, high, right, frame, width, height, log10, band, count: log.count, look };
+  const trials = !severalTrials(log) ? [] : log.trials.map(({ name, step }, place) =>
+    ({ name, at: x(look.axis === 'step' ? step : xs[parts[place][0] - 1] ?? 0) }));
+  return { panel, series, chances, evals, xs, x, y, low, high, right, frame, width, height, log10, band, parts, trials,
+    count: log.count, look };
 }
 
 function paintPanel(context, plan, paints) {
@@ -102,6 +84,8 @@ function paintPanel(context, plan, paints) {
   context.font = `11px ${paints.font}`;
   paintBand(context, plan, paints);
   paintAxes(context, plan, paints);
+  context.strokeStyle = paints.quiet;
+  for (const { at } of plan.trials) strokePath(context, [[at, frame.top], [at, frame.bottom]]);
   context.save();
   context.beginPath();
   context.rect(frame.left - 5, frame.top - 4, frame.right - frame.left + 10, frame.bottom - frame.top + 6);
@@ -124,6 +108,7 @@ function paintPanel(context, plan, paints) {
   for (const one of series) {
     context.strokeStyle = paints[one.paint];
     context.fillStyle = paints.page;
+    if (lastPlace(one.raw, plan.count) < 0) joinDots(context, plan, one.field);
     context.lineWidth = 2;
     for (const row of evals) {
       if (!Number.isFinite(row[one.field])) continue;
@@ -135,6 +120,15 @@ function paintPanel(context, plan, paints) {
   }
   context.restore();
   paintNames(context, plan, paints);
+}
+
+/** A measure that is taken on held-out examples alone is easier followed along a line; trials are kept apart. */
+function joinDots(context, { evals, x, y }, field) {
+  context.lineWidth = 1;
+  const dots = evals.filter((row) => Number.isFinite(row[field]));
+  for (const trial of new Set(dots.map((row) => row.trial))) {
+    strokePath(context, dots.filter((row) => row.trial === trial).map((row) => [x(row.x), y(row[field])]));
+  }
 }
 
 /** A light ground under the part of the run that reads forwards. */
@@ -153,9 +147,12 @@ function strokePath(context, points) {
   context.stroke();
 }
 
-/** A curve of any length: within one pixel column only the first, lowest, highest and last value can be seen. */
 function strokeCurve(context, plan, values) {
-  const { x, y, xs, count } = plan;
+  for (const part of plan.parts) strokePart(context, plan, values, part);
+}
+
+/** A curve of any length: within one pixel column only the first, lowest, highest and last value can be seen. */
+function strokePart(context, { x, y, xs }, values, [start, end]) {
   context.beginPath();
   let [column, low, high, last, pen] = [null, 0, 0, 0, false];
   const flush = () => {
@@ -166,7 +163,7 @@ function strokeCurve(context, plan, values) {
     }
     context.lineTo(column, y(last));
   };
-  for (let index = 0; index < count; index += 1) {
+  for (let index = start; index < end; index += 1) {
     const value = values[index];
     if (!Number.isFinite(value)) continue;
     const here = Math.round(2 * x(xs[index])) / 2;
@@ -197,7 +194,8 @@ function paintAxes(context, plan, paints) {
     context.strokeStyle = paints.edge;
     strokePath(context, [[frame.left, y(tick)], [frame.right, y(tick)]]);
     context.fillStyle = paints.quiet;
-    context.fillText(panel.loss ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)} %`, frame.left - 6, y(tick));
+    const text = panel.loss || panel.plain ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)} %`;
+    context.fillText(text, frame.left - 6, y(tick));
   }
   context.textBaseline = 'top';
   const room = Math.max(2, Math.floor((frame.right - frame.left) / 80));
@@ -217,7 +215,7 @@ function paintNames(context, plan, paints) {
   context.fillStyle = paints.quiet;
   context.textAlign = 'left';
   context.textBaseline = 'middle';
-  const taken = [];
+  const taken = paintTrialNames(context, plan);
   const put = (text, width, spots) => {
     const cost = (spot) => hidden(plan, spot) + 1000 * taken.filter((other) => touches(spot, other)).length
       + (spot.middle + 7 > frame.bottom || spot.middle - 7 < 0 ? 500 : 0);
@@ -227,7 +225,7 @@ function paintNames(context, plan, paints) {
     context.fillText(text, best.left, best.middle);
   };
   for (const [value, name] of chances) {
-    const text = `${name}: ${panel.loss ? value.toFixed(2) : percent(value, value < 0.1 ? 1 : 0)}`;
+    const text = `${name}: ${panel.loss || panel.plain ? value.toFixed(2) : percent(value, value < 0.1 ? 1 : 0)}`;
     const width = context.measureText(text).width;
     put(text, width, [frame.right - width - 3, frame.left + 5].flatMap((left) =>
       [-8, 9].map((shift) => ({ left, width, middle: y(value) + shift }))));
@@ -237,6 +235,21 @@ function paintNames(context, plan, paints) {
   const left = frame.left + (band - frame.left - width) / 2;
   const spots = [frame.bottom - 10, frame.top + 8].map((middle) => ({ left, width, middle }));
   put(FORWARDS, width, panel.loss ? spots : spots.reverse()); // where a panel has most room
+}
+
+/** The name of each trial at the foot of its line, its number where names are too long; where they stand, so that others keep off. */
+function paintTrialNames(context, { trials, frame }) {
+  const room = (place) => (trials[place + 1]?.at ?? frame.right) - trials[place].at;
+  // The last one may just have begun: its name then stands before its line.
+  const fit = (texts) => texts.every((text, place) => context.measureText(text).width + 10 < Math.max(room(place), place ? room(place - 1) : 0));
+  const names = [trials.map(({ name }) => name), trials.map((_, place) => String(place + 1))].find(fit) ?? [];
+  return names.map((name, place) => {
+    const width = context.measureText(name).width;
+    const spot = { left: Math.min(trials[place].at + 5, frame.right - width), width, middle: frame.bottom - 9 };
+    context.strokeText(name, spot.left, spot.middle);
+    context.fillText(name, spot.left, spot.middle);
+    return spot;
+  });
 }
 
 const touches = (one, other) => Math.abs(one.middle - other.middle) < 14

@@ -3,6 +3,7 @@
 /** What the run is doing. */
 function stageWords(log, status) {
   const { started, last, finished, preparing } = log;
+  if (status === 'training' && last && taskOf(log)) return tuningWords(log);
   const steps = plural(last?.step ?? 0, 'step');
   const took = finished && ENDED.includes(status) ? ` in ${duration(finished.seconds)}` : '';
   if (status === 'finished') return `Finished: ${steps}${took}`;
@@ -35,6 +36,7 @@ function detailWords(log, state, status) {
 
 /** What a model that was trained on already scored on held-out text before and scores now; "" for any other. */
 function changeWords(log) {
+  if (taskOf(log)) return taskWords(log, false);
   const scores = log.beforeAndNow();
   if (!scores) return '';
   const change = (field, show) => scores.map((row) => show(row[field])).map((text, place) => `${text} ${['before', 'now'][place]}`).join(', ');
@@ -46,6 +48,7 @@ function changeWords(log) {
 }
 
 function resultWords(log) {
+  if (taskOf(log)) return taskWords(log, true);
   const best = log.evals.at(-1);
   if (!best) return '';
   const change = changeWords(log);
@@ -55,4 +58,33 @@ function resultWords(log) {
   if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
   if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the ${inWordsOf(log, 'next sentence')}s (a coin: 50 %)`);
   return `${parts.join('')}.`;
+}
+
+/** Where a run stands in a few words, for a screen reader. */
+function newestWords(log) {
+  if (taskOf(log)) {
+    const score = scoreOf(log, log.evals.at(-1));
+    return `loss ${short(log.newest('loss'))}${score ? `, held-out ${score.text}` : ''}`;
+  }
+  const chance = log.started?.baselines?.mlm_loss;
+  const forwards = log.readsForwards() ? `, next word ${short(log.newest('causal_loss'))}` : '';
+  return `masked-word loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}${forwards}`;
+}
+
+/** The values of one step. */
+function stepWords(log, cursor) {
+  const at = (field) => log.columns[field]?.[cursor];
+  const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`];
+  if (taskOf(log)) {
+    if (severalTrials(log)) parts.unshift(trialAt(log, at('step')).name);
+    for (const panel of panelsOf(log)) {
+      for (const { field, name } of panel.series) if (Number.isFinite(at(field))) parts.push(`${name} ${valueWords(panel, at(field))}`);
+    }
+    return parts.join(' · ');
+  }
+  for (const [kind, name] of [['causal', 'next-word'], ['mlm', 'masked-word'], ['nsp', inWordsOf(log, 'next-sentence')]]) {
+    if (Number.isFinite(at(`${kind}_loss`))) parts.push(`${name} loss ${short(at(`${kind}_loss`))}`);
+    if (Number.isFinite(at(`${kind}_accuracy`))) parts.push(`accuracy ${percent(at(`${kind}_accuracy`))}`);
+  }
+  return parts.join(' · ');
 }

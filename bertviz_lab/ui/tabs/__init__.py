@@ -2,22 +2,24 @@
 
 from bertviz_lab.ui.tabs.attention import create_attention
 from bertviz_lab.ui.tabs.fill_mask import create_fill_mask
+from bertviz_lab.ui.tabs.finetune import create_finetune
 from bertviz_lab.ui.tabs.input import create_input
 from bertviz_lab.ui.tabs.masking import create_masking
 from bertviz_lab.ui.tabs.next_sentence import create_next_sentence
 from bertviz_lab.ui.tabs.pretrain import create_pretrain
-from bertviz_lab.ui.tabs.running import create_run_panel
+from bertviz_lab.ui.tabs.try_it import create_try_it
 from bertviz_lab.ui.tabs.vectors import create_vectors
 from bertviz_lab.ui.tabs.why import create_why
 
 __all__ = [
     "create_attention",
     "create_fill_mask",
+    "create_finetune",
     "create_input",
     "create_masking",
     "create_next_sentence",
     "create_pretrain",
-    "create_run_panel",
+    "create_try_it",
     "create_vectors",
     "create_why",
 ]

@@ -1,8 +1,7 @@
-"""Pretrain, the upper half: choose a text, see whether it is fit, choose a model, a recipe and a time, press Train."""
+"""Pretrain: choose a text, see whether it is fit, choose a model, a recipe and a time, press Train, watch."""
 
 import dataclasses
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,11 +14,13 @@ from bertviz_lab.figures.health import health_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui import controls, form, options, texts
 from bertviz_lab.ui.answers import sentence_of
+from bertviz_lab.ui.bench import Bench
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
+from bertviz_lab.ui.running import create_run_panel
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.wiring import QUIET, TYPING
 
@@ -31,22 +32,8 @@ _FORECAST = (
 ).split()
 
 
-@dataclass(frozen=True)
-class PretrainForm:
-    """The form: `inputs` are the source, the files and one value for each of `names`."""
-
-    names: tuple[str, ...]
-    inputs: list[Any]
-    start: gr.Dropdown  # the model to start from; its choices grow with every run
-    train: gr.Button
-    message: gr.HTML
-    # Called when the page opens, like any tab: the report of the text that is chosen by default.
-    show_text: Any
-    text_outputs: list[Any]
-
-
-def create_pretrain(session: Session) -> PretrainForm:
-    """Draw the form and join its parts; what Train does is joined by the caller."""
+def create_pretrain(session: Session) -> Bench:
+    """Draw the tab and join the parts of its form."""
     forecaster = Forecaster()
     gr.HTML("<h2>1. Choose a text</h2>")
     with gr.Row():
@@ -120,7 +107,28 @@ def create_pretrain(session: Session) -> PretrainForm:
         forecast,
         **TYPING | heavy,
     )
-    return PretrainForm(names, inputs, start, train, message, show, outputs)
+    panel = create_run_panel(session, "run", "4. Watch it learn", (("Fill-mask", "fill"), ("Attention", "attention")))
+    return Bench(
+        tab="pretrain",
+        kind=PretrainConfig,
+        inputs=inputs,
+        begin=partial(begin, session, names),
+        start=start,
+        button=train,
+        message=message,
+        panel=panel,
+        show=show,
+        shown=outputs,
+    )
+
+
+def begin(session: Session, names: tuple[str, ...], source: str, files: Any, *values: Any) -> str:
+    """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
+    text = texts.chosen(source, files)
+    config = form.config_from(session, text, names, values)
+    # The report is there already; a text that it refuses is refused here, not by a run that fails.
+    form.report_of(session, text, names, values)
+    return session.runs.start(config, text.files)
 
 
 def texts_about(source: str) -> str:

@@ -13,14 +13,21 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells, pair_payload
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
+from bertviz_lab.figures.examples import examples_payload
+from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.masking import masking_payload
 from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.preview import preview_payload
 from bertviz_lab.figures.scores import ScoreRow, scores_payload
 from bertviz_lab.figures.tokens import token_payload
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.data_preview import data_preview
+from bertviz_lab.ui.components.example_list import example_list
+from bertviz_lab.ui.components.marked_text import marked_text
 from bertviz_lab.ui.components.scores import scores
 from tests.browser import in_event_loop
+from tests.ui.components import tuned
 
 HOSTILE = ("<img src=x onerror=window.hacked=1>", "{{7*7}}", "${window.hacked=1}", "</script><b>x", "`\\")
 
@@ -181,6 +188,12 @@ def charts() -> dict[str, str]:
                              title="Bars", **words),
         "columns": columns_payload(np.array([1.0, -2.0, 0.5]), ["1", "2", "3"], ["up", "down", "half"], title="Columns",
                                    **words),
+        "counts": matrix_payload(np.array([[0.9, 0.1], [0.5, 0.5]]), ["yes", "no"], ["yes", "no"], title="Counts",
+                                 peak=1.0, counts=np.array([[9, 1], [1, 1]]), details=[["a", "b"], ["c", "d"]],
+                                 diagonal=True, picks=True, **words),
+        "histogram": columns_payload(np.array([4, 9, 1]), ["1–8", "9–16", "17–24"], ["four", "nine", "one"],
+                                     title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
+                                     **words),
         "plane": plane_payload(points, ["a", "b", "c"], title="Plane", groups=[0, 0, 1], group_names=["A", "B"],
                                ways=[[0, 1]], **words),
         "lines": lines_payload(["0", "1", "2"], [("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], title="Lines",
@@ -202,6 +215,9 @@ def first_values() -> dict[str, str]:
         "fill": fill_mask_payload(filled(), vocab_size=8192),
         "scores": token_scores(),
         "chart": charts()["matrix"],
+        "preview": preview_payload(tuned.table(HOSTILE[0])),
+        "examples": examples_payload(tuned.classified(60, HOSTILE[0]), title="Mistakes first", key="toy"),
+        "marked": marked_payload(tuned.TEXT, tuned.entities(), title="Entities"),
     }
 
 
@@ -274,6 +290,9 @@ def build(desk: Desk) -> gr.Blocks:
             "fill": fill_mask_bars(desk.values["fill"], elem_id="fill"),
             "scores": scores(desk.values["scores"], elem_id="scores"),
             "chart": chart(desk.values["chart"], elem_id="chart"),
+            "preview": data_preview(desk.values["preview"], elem_id="preview"),
+            "examples": example_list(desk.values["examples"], elem_id="examples"),
+            "marked": marked_text(desk.values["marked"], elem_id="marked"),
         }
         for name, part in parts.items():
             feed = gr.Button(f"feed {name}", elem_id=f"feed-{name}")
@@ -288,6 +307,9 @@ def build(desk: Desk) -> gr.Blocks:
             ("fill", "toggle_mask"),
             ("scores", "token_select"),
             ("chart", "item_select"),
+            ("preview", "column_select"),
+            ("examples", "example_select"),
+            ("marked", "alternative_select"),
         ):
             getattr(parts[name], event)(note(event), None, None, trigger_mode="multiple")
     return blocks

@@ -11,7 +11,7 @@ from bertviz_lab.figures.training import replay_payload
 from tests.ui.components.harness import ending, events
 
 pytestmark = pytest.mark.e2e
-PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart"]
+PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart", "preview", "examples", "marked"]
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 
@@ -55,7 +55,7 @@ def test_page_is_no_wider_than_a_phone(visit: Visit, feed: Feed):
     page.get_by_role("radio", name="Single tokens").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     wide = """part => [...document.querySelectorAll(`#${part} *`)]
-      .filter(node => node.getBoundingClientRect().right > 400 && !node.closest('.hush, .lines')).length"""
+      .filter(node => node.getBoundingClientRect().right > 400 && !node.closest('.hush, .lines, .rows')).length"""
     assert {part: page.evaluate(wide, part) for part in PARTS} == dict.fromkeys(PARTS, 0)
 
 

@@ -11,11 +11,17 @@ import pytest
 from bertviz_lab.ui import components
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.data_preview import data_preview
+from bertviz_lab.ui.components.example_list import example_list
+from bertviz_lab.ui.components.marked_text import marked_text
 from bertviz_lab.ui.components.scores import scores
 from tests.browser import in_event_loop
 
 FOLDER = Path(components.__file__).parent
-BUILDERS = [attention_grid, loss_chart, token_strip, masking_strip, fill_mask_bars, scores, chart]
+BUILDERS = [
+    attention_grid, loss_chart, token_strip, masking_strip, fill_mask_bars, scores, chart, data_preview, example_list,
+    marked_text,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.css")), ids=lambda path: path.name)
@@ -54,6 +60,9 @@ def test_hostile_value_raises_no_warning_and_stays_what_it_is(build):
         (fill_mask_bars, ["candidate_select", "toggle_mask"]),
         (scores, ["token_select"]),
         (chart, ["item_select"]),
+        (data_preview, ["column_select"]),
+        (example_list, ["example_select"]),
+        (marked_text, ["alternative_select"]),
     ],
 )
 def test_events_can_be_listened_to(build, events):

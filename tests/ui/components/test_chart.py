@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.charts import plane_payload
+from bertviz_lab.figures.charts import bars_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.components.chart import CHART
 from tests.browser import eventually
@@ -37,7 +37,8 @@ def test_every_item_of_every_kind_is_reached_by_mouse_and_by_keys(visit: Visit, 
     expect(page.locator("#chart .heading")).to_have_text(body["title"])
     items = page.locator("#chart [data-item]")
     count = items.count()
-    assert count == {"matrix": 6, "words": 6, "bars": 6, "columns": 3, "plane": 3, "lines": 5}[kind]
+    assert count == {"matrix": 6, "words": 6, "bars": 6, "columns": 3, "counts": 4, "histogram": 3, "plane": 3,
+                     "lines": 5}[kind]  # fmt: skip
     read = page.locator("#chart .readout")
     by_mouse = []
     for place in range(count):
@@ -173,3 +174,65 @@ def test_a_saved_page_offers_no_link_to_itself(page: Page, tmp_path: Path):
     expect(page.locator(".heading")).to_have_text("T")
     expect(page.locator("[data-save=png]")).to_be_visible()
     expect(page.locator("[data-save=link]")).to_have_count(0)
+
+
+def paint(page: Page, item: int) -> str:
+    return page.locator(f"#chart [data-item='{item}'] rect").last.evaluate("node => getComputedStyle(node).fill")
+
+
+def test_a_histogram_stands_on_the_ground_with_its_names_below(visit: Visit, feed: Feed):
+    page = visit()
+    feed("chart", charts()["histogram"])
+    expect(page.locator("#chart .heading")).to_have_text("Histogram")
+    size = "node => ['y', 'height'].map((name) => Number(node.getAttribute(name)))"
+    columns = [page.locator(f"#chart [data-item='{item}'] rect").last.evaluate(size) for item in range(3)]
+    foot = sum(columns[0])
+    assert [sum(column) for column in columns] == pytest.approx([foot] * 3)
+    assert [height / columns[2][1] for _, height in columns] == pytest.approx([4, 9, 1])
+    for name in ("1–8", "9–16", "17–24"):
+        assert float(page.locator("#chart .plot text", has_text=name).first.get_attribute("y") or 0) > foot
+    assert paint(page, 0) == paint(page, 1) != paint(page, 2)
+    expect(page.locator("#chart .key")).to_have_text(["fits", "cut"])
+
+
+def test_counts_are_written_as_they_are_and_what_is_wrong_has_another_colour(visit: Visit, feed: Feed):
+    page = visit()
+    feed("chart", charts()["counts"])
+    expect(page.locator("#chart [data-item] text")).to_have_text(["9", "1", "1", "1"])
+    assert paint(page, 2) != paint(page, 3)  # the same share, on the diagonal and off it
+    page.locator("#chart [data-item='1']").hover()
+    expect(page.locator("#chart .readout")).to_have_text("b")
+
+
+def test_a_count_is_left_out_rather_than_cut(visit: Visit, feed: Feed):
+    page = visit()
+    names = [f"label {number}" for number in range(60)]
+    counts = np.full((60, 60), 1234)
+    feed("chart", matrix_payload(counts / 2000, names, names, title="Many", counts=counts, diagonal=True))
+    expect(page.locator("#chart .heading")).to_have_text("Many")
+    expect(page.locator("#chart [data-item]")).to_have_count(3600)
+    expect(page.locator("#chart [data-item] text")).to_have_count(0)
+
+
+def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit, feed: Feed, tmp_path: Path):
+    page = visit()
+    names = [f"label {number}" for number in range(100)]
+    feed("chart", bars_payload(names, [("share", [0.5] * 100)], title="Tall"))
+    expect(page.locator("#chart .heading")).to_have_text("Tall")
+    plot = page.locator("#chart .plot")
+    assert plot.evaluate("node => node.scrollHeight > node.clientHeight + 500")
+    plot.focus()
+    page.keyboard.press("End")
+    assert plot.evaluate("node => node.scrollTop") > 500
+    before = plot.bounding_box()
+    root = ElementTree.parse(saved(page, "chart", "svg", tmp_path)).getroot()
+    assert float(root.attrib["height"]) > plot.evaluate("node => node.scrollHeight")
+    assert plot.bounding_box() == before
+
+
+def test_names_too_long_for_a_phone_stand_above_their_bars(visit: Visit, feed: Feed):
+    page = visit(width=400)
+    name = "learning rate 5e-05, batch 16, epochs 2"
+    feed("chart", bars_payload([name], [("share", [0.5])], title="Trials"))
+    expect(page.locator("#chart .heading")).to_have_text("Trials")
+    expect(page.locator("#chart .plot text").first).to_have_text(name)

@@ -1,4 +1,4 @@
-"""Pretrain, the lower half: watch a run, stop it, go on with it, take its model."""
+"""The lower half of a tab that trains: watch a run, stop it, go on with it, take its model."""
 
 import json
 import tempfile
@@ -12,6 +12,7 @@ from typing import Any
 
 import gradio as gr
 
+from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.jobs.names import short_name
@@ -34,8 +35,7 @@ class RunPanel:
     chart: gr.HTML
     stop: gr.Button
     resume: gr.Button
-    open_fill: gr.Button
-    open_attention: gr.Button
+    openers: tuple[tuple[gr.Button, str], ...]  # each opens the model in a tab
     download: gr.Button
     file: gr.DownloadButton
     message: gr.HTML
@@ -43,33 +43,52 @@ class RunPanel:
     @property
     def state_parts(self) -> list[Any]:
         """What `panel_state` answers for."""
-        return [self.stop, self.resume, self.open_fill, self.open_attention, self.download, self.message]
+        return [self.stop, self.resume, *(button for button, _ in self.openers), self.download, self.message]
+
+    @property
+    def shown(self) -> list[Any]:
+        """What `show_run` answers for, the strip at the top of the page aside."""
+        return [self.chart, *self.state_parts]
 
 
-def create_run_panel(session: Session) -> RunPanel:
-    """Draw the panel; the caller joins its parts, since they change the top of the page too."""
-    gr.HTML("<h2>4. Watch it learn</h2>")
-    run = gr.Dropdown([], label="Run", visible=False, filterable=False, elem_id="run-shown")
-    message = notice(elem_id="run-message")
-    with gr.Row(elem_id="run-buttons"):
-        stop = gr.Button("Stop", visible=False, min_width=110, elem_id="run-stop")
-        resume = gr.Button("Go on training", visible=False, min_width=140, elem_id="run-resume")
-        open_fill = gr.Button("Open in Fill-mask", visible=False, min_width=160, variant="primary", elem_id="run-fill")
-        open_attention = gr.Button("Open in Attention", visible=False, min_width=160, elem_id="run-attention")
-        download = gr.Button("Download the model", visible=False, min_width=170, elem_id="run-download")
-    chart = loss_chart(poll=partial(session.follow), elem_id="loss-chart")
+def create_run_panel(session: Session, name: str, heading: str, tabs: Sequence[tuple[str, str]]) -> RunPanel:
+    """Draw the panel; the caller joins its parts, since they change the top of the page too.
+
+    `name` begins the ids of its parts; `tabs` are (title, id) of those in which its models can be opened.
+    """
+    gr.HTML(f"<h2>{heading}</h2>")
+    run = gr.Dropdown([], label="Run", visible=False, filterable=False, elem_id=f"{name}-shown")
+    message = notice(elem_id=f"{name}-message")
+    with gr.Row(elem_id=f"{name}-buttons", elem_classes="run-buttons"):
+        stop = gr.Button("Stop", visible=False, min_width=110, elem_id=f"{name}-stop")
+        resume = gr.Button("Go on training", visible=False, min_width=140, elem_id=f"{name}-resume")
+        openers = tuple(
+            (
+                gr.Button(
+                    f"Open in {title}",
+                    visible=False,
+                    min_width=160,
+                    variant="secondary" if place else "primary",
+                    elem_id=f"{name}-{tab}",
+                ),
+                tab,
+            )
+            for place, (title, tab) in enumerate(tabs)
+        )
+        download = gr.Button("Download the model", visible=False, min_width=170, elem_id=f"{name}-download")
+    chart = loss_chart(poll=partial(session.follow), elem_id=f"{name}-chart")
     # Gradio downloads what a button holds at the time of the click; this one is clicked once the zip is ready.
-    file = gr.DownloadButton("Download", visible="hidden", elem_id="run-file")
-    return RunPanel(run, chart, stop, resume, open_fill, open_attention, download, file, message)
+    file = gr.DownloadButton("Download", visible="hidden", elem_id=f"{name}-file")
+    return RunPanel(run, chart, stop, resume, openers, download, file, message)
 
 
-def panel_state(session: Session, run_id: str) -> tuple[Any, ...]:
-    """Which buttons make sense for a run, and where its model is."""
+def panel_state(session: Session, run_id: str, openers: int = 2) -> tuple[Any, ...]:
+    """Which buttons make sense for a run, and where its model is; so many of them open it in another tab."""
     try:
         state = session.runs.state(run_id)
         saved = newest_model(session.runs.folder(run_id)) is not None
     except InputError:
-        return (*(gr.update(visible=False) for _ in range(5)), "")
+        return (*(gr.update(visible=False) for _ in range(openers + 3)), "")
     active = state.status in ACTIVE
     name = short_name(run_id)
     text = ""
@@ -83,31 +102,37 @@ def panel_state(session: Session, run_id: str) -> tuple[Any, ...]:
     return (
         gr.update(visible=active, value="Stop", interactive=True),
         gr.update(visible=state.status in ("stopped", "failed")),
-        gr.update(visible=saved),
-        gr.update(visible=saved),
-        gr.update(visible=saved),
+        *(gr.update(visible=saved) for _ in range(openers + 1)),
         notice_payload(text, "info" if active else "good", detail=detail) if text else "",
     )
 
 
-def run_list(session: Session, own: Sequence[str], run_id: str) -> Any:
-    """The list of runs with one of them chosen; not there while there is none."""
-    choices = session.run_choices(own)
+def run_list(session: Session, own: Sequence[str], run_id: str, kind: type[RunConfig]) -> Any:
+    """The list of runs of a kind with one of them chosen; not there while there is none."""
+    choices = session.run_choices(own, kind)
     if run_id and run_id not in [value for _, value in choices]:
         run_id = ""
     return gr.update(choices=choices, value=run_id or None, visible=len(choices) > 1)
 
 
-def show_run(session: Session, run_id: str | None, *, mark: str = "") -> tuple[Any, ...]:
-    """Chart, strip and buttons of a run: (chart, strip, *panel_state)."""
+def show_run(session: Session, run_id: str | None, openers: int = 2, *, mark: str = "") -> tuple[Any, ...]:
+    """Chart and buttons of a run: (chart, *panel_state)."""
+    try:
+        session.runs.state(run_id or "")
+    except InputError:
+        return (shipped_curve(session), *panel_state(session, "", openers))
+    assert run_id is not None
+    return live_payload(run_id, short_name(run_id), mark=mark), *panel_state(session, run_id, openers)
+
+
+def strip_of(session: Session, run_id: str | None, *, mark: str = "") -> str:
+    """The line at the top of the page for a run; "" for none."""
     try:
         state = session.runs.state(run_id or "")
         saved = saved_at(session.runs.folder(run_id or ""))
     except InputError:
-        return (shipped_curve(session), "", *panel_state(session, ""))
-    assert run_id is not None
-    strip = strip_payload(run_id, status=state.status, saved=str(saved) if saved else "", mark=mark)
-    return live_payload(run_id, short_name(run_id), mark=mark), strip, *panel_state(session, run_id)
+        return ""
+    return strip_payload(run_id or "", status=state.status, saved=str(saved) if saved else "", mark=mark)
 
 
 def shipped_curve(session: Session) -> str:
@@ -131,13 +156,19 @@ def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
     return gr.update(value="Stopping …", interactive=False), notice_payload(text, "info")
 
 
-def resume_run(session: Session, run_id: str | None) -> tuple[Any, ...]:
-    """Go on with a run: as `show_run`, with a message instead where it cannot."""
+def resume_run(session: Session, run_id: str | None, openers: int = 2) -> tuple[Any, ...]:
+    """Go on with a run: (strip, *show_run), with a message instead where it cannot."""
     try:
         session.runs.resume(run_id or "")
     except Exception as error:
-        return (gr.skip(),) * 7 + (notice_payload(sentence_of(error)),)
-    return show_run(session, run_id, mark=f"{time.time():.3f}")
+        return refused(sentence_of(error), openers)
+    mark = f"{time.time():.3f}"
+    return strip_of(session, run_id, mark=mark), *show_run(session, run_id, openers, mark=mark)
+
+
+def refused(sentence: str, openers: int = 2) -> tuple[Any, ...]:
+    """As `resume_run`: nothing changes but the message."""
+    return (gr.skip(),) * (openers + 5) + (notice_payload(sentence),)
 
 
 def zip_model(session: Session, run_id: str | None) -> tuple[Any, Any]:

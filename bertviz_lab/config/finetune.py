@@ -1,0 +1,168 @@
+"""Every setting of fine-tuning, declared once: the command line, the page and the documentation are drawn from it."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Self
+
+from bertviz_lab.config.model import PRESETS
+from bertviz_lab.config.options import check_options, option
+from bertviz_lab.errors import InputError
+
+TASKS = ("classification", "regression", "tokens", "qa")
+#: What a run of `model` "random" starts from.
+RANDOM = "random"
+
+#: name -> (learning rates, batch sizes, epochs): all combinations are tried.
+GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
+    # Devlin et al. 2018, appendix A.3.
+    "paper": ((5e-5, 3e-5, 2e-5), (16, 32), (2, 3, 4)),
+    # For the small models of Turc et al. 2019, whose card names these rates.
+    "small": ((3e-4, 1e-4, 5e-5), (16, 64), (4,)),
+}
+
+#: What may change when a run is gone on with: it stays the same run.
+_ADJUSTABLE = frozenset("threads checkpoint_every keep_checkpoints tracker".split())
+
+
+@dataclass(frozen=True)
+class FinetuneConfig:
+    """Everything that decides a fine-tuning; saved as the run's `config.json`, enough to repeat it.
+
+    Raises `InputError` naming the option when a value is out of range.
+    """
+
+    task: str = option("auto", "What is to be learnt; auto looks at the data", choices=("auto", *TASKS))
+    train: tuple[str, ...] = option(
+        (), "Labelled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME"
+    )
+    eval: tuple[str, ...] = option((), "Labelled files to score on; without any a part of the first is held out")
+    model: str = option("wiki-tiny", "Model to start from: a folder, a shipped model, a hub id, or random")
+    epochs: int = option(4, "How many times the examples are gone through", low=1, high=1000)
+    seeds: int = option(1, "How often it is done again with another seed, to see how much is luck", low=1, high=100)
+    random_baseline: bool = option(False, "Also train the same model from random weights, to see what it knew before")
+    grid: str = option("none", "Try all of several settings and keep the best", choices=("none", *GRIDS))
+
+    text_a: str = option("", "Column of the text; empty guesses it", group="data")
+    text_b: str = option("", 'Column of a second text; empty guesses it, "none" says that there is none', group="data")
+    label: str = option("", "Column of the label; empty guesses it", group="data")
+    separator: str = option("", "What stands between the cells of a table; empty guesses it", group="data")
+    header: str = option("auto", "Whether the first row names the columns", group="data", choices=("auto", "yes", "no"))
+    quoting: str = option("auto", "Whether quotation marks wrap cells", group="data", choices=("auto", "yes", "no"))
+    encoding: str = option("", "Encoding of the files, such as utf-8 or cp1252; empty guesses it", group="data")
+    eval_share: float = option(
+        0.1, "Share of the examples held out where no file to score on is given", group="data", low=0.01, high=0.5
+    )
+    most_examples: int | None = option(
+        None, "At most so many examples to train on, drawn at random", group="data", low=2, high=100_000_000
+    )
+
+    learning_rate: float | None = option(
+        None, "Peak learning rate; empty chooses one for the model size", group="advanced", low=1e-7, high=1.0
+    )
+    batch_size: int = option(32, "Examples in one step", group="advanced", low=1, high=4096)
+    max_length: int | None = option(
+        None,
+        "Tokens of an example that are read; empty takes 128, for questions 384",
+        group="advanced",
+        low=8,
+        high=512,
+    )
+    overlap: int = option(128, "Tokens that two windows on a long passage share", group="advanced", low=0, high=500)
+    max_question: int = option(64, "Tokens of a question that are read", group="advanced", low=4, high=400)
+    warmup: float = option(0.1, "Share of the run in which the rate rises", group="advanced", low=0.0, high=0.9)
+    weight_decay: float = option(
+        0.01, "AdamW weight decay, on all but biases and LayerNorm", group="advanced", low=0.0, high=1.0
+    )
+    dropout: float = option(0.1, "Dropout while fine-tuning", group="advanced", low=0.0, high=0.9)
+    layer_decay: float = option(
+        1.0, "Each layer learns this much slower than the one above it", group="advanced", low=0.1, high=1.0
+    )
+    freeze: int = option(
+        0,
+        "Lowest layers that stay as they are, with the embeddings; 0 lets all learn",
+        group="advanced",
+        low=0,
+        high=48,
+    )
+    class_weights: str = option(
+        "none", "Whether rare classes weigh more", group="advanced", choices=("none", "balanced")
+    )
+    metric: str = option(
+        "auto",
+        "Score by which the best model is kept",
+        group="advanced",
+        choices=("auto", "loss", "accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "exact_match"),
+    )
+    evals: int = option(2, "How often the held-out examples are scored in an epoch", group="advanced", low=1, high=1000)
+    patience: int = option(
+        0, "Scores in a row without a better one after which it ends early; 0 never", group="advanced", low=0, high=1000
+    )
+    clip_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
+    accumulate: int = option(
+        1,
+        "Parts in which a step is computed one after the other, to need less memory",
+        group="advanced",
+        low=1,
+        high=4096,
+    )
+    preset: str = option("tiny", "Size of a model that starts from random weights", choices=tuple(PRESETS))
+    like: str = option("", "Random weights, but shape and tokenizer of this model", group="advanced")
+    vocab_size: int = option(
+        8192, "Size of the vocabulary of a model that starts from nothing", group="advanced", low=64, high=100_000
+    )
+    precision: str = option(
+        "auto", "Number format of the arithmetic", group="advanced", choices=("auto", "fp32", "bf16", "fp16")
+    )
+    seed: int = option(0, "Start of every random stream", group="advanced", low=0, high=2**31 - 1)
+    threads: int = option(0, "CPU threads; 0 takes all cores", group="advanced", low=0, high=1024)
+    checkpoint_every: float = option(60.0, "Seconds between checkpoints", group="advanced", low=0.1, high=86_400.0)
+    keep_checkpoints: int = option(1, "How many of the last checkpoints are kept", group="advanced", low=1, high=1000)
+    snapshot_room: int = option(
+        100,
+        "Megabytes for the weights of steps 0, 1, 2, 5, 10 and so on, to look back at; 0 keeps none",
+        group="advanced",
+        low=0,
+        high=1_000_000,
+    )
+    tracker: str = option(
+        "", "Also log to this tracker, such as tensorboard, by its name in Accelerate", group="advanced"
+    )
+
+    def __post_init__(self) -> None:
+        for name in ("train", "eval"):
+            if isinstance(getattr(self, name), str):
+                raise InputError(f"--{name} takes a list of files.")
+        if not self.train:
+            raise InputError("Name at least one labelled file, for example --train reviews.csv.")
+        check_options(self)
+        if self.accumulate > self.batch_size:
+            raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
+        if self.like and self.model != RANDOM:
+            raise InputError("--like goes with --model random.")
+        if self.max_length is not None and self.max_question + 8 > self.max_length and self.task == "qa":
+            raise InputError(f"--max-length {self.max_length} has no room for --max-question {self.max_question}.")
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the files are to be read, for `data.tasks.read_task`."""
+        names = ("text_a", "text_b", "label", "separator", "quoting", "header", "encoding")
+        return {name: getattr(self, name) for name in names}
+
+    def gone_on_with(self, **given: Any) -> Self:
+        """The settings of a run that is gone on with. Raises `InputError` naming one that would make it another."""
+        for name, value in given.items():
+            if name not in _ADJUSTABLE and value != getattr(self, name):
+                raise InputError(
+                    f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(self, name)!r}); "
+                    "name another --out for another run."
+                )
+        return dataclasses.replace(self, **given)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": "finetune", **dataclasses.asdict(self)}
+
+    @classmethod
+    def from_dict(cls, body: dict[str, Any]) -> Self:
+        known = {f.name for f in dataclasses.fields(cls)}
+        values = {name: value for name, value in body.items() if name in known}
+        return cls(**(values | {name: tuple(values.get(name, ())) for name in ("train", "eval")}))

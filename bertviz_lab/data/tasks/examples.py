@@ -1,0 +1,151 @@
+"""What a labelled example is, one class a task, and what a reading of files gives.
+
+- `classification`: a text, or a pair of texts, has one label of a few (`LabelledText`, its label a string).
+- `regression`: a text, or a pair, has a number (`LabelledText`, its label a float).
+- `tokens`: every word has a label (`LabelledWords`).
+- `qa`: a question, and the passage in which its answer stands or does not (`Question`).
+"""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+Task = Literal["classification", "regression", "tokens", "qa"]
+TASKS: tuple[Task, ...] = get_args(Task)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledText:
+    """A text, or a pair of texts, and its label.
+
+    Attributes:
+        text_a: the text, or the first of the pair; never empty.
+        text_b: the second text; None where there is one text only.
+        label: the class, or for regression the number.
+        row: 1-based number of the row, line or record in its file, as messages name it.
+    """
+
+    text_a: str
+    text_b: str | None
+    label: str | float
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledWords:
+    """A sentence with a label a word.
+
+    Attributes:
+        words: at least one, none of them empty.
+        labels: as many; in the BIO scheme (IOB2) where the file's labels mark spans, whatever scheme that had.
+        row: 1-based number of the line or record at which the sentence begins.
+    """
+
+    words: tuple[str, ...]
+    labels: tuple[str, ...]
+    row: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer as it stands in the passage: `passage[start : start + len(text)] == text`.
+
+    Attributes:
+        text: the words of the answer.
+        start: offset of its first character in the passage, in characters.
+    """
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question about a passage.
+
+    Attributes:
+        id: its name in its file, unique there.
+        question: the question.
+        passage: the text that holds the answer, or does not.
+        answers: what people marked, some several times; none where the passage does not answer the question.
+        row: 1-based number of the question in its file.
+        title: of the article that the passage is from, where the file names one.
+    """
+
+    id: str
+    question: str
+    passage: str
+    answers: tuple[Answer, ...]
+    row: int
+    title: str = ""
+
+
+Example = LabelledText | LabelledWords | Question
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How one file was read: what was recognised, or was asked for. What does not apply is empty.
+
+    Attributes:
+        name: of the file or data set, for people.
+        format: "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset".
+        encoding: as Python names it.
+        separator: between the cells of a row.
+        quoting: whether quotation marks wrap cells.
+        header: whether the first row names the columns.
+        columns: their names; "1", "2" ... where none are given.
+        text_a: the column with the text, the words or the question.
+        text_b: the column with the second text or the passage.
+        label: the column with the label.
+        scheme: of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words.
+        rows: the first few as they stand in the file, for a preview; without the header.
+    """
+
+    name: str
+    format: str
+    encoding: str = ""
+    separator: str = ""
+    quoting: bool = False
+    header: bool = False
+    columns: tuple[str, ...] = ()
+    text_a: str = ""
+    text_b: str = ""
+    label: str = ""
+    scheme: str = ""
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Rows that gave no example, for one reason.
+
+    Attributes:
+        reason: what is wrong with them, as the end of "12 rows: ...".
+        count: how many.
+        where: the first few, as '"reviews.csv" row 17'.
+    """
+
+    reason: str
+    count: int
+    where: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TaskData:
+    """The examples of one or several files.
+
+    Attributes:
+        task: what all of them are.
+        examples: in the order of the files and of their rows.
+        labels: the class names in order (numbers by size, others by alphabet); none for regression and qa.
+        readings: how each file was read.
+        dropped: the rows that were left out, by reason.
+        notes: what was repaired or looks odd, a sentence each.
+    """
+
+    task: Task
+    examples: tuple[Example, ...]
+    labels: tuple[str, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = ()

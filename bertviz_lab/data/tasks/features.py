@@ -1,0 +1,146 @@
+"""Labelled examples as rows of token ids; what is too long for one row becomes several.
+
+- A text, or a pair, is one row: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, the longer one cut where there is no room.
+- A sentence of labelled words is tokenized word by word, and the first piece of each word has its label (Devlin et
+  al. 2018, section 5.3). A sentence too long goes on in further rows, cut between words: no word is left out.
+- A question with its passage is one row a window (see `windows`); the answer is sought in all of them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.windows import Window, make_windows
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.tokenization.encoding import truncated_lengths
+
+#: The label of what has none: losses leave it out.
+IGNORE = -100
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much of an example is read: tokens in a row, and for questions how windows are laid."""
+
+    max_length: int = 128
+    overlap: int = 128
+    max_question: int = 64
+
+
+@dataclass(frozen=True)
+class Features:
+    """Rows of a model's input, and what is asked of each.
+
+    Attributes:
+        ids: token ids of each row, special ones included.
+        segment_b: where segment B begins in each row; its length where there is none.
+        examples: the example that each row belongs to; an example's rows stand together, in order.
+        targets: (rows,) class or number; (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
+        heads: for labelled words, the positions of the words' first pieces in each row.
+        windows: for questions, the window of each row.
+    """
+
+    ids: list[NDArray[np.int32]]
+    segment_b: NDArray[np.int64]
+    examples: NDArray[np.int64]
+    targets: NDArray[np.int64] | NDArray[np.float32] | list[NDArray[np.int64]]
+    heads: list[NDArray[np.int64]] = field(default_factory=list)
+    windows: list[Window] = field(default_factory=list)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def encode_examples(
+    examples: Sequence[Example],
+    task: Task,
+    tokenizer: Tokenizer,
+    labels: Sequence[str],
+    limits: Limits,
+    *,
+    training: bool = False,
+) -> Features:
+    """Rows for examples of a task. A label that is not among `labels` becomes -100, which no loss counts."""
+    if task == "tokens":
+        return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
+    if task == "qa":
+        return _questions(cast(Sequence[Question], examples), tokenizer, limits, training)
+    return _texts(cast(Sequence[LabelledText], examples), tokenizer, labels if task == "classification" else (), limits)
+
+
+def _texts(examples: Sequence[LabelledText], tokenizer: Tokenizer, labels: Sequence[str], limits: Limits) -> Features:
+    firsts = tokenizer.ids([example.text_a for example in examples])
+    seconds = tokenizer.ids([example.text_b or "" for example in examples])
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    rows, segment_b = [], []
+    for example, first, second in zip(examples, firsts, seconds, strict=True):
+        pair = example.text_b is not None
+        keep_a, keep_b = truncated_lengths(len(first), len(second), limits.max_length - (3 if pair else 2))
+        row = [cls, *first[:keep_a], sep]
+        segment_b.append(len(row))
+        rows.append(np.array([*row, *second[:keep_b], sep] if pair else row, dtype=np.int32))
+    targets: NDArray[np.int64] | NDArray[np.float32]
+    if labels:
+        index = {label: number for number, label in enumerate(labels)}
+        targets = np.array([index.get(str(example.label), IGNORE) for example in examples], dtype=np.int64)
+    else:
+        targets = np.array([float(example.label) for example in examples], dtype=np.float32)
+    return Features(rows, np.array(segment_b, dtype=np.int64), np.arange(len(rows)), targets)
+
+
+def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequence[str], max_length: int) -> Features:
+    distinct = list(dict.fromkeys(word for example in examples for word in example.words))
+    # A word that the tokenizer drops altogether (a control character) still has a label: it is unknown.
+    found = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
+    pieces = dict(zip(distinct, found, strict=True))
+    index = {label: number for number, label in enumerate(labels)}
+    room = max_length - 2
+    rows, owners, targets, heads = [], [], [], []
+
+    def end_row(owner: int, ids: list[int], starts: list[int], classes: list[int]) -> None:
+        row = np.array([tokenizer.cls_id, *ids, tokenizer.sep_id], dtype=np.int32)
+        target = np.full(len(row), IGNORE, dtype=np.int64)
+        target[starts] = classes
+        rows.append(row)
+        owners.append(owner)
+        targets.append(target)
+        heads.append(np.array(starts, dtype=np.int64))
+
+    for owner, example in enumerate(examples):
+        ids: list[int] = []
+        starts: list[int] = []
+        classes: list[int] = []
+        for word, label in zip(example.words, example.labels, strict=True):
+            piece = pieces[word][:room]
+            if ids and len(ids) + len(piece) > room:
+                end_row(owner, ids, starts, classes)
+                ids, starts, classes = [], [], []
+            starts.append(1 + len(ids))
+            ids.extend(piece)
+            classes.append(index.get(label, IGNORE))
+        end_row(owner, ids, starts, classes)
+    lengths = np.array([len(row) for row in rows], dtype=np.int64)
+    return Features(rows, lengths, np.array(owners, dtype=np.int64), targets, heads)
+
+
+def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limits, training: bool) -> Features:
+    windows = make_windows(
+        examples,
+        tokenizer,
+        max_length=limits.max_length,
+        overlap=limits.overlap,
+        max_question=limits.max_question,
+        training=training,
+    )
+    types = [np.asarray(window.token_type_ids) for window in windows]
+    return Features(
+        ids=[np.asarray(window.ids, dtype=np.int32) for window in windows],
+        segment_b=np.array([int(np.argmax(row)) if row.any() else len(row) for row in types], dtype=np.int64),
+        examples=np.array([window.question for window in windows], dtype=np.int64),
+        targets=np.array([(window.start, window.end) for window in windows], dtype=np.int64).reshape(-1, 2),
+        windows=windows,
+    )

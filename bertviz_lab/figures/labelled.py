@@ -1,0 +1,91 @@
+"""Labelled examples as charts: how long their texts are, and how often each label occurs."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from bertviz_lab.figures.charts import bars_payload, columns_payload
+from bertviz_lab.figures.payload import Payload, message_payload
+
+
+class LengthsLike(Protocol):
+    """How many tokens the texts have; bin i holds lengths from edges[i] up to, not including, edges[i + 1]."""
+
+    @property
+    def edges(self) -> Sequence[int]: ...
+    @property
+    def counts(self) -> Sequence[int]: ...
+    @property
+    def median(self) -> float: ...
+    @property
+    def longest(self) -> int: ...
+    @property
+    def cut(self) -> int: ...
+    @property
+    def max_length(self) -> int: ...
+
+
+class ClassCountLike(Protocol):
+    """How often a label occurs."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def train(self) -> int: ...
+    @property
+    def held_out(self) -> int: ...
+
+
+def lengths_payload(histogram: LengthsLike) -> Payload:
+    """How long the texts are, in tokens; what is cut has another look."""
+    counts = np.asarray(histogram.counts)
+    if not counts.sum():
+        return message_payload("There are no texts to measure.")
+    bins = [(int(low), int(high) - 1) for low, high in zip(histogram.edges[:-1], histogram.edges[1:], strict=True)]
+    names = [str(low) if low == high else f"{low}–{high}" for low, high in bins]
+    beyond = [high > histogram.max_length for _, high in bins]
+    total = int(counts.sum())
+    cut = (
+        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than {histogram.max_length} tokens: "
+        "their ends are left out."
+        if histogram.cut
+        else f"All of them fit into {histogram.max_length} tokens."
+    )
+    return columns_payload(
+        counts,
+        names,
+        [f"{name} tokens: {count:,} texts" for name, count in zip(names, counts.tolist(), strict=True)],
+        title="Length of the texts in tokens",
+        marked=beyond,
+        mark_names=("fits", f"longer than {histogram.max_length} tokens") if any(beyond) else (),
+        sentence=f"Half of them have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. {cut}",
+        file="lengths",
+    )
+
+
+def balance_payload(classes: Sequence[ClassCountLike]) -> Payload:
+    """How often each label occurs among the examples to train on and those held out."""
+    totals = [sum(one.train for one in classes), sum(one.held_out for one in classes)]
+    counts = [[one.train for one in classes], [one.held_out for one in classes]]
+    if not sum(totals):
+        return message_payload("There are no labels to count.")
+    shown = [place for place in (0, 1) if totals[place]]
+    names = ["training", "held out"]
+    shares = [[count / max(1, totals[place]) for count in counts[place]] for place in (0, 1)]
+    commonest = max(classes, key=lambda one: one.train)
+    return bars_payload(
+        [one.label for one in classes],
+        [(names[place], shares[place]) for place in shown],
+        title="Labels",
+        texts=[
+            [f"{share:.1%} ({count:,})" for share, count in zip(shares[place], counts[place], strict=True)]
+            for place in shown
+        ],
+        beside=[(f"{names[place]} (count)", counts[place]) for place in shown],
+        sentence=f"{len(classes)} labels on {totals[0]:,} training examples"
+        + (f" and {totals[1]:,} held out" if totals[1] else "")
+        + f". The commonest is {commonest.label}: {commonest.train / max(1, totals[0]):.1%}.",
+        note="Shares of all training examples, and of all held-out ones.",
+        file="labels",
+    )

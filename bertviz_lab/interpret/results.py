@@ -1,0 +1,199 @@
+"""What a fine-tuning came to: its scores, its mistakes, how sure it was of them, and where it does well and badly."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.keeping import read_examples
+from bertviz_lab.errors import InputError
+from bertviz_lab.metrics import (
+    Calibration,
+    ClassificationReport,
+    EntityReport,
+    answer_f1,
+    calibration,
+    classification_report,
+    entity_report,
+)
+from bertviz_lab.training.scoring import Prediction, class_numbers, marks_spans, score
+
+_LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A part of the held-out examples and how good the model is on it, by the measure that the task is judged by."""
+
+    kind: str  # "length" or "label"
+    name: str
+    count: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """The held-out examples of a run with what its best model says about them.
+
+    `scores` and `guess` hold the same measures, of the model and of guessing; `trials` are the rows of the report.
+    """
+
+    task: Task
+    labels: tuple[str, ...]
+    metric: str
+    start: str  # the model that was fine-tuned
+    scores: dict[str, float]
+    guess: dict[str, float]
+    trials: tuple[dict[str, Any], ...]
+    planned: int
+    train_count: int
+    examples: tuple[Example, ...]
+    predictions: tuple[Prediction, ...]
+
+    @cached_property
+    def goodness(self) -> NDArray[np.float64]:
+        """How right each prediction is, 0 to 1, (n,); for numbers minus the error."""
+        return np.array([_goodness(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
+
+    @cached_property
+    def certainty(self) -> NDArray[np.float64]:
+        """How sure the model is of each prediction, 0 to 1, (n,); 0 for numbers."""
+        return np.array([_certainty(p) for p in self.predictions])
+
+    @cached_property
+    def report(self) -> ClassificationReport | EntityReport | None:
+        """Scores of each label: of texts, of words where these mark no entities, of entities; None for other tasks."""
+        if self.task == "classification":
+            return classification_report(*class_numbers(self.examples, self.predictions, self.labels), self._names)
+        if self.task != "tokens":
+            return None
+        words = cast(Sequence[LabelledWords], self.examples)
+        if marks_spans(self.labels):
+            return entity_report([e.labels for e in words], [p.labels for p in self.predictions])
+        return self.words_report
+
+    @cached_property
+    def words_report(self) -> ClassificationReport:
+        """Scores of the labels of single words."""
+        index = {label: number for number, label in enumerate(self._names)}
+        words = cast(Sequence[LabelledWords], self.examples)
+        truth = np.array([index[label] for e in words for label in e.labels], dtype=np.int64)
+        said = np.array([index[label] for p in self.predictions for label in p.labels], dtype=np.int64)
+        return classification_report(truth, said, self._names)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The model's labels, and after them those that only held-out examples have."""
+        if self.task == "tokens":
+            met = {label for e in cast(Sequence[LabelledWords], self.examples) for label in e.labels}
+            return (*self.labels, *sorted(met - set(self.labels)))
+        met = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
+        return (*self.labels, "(unknown to the model)") if met - set(self.labels) else self.labels
+
+    def calibration(self) -> Calibration:
+        """Whether it is right as often as it is sure. Raises `InputError` for tasks without labels of texts."""
+        if self.task != "classification":
+            raise InputError("Only for labels of texts is every prediction sure by a single probability.")
+        truth, _ = class_numbers(self.examples, self.predictions, self.labels)
+        return calibration(np.array([p.probabilities for p in self.predictions]), truth)
+
+    def slices(self) -> tuple[Slice, ...]:
+        """The score by length, and for labels of texts by the true label."""
+        found = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
+        if self.task == "classification":
+            found += self._by("label", lambda e: str(cast(LabelledText, e).label), self._names)
+        return tuple(found)
+
+    def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
+        found = []
+        for name in names:
+            places = [place for place, example in enumerate(self.examples) if name_of(example) == name]
+            if places:
+                part = [self.examples[place] for place in places], [self.predictions[place] for place in places]
+                found.append(Slice(kind, name, len(places), score(*part, self.task, self.labels)[self.measure]))
+        return found
+
+    @property
+    def measure(self) -> str:
+        """What parts of the examples are judged by."""
+        return "accuracy" if self.task == "classification" else "pearson" if self.task == "regression" else self.metric
+
+    def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
+        """Places of examples, the most confident mistakes first; of a cell of the confusion matrix where it is named.
+
+        Mistakes come before what is right, and of mistakes those first of which the model was surest; for numbers the
+        largest errors, for words and answers the worst first.
+        """
+        places = range(len(self.examples))
+        if truth is not None:
+            texts = cast(Sequence[LabelledText], self.examples)
+            known = [str(e.label) if str(e.label) in self.labels else self._names[-1] for e in texts]
+            places = [n for n in places if known[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
+        if self.task == "regression":
+            return sorted(places, key=lambda n: self.goodness[n])
+        wrong = self.goodness < 1.0
+        return sorted(places, key=lambda n: (not wrong[n], round(float(self.goodness[n]), 3), -self.certainty[n]))
+
+
+def read_results(folder: Path) -> Results:
+    """What a run has come to. Raises `InputError` before its first trial has ended."""
+    try:
+        body = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        examples = read_examples(folder / "examples" / "held_out.jsonl")
+        lines = (folder / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+        predictions = tuple(_prediction(json.loads(line)["prediction"]) for line in lines)
+        return Results(
+            task=body["task"],
+            labels=tuple(body["labels"]),
+            metric=body["metric"],
+            start=body["model"],
+            scores=body["scores"],
+            guess=body["guess"],
+            trials=tuple(body["trials"]),
+            planned=body["planned"],
+            train_count=body["examples"]["train"],
+            examples=examples,
+            predictions=predictions,
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError("The results come when the first training has ended.") from error
+
+
+def _prediction(body: dict[str, Any]) -> Prediction:
+    plural = {name: tuple(body[name]) for name in ("probabilities", "labels", "certainty")}
+    return Prediction(**(body | plural | {"best": tuple(tuple(one) for one in body["best"])}))
+
+
+def _goodness(example: Example, prediction: Prediction) -> float:
+    if isinstance(example, LabelledWords):
+        right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
+        return right / len(example.labels)
+    if isinstance(example, Question):
+        return answer_f1(prediction.label, [answer.text for answer in example.answers])
+    if isinstance(example.label, str):
+        return float(example.label == prediction.label)
+    return -abs(example.label - float(prediction.label))
+
+
+def _certainty(prediction: Prediction) -> float:
+    if prediction.probabilities:
+        return max(prediction.probabilities)
+    if prediction.certainty:
+        return float(np.mean(prediction.certainty))
+    return prediction.best[0][3] if prediction.best and prediction.label else 0.0
+
+
+def _length_name(example: Example) -> str:
+    if isinstance(example, LabelledWords):
+        words = len(example.words)
+    elif isinstance(example, Question):
+        words = len(example.passage.split())
+    else:
+        words = len(f"{example.text_a} {example.text_b or ''}".split())
+    return next((f"up to {most} words" for most in _LENGTHS if words <= most), "longer")

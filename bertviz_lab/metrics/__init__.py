@@ -1,0 +1,30 @@
+"""Labels and predictions in, numbers out: how good a fine-tuned model is, and how good a guess would be.
+
+What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
+beside it says so.
+"""
+
+from bertviz_lab.metrics.answers import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
+from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
+from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
+from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
+from bertviz_lab.metrics.regression import RegressionReport, regression_report
+
+__all__ = [
+    "AnswerReport",
+    "Calibration",
+    "CalibrationBin",
+    "ClassScores",
+    "ClassificationReport",
+    "EntityReport",
+    "RegressionReport",
+    "answer_f1",
+    "answer_report",
+    "calibration",
+    "classification_report",
+    "entity_report",
+    "entity_spans",
+    "exact_match",
+    "normalize_answer",
+    "regression_report",
+]

@@ -1,0 +1,60 @@
+"""Whether a classifier that is 80% sure is right eight times in ten (Guo et al. 2017, section 2)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class CalibrationBin:
+    """The predictions whose confidence is above `low` and at most `high`; without any, the two means are 0."""
+
+    low: float
+    high: float
+    count: int
+    confidence: float  # their mean confidence: the probability of the likeliest class
+    accuracy: float  # the share of them that is right
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How far confidence and accuracy are apart: `ece` in the mean over all predictions, `mce` in the worst bin.
+
+    Both are between 0, honest, and 1; NaN where a probability is NaN.
+    """
+
+    bins: tuple[CalibrationBin, ...]
+    ece: float
+    mce: float
+
+
+def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer], bins: int = 10) -> Calibration:
+    """Sort predictions, (examples, classes), by how sure they are, and see how many are right; `truth` (examples,).
+
+    Raises `ValueError` where the shapes do not fit or there is no bin.
+    """
+    probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.int64)
+    if probabilities.ndim != 2 or truth.shape != probabilities.shape[:1] or bins < 1:
+        raise ValueError(f"probabilities {probabilities.shape}, classes {truth.shape}, {bins} bins do not fit")
+    broken = bool(np.isnan(probabilities).any())
+    kept = ~np.isnan(probabilities).any(axis=1)
+    probabilities, truth = probabilities[kept], truth[kept]
+    confidence = probabilities.max(axis=1, initial=0.0)
+    right = probabilities.argmax(axis=1) == truth if probabilities.size else np.zeros(len(truth), dtype=bool)
+
+    edges = np.linspace(0.0, 1.0, bins + 1)
+    which = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
+    counts = np.bincount(which, minlength=bins)
+    most = np.maximum(counts, 1)
+    means = np.bincount(which, weights=confidence, minlength=bins) / most
+    rates = np.bincount(which, weights=right, minlength=bins) / most
+    gaps = np.abs(means - rates)
+    return Calibration(
+        tuple(
+            CalibrationBin(float(edges[i]), float(edges[i + 1]), int(counts[i]), float(means[i]), float(rates[i]))
+            for i in range(bins)
+        ),
+        ece=np.nan if broken else float((gaps * counts).sum() / max(1, counts.sum())),
+        mce=np.nan if broken else float(gaps.max()),
+    )

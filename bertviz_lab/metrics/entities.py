@@ -1,0 +1,100 @@
+"""Scores of a model that finds entities: a name counts when its type, its first and its last word are right.
+
+Labels of single words say little, since most are "O". These are the conventions of CoNLL's conlleval and of
+seqeval's default mode: they make the best of labels in a wrong order instead of throwing them away, so that an
+"I-PER" after "O" begins an entity.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bertviz_lab.metrics.classification import ClassScores
+
+_PREFIXES = frozenset("BIES")
+
+
+@dataclass(frozen=True)
+class EntityReport:
+    """The scores of a tagger, each between 0 and 1.
+
+    Precision, recall and F1 count all entities alike; `macro_f1` is the mean over the types that occur, in truth or
+    as a prediction, `weighted_f1` that by how often they occur in truth. `count` is the number of true entities.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    macro_f1: float
+    weighted_f1: float
+    token_accuracy: float  # the share of words whose label is right
+    per_type: tuple[ClassScores, ...]
+    count: int
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """A tag's prefix, "B", "I", "E", "S" or "O", and its type: "B-PER" is ("B", "PER").
+
+    A tag without a prefix is a type, inside all the way. A prefix alone has the type "_".
+    """
+    if not tag or tag == "O" or tag.startswith("O-"):
+        return "O", ""
+    if tag[0] in _PREFIXES and tag[1:2] in ("", "-"):
+        return tag[0], tag[2:] or "_"
+    return "I", tag
+
+
+def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
+    """The entities of one sentence as (type, first word, word after the last), in order.
+
+    Tags may be BIO, IO, BIOES or a muddle of these. A change of type ends an entity and begins the next, "B" and "S"
+    begin one, and whatever follows "E" or "S" does too.
+    """
+    spans = []
+    start, kind, closed = 0, "", True  # closed: the next word cannot go on
+    for index, tag in enumerate(tags):
+        prefix, type_ = split_tag(tag)
+        if kind and (prefix in "OBS" or closed or type_ != kind):
+            spans.append((kind, start, index))
+            kind = ""
+        if prefix != "O" and not kind:
+            start, kind = index, type_
+        closed = prefix in "ES"
+    if kind:
+        spans.append((kind, start, len(tags)))
+    return tuple(spans)
+
+
+def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[str]]) -> EntityReport:
+    """Score predicted tags beside the true ones: sentences of one tag a word.
+
+    Raises `ValueError` where the two differ in the number of sentences or of words.
+    """
+    if [len(tags) for tags in truth] != [len(tags) for tags in predicted]:
+        raise ValueError("true and predicted tags are not equally many")
+    found, wanted, hits = Counter[str](), Counter[str](), Counter[str]()
+    words = right = 0
+    for true_tags, predicted_tags in zip(truth, predicted, strict=True):
+        true_spans, predicted_spans = set(entity_spans(true_tags)), set(entity_spans(predicted_tags))
+        wanted.update(kind for kind, *_ in true_spans)
+        found.update(kind for kind, *_ in predicted_spans)
+        hits.update(kind for kind, *_ in true_spans & predicted_spans)
+        words += len(true_tags)
+        right += sum(a == b for a, b in zip(true_tags, predicted_tags, strict=True))
+    per_type = tuple(_scores(kind, hits[kind], found[kind], wanted[kind]) for kind in sorted(wanted | found))
+    whole = _scores("", hits.total(), found.total(), wanted.total())
+    return EntityReport(
+        precision=whole.precision,
+        recall=whole.recall,
+        f1=whole.f1,
+        macro_f1=sum(one.f1 for one in per_type) / max(1, len(per_type)),
+        weighted_f1=sum(one.f1 * one.support for one in per_type) / max(1, whole.support),
+        token_accuracy=right / max(1, words),
+        per_type=per_type,
+        count=whole.support,
+    )
+
+
+def _scores(label: str, hits: int, found: int, wanted: int) -> ClassScores:
+    # F1 = 2 P R / (P + R), which is 2 hits / (found + wanted).
+    return ClassScores(label, hits / max(1, found), hits / max(1, wanted), 2 * hits / max(1, found + wanted), wanted)

@@ -1,0 +1,84 @@
+"""What a fine-tuned model says about many texts, and how good it is on labelled ones."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from bertviz_lab.data.tasks.batching import TaskBatches
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.reading import read_task
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.hardware import choose_hardware
+from bertviz_lab.training.scoring import Prediction, predict_examples, score
+
+_AT_ONCE = 64
+
+
+def task_of(checkpoint: Checkpoint) -> Task:
+    """What a fine-tuned model does. Raises `InputError` for one that was not fine-tuned."""
+    model, config = checkpoint.model, checkpoint.config
+    if isinstance(model, BertForSequenceClassification):
+        return "regression" if config.num_labels == 1 else "classification"
+    if isinstance(model, BertForTokenClassification):
+        return "tokens"
+    if isinstance(model, BertForQuestionAnswering):
+        return "qa"
+    raise InputError(f"{checkpoint.name} is a {checkpoint.architecture}, which has not been fine-tuned for a task.")
+
+
+def predict_with(
+    checkpoint: Checkpoint, examples: Sequence[Example], *, max_length: int | None = None, threads: int = 0
+) -> tuple[list[Prediction], float]:
+    """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels."""
+    task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
+    length = min(max_length or (384 if task == "qa" else 128), longest)
+    limits = Limits(length, overlap=min(128, length // 2), max_question=min(64, length // 2))
+    labels = checkpoint.config.labels
+    features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
+    batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
+    hardware = choose_hardware("fp32", checkpoint.config, threads)
+    model = checkpoint.model.to(hardware.device)
+    return predict_examples(model, examples, batches, task, labels, hardware)
+
+
+def evaluate_labelled(
+    checkpoint: Checkpoint, paths: Sequence[str | Path], task: str, *, max_length: int | None = None, **reading: Any
+) -> dict[str, float]:
+    """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
+
+    Raises `InputError` where the model or the files are of another task.
+    """
+    own = task_of(checkpoint)
+    if task != own and not (task == "classification" and own == "regression"):
+        raise InputError(f"{checkpoint.name} was fine-tuned for {own}, not for {task}.")
+    data = read_task(list(paths), own, **reading)
+    predictions, loss = predict_with(checkpoint, data.examples, max_length=max_length)
+    return {"loss": loss, **score(data.examples, predictions, own, checkpoint.config.labels)}
+
+
+def table_of(
+    checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> Iterator[list[Any]]:
+    """Predictions as rows of a table, the first of which names the columns."""
+    task, labels = task_of(checkpoint), checkpoint.config.labels
+    if task == "tokens":
+        yield ["row", "word", "label", "probability"]
+        for example, said in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
+            for word, label, sure in zip(example.words, said.labels, said.certainty, strict=True):
+                yield [example.row, word, label, round(sure, 4)]
+        return
+    if task == "qa":
+        yield ["row", "question", "answer", "start", "end", "passage"]
+        for asked, said in zip(cast(Sequence[Question], examples), predictions, strict=True):
+            yield [asked.row, asked.question, said.label, said.start, said.end, asked.passage]
+        return
+    texts = cast(Sequence[LabelledText], examples)
+    pair = any(example.text_b for example in texts)
+    names = [] if task == "regression" else [f"p({label})" for label in labels]
+    yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
+    for text, said in zip(texts, predictions, strict=True):
+        shares = [round(share, 4) for share in said.probabilities]
+        yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), said.label, *shares]

@@ -1,0 +1,17 @@
+"""The first rows of a file of examples, with what each column was taken for."""
+
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+DATA_PREVIEW = Assembly("preview", ("data_preview.js",), ("data_preview.css",))
+
+
+def data_preview(value: str = "", *, label: str = "First rows of the data", **options: Any) -> gr.HTML:
+    """The preview; its value comes from `figures.preview.preview_payload`.
+
+    Event: `column_select` {column, name} when the name of a column is clicked; `column` counts from 0.
+    """
+    return component(DATA_PREVIEW, value=value, label=label, **options)

@@ -1,0 +1,272 @@
+"""Fine-tune: choose labelled examples, see how they were read, choose a model, press Fine-tune, watch, look closer."""
+
+import dataclasses
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.figures.labelled import balance_payload, lengths_payload
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.preview import preview_payload
+from bertviz_lab.ui import controls, labelled, options
+from bertviz_lab.ui.answers import clicked, picture, sentence_of
+from bertviz_lab.ui.bench import Bench
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.data_preview import data_preview
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.header import Header
+from bertviz_lab.ui.models import RANDOM
+from bertviz_lab.ui.running import create_run_panel
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.tabs.results import create_results
+from bertviz_lab.ui.texts import OWN
+from bertviz_lab.ui.wiring import QUIET, TYPING, Folded
+
+_FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".conll", ".conllu", ".iob", ".bio", ".zip"]
+_FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
+_COLUMNS = ("text_a", "text_b", "label")
+
+
+def create_finetune(session: Session, header: Header) -> Bench:
+    """Draw the tab and join the parts of its form."""
+    first = labelled.choices()[0][1]
+    gr.HTML("<h2>1. Choose labelled examples</h2>")
+    with gr.Row():
+        with gr.Column(scale=3, min_width=280):
+            source = gr.Radio(
+                labelled.choices(), value=first, show_label=False, container=False, elem_id="examples-source"
+            )
+            about = facts(
+                facts_payload([], note=labelled.about(first)), label="About these examples", elem_id="examples-about"
+            )
+        files = _upload("Your own file: a table, CoNLL or SQuAD", "examples-files")
+        scored = _upload("Another one to score on (or a part is held out)", "examples-scored")
+    gr.HTML("<h2>2. How they were read</h2>")
+    preview = data_preview(elem_id="examples-preview")
+    told = facts(label="The examples in numbers", elem_id="examples-facts")
+    defaults = labelled.suited(first)
+    drawn: dict[str, Any] = {}
+    with gr.Accordion("Read them differently", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
+        drawn |= _reading_controls(defaults)
+    with gr.Accordion("Labels", open=False, elem_id="examples-labels-part") as labels_part:
+        balance = chart(label="How often each label occurs", elem_id="examples-labels")
+    with gr.Accordion("Lengths", open=False, elem_id="examples-lengths-part") as lengths_part:
+        lengths = chart(label="How long the texts are", elem_id="examples-lengths")
+    gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
+    with gr.Row(equal_height=False):
+        drawn["model"] = start = gr.Dropdown(
+            session.models.starts(()),
+            value=session.models.default() or RANDOM,
+            label=controls.label_of(_FIELDS["model"]),
+            info=controls.help_of(_FIELDS["model"]),
+            filterable=False,
+            min_width=280,
+            elem_id="tuning-model",
+        )
+        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
+    drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
+    for name, title, group in options.TUNING_GROUPS:
+        with gr.Accordion(title, open=False, elem_id=f"tuning-{name}"), gr.Row(elem_classes="settings"):
+            drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
+    button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
+    message = notice(elem_id="tune-message")
+    panel = create_run_panel(session, "tuning", "4. Watch it learn", (("Try it", "try"), ("Attention", "attention")))
+    results = create_results(session, header, panel.run)
+
+    names = tuple(drawn)
+    inputs = [source, files, scored, *drawn.values()]
+    columns = [drawn[name] for name in _COLUMNS]
+    show = partial(show_examples, session, names)
+    shown = [preview, told, *columns]
+    heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
+    direct = header.direct
+    parts = (
+        Folded(
+            direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, slow=True
+        ),
+        Folded(
+            direct, "lengths", lengths_part, picture(partial(draw_lengths, session, names)), inputs, lengths, slow=True
+        ),
+    )
+    selected = [source.input(about_of, source, about, **QUIET)]
+    selected += [
+        trigger(source_of, [source, files], [source, about], **QUIET)
+        for trigger in (files.upload, files.clear, files.delete)
+    ]
+    suited = [drawn[name] for name in labelled.SUITED]
+    events = [selection.then(recommend, source, [*columns, *suited], **QUIET) for selection in selected]
+    drawings = [event.then(show, inputs, shown, **TYPING | heavy) for event in events]
+    drawings += [
+        trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
+    ]
+    # `input`, not `change`: what the reading fills in would read the file again.
+    settings = [drawn[name].input for name in (*labelled.READING, "model", "max_length")]
+    drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
+    drawings.append(
+        preview.column_select(clicked(take_column), columns, columns, **QUIET).then(
+            show, inputs, shown, **TYPING | heavy
+        )
+    )
+    for part in parts:
+        part.follow(*drawings)
+    return Bench(
+        tab="finetune",
+        kind=FinetuneConfig,
+        inputs=inputs,
+        begin=partial(begin, session, names),
+        start=start,
+        button=button,
+        message=message,
+        panel=panel,
+        show=show,
+        shown=shown,
+        results=results.draw,
+        outcome=results.outputs,
+    )
+
+
+def _upload(label: str, elem_id: str) -> gr.File:
+    return gr.File(
+        label=label,
+        file_count="multiple",
+        file_types=_FILE_TYPES,
+        scale=2,
+        min_width=220,
+        height=150,
+        elem_id=elem_id,
+    )
+
+
+def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
+    """How files are read: columns by name where a file has such, the rest as any setting."""
+    drawn = controls.draw(FinetuneConfig, ("task",), defaults, prefix="tuning")
+    for name in _COLUMNS:
+        drawn[name] = gr.Dropdown(
+            [],
+            value="",
+            label=controls.label_of(_FIELDS[name]),
+            info=controls.help_of(_FIELDS[name]),
+            allow_custom_value=True,
+            min_width=240,
+            elem_id=f"tuning-{name}",
+        )
+    rest = [name for name in labelled.READING if name not in drawn and name != "seed"]
+    return drawn | controls.draw(FinetuneConfig, rest, defaults, prefix="tuning")
+
+
+def begin(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
+    found = labelled.chosen(source, files, scored)
+    config = labelled.config_from(session, found, names, values)
+    session.labelled(config)  # examples that cannot be used are refused here, not by a run that fails
+    return session.runs.start(config, found.files, found.scored)
+
+
+def about_of(source: str) -> str:
+    """The line under the samples."""
+    return facts_payload([], note=labelled.about(source))
+
+
+def source_of(source: str, files: Any) -> tuple[str, str]:
+    """An upload chooses itself."""
+    source = OWN if files else source
+    return source, about_of(source)
+
+
+def recommend(source: str) -> list[Any]:
+    """Columns are to be guessed anew, and what suits the examples is filled in."""
+    values = labelled.suited(source)
+    return [*("" for _ in _COLUMNS), *(values[name] for name in labelled.SUITED)]
+
+
+def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
+    """A column's name was pressed: it becomes the label, or the text where it was the label."""
+    name = str(data.get("name", ""))
+    return (name, text_b, "") if name == label else (text_a, text_b, name)
+
+
+def show_examples(
+    session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
+) -> Iterator[tuple[Any, ...]]:
+    """The first rows with the guess, and the examples in numbers, after a word that they are being read."""
+    kept = (gr.skip(),) * len(_COLUMNS)
+    try:
+        found = labelled.chosen(source, files, scored)
+        yield message_payload(f"Reading {found.title} …"), "", *kept
+        config = labelled.config_from(session, found, names, values)
+        report, data, _ = labelled.report_of(session, config, _start(names, values))
+    except Exception as error:  # whatever happens, the page must live on
+        yield message_payload(sentence_of(error)), "", *kept
+        return
+    (reading, *_) = data.readings
+    yield preview_payload(reading, data.examples[:8]), _numbers(report), *_column_updates(reading)
+
+
+def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    return str(dict(zip(names, values, strict=True)).get("model") or RANDOM)
+
+
+def _column_updates(reading: Any) -> list[Any]:
+    """The columns that the file has, with those chosen that were recognised."""
+    found = []
+    for name in _COLUMNS:
+        choices = [("guess", ""), *(("none", "none") for _ in range(name == "text_b"))]
+        choices += [(column, column) for column in reading.columns]
+        found.append(gr.update(choices=choices))
+    return found
+
+
+_TASKS = {
+    "classification": "Which of some labels a text has",
+    "regression": "A number for each text",
+    "tokens": "A label for each word",
+    "qa": "The answer to a question, in a passage",
+}
+
+
+def _numbers(report: Any) -> str:
+    """The examples in numbers, and what should be known about them."""
+    items = [
+        ("Task", _TASKS[report.task]),
+        ("To train on", f"{report.train_count:,}"),
+        ("Held out", f"{report.held_count:,}"),
+    ]
+    if report.task in ("classification", "tokens"):
+        items.append(("Labels", f"{len(report.classes):,}"))
+    items.append(("Tokens, median", f"{report.lengths.median:.0f}"))
+    if report.lengths.cut:
+        items.append(("Longer than is read", f"{report.lengths.cut:,}"))
+    for what, count in (
+        ("Repeated", report.duplicates),
+        ("Same text, other label", report.contradictions),
+        ("Held out, yet trained on", report.overlap),
+        ("Rows left out", sum(dropped.count for dropped in report.dropped)),
+    ):
+        if count:
+            items.append((what, f"{count:,}"))
+    left_out = [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    return facts_payload(items, note=" ".join([*left_out, *report.notes]))
+
+
+def draw_labels(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """How often each label occurs."""
+    report = _report(session, names, source, files, scored, values)
+    if report.task == "regression":
+        return message_payload("These examples have numbers, not labels.")
+    return balance_payload(report.classes)
+
+
+def draw_lengths(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """How long the texts are in tokens of the chosen model."""
+    return lengths_payload(_report(session, names, source, files, scored, values).lengths)
+
+
+def _report(
+    session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
+) -> Any:
+    config = labelled.config_from(session, labelled.chosen(source, files, scored), names, values)
+    return labelled.report_of(session, config, _start(names, values))[0]

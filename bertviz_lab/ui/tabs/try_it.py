@@ -1,0 +1,193 @@
+"""Try it: ask a fine-tuned model for the label of a text, the names in it, or the answer to a question."""
+
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.attribution import attribution_payload
+from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.marking import marked_payload
+from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
+from bertviz_lab.ui.components.marked_text import marked_text
+from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.examples import keep_or_replace
+from bertviz_lab.ui.header import Header
+from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.tabs.whole_file import create_whole_file
+from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+
+#: What each kind of model is asked, by the name of its architecture: the labels of the two fields.
+ASKED = {
+    "BertForSequenceClassification": ("Text", "Second text, for models of pairs"),
+    "BertForTokenClassification": ("Text", "Not needed"),
+    "BertForQuestionAnswering": ("Question", "Passage that holds the answer"),
+}
+_EXPLANATION = """
+<p>A fine-tuned model is BERT with a new last step, and all of it was trained on labelled examples:</p>
+<ul>
+<li><b>A label of the text</b>: softmax(<i>W h</i><sub>[CLS]</sub> + <i>b</i>), from what the pooler makes of
+<code>[CLS]</code>.</li>
+<li><b>A label of each word</b>: the same from each token's own vector; of a word in several pieces the first one
+decides.</li>
+<li><b>An answer</b>: two numbers for each token, how well an answer starts and ends there; the best pair
+start ≤ end wins, unless <code>[CLS]</code>, which stands for no answer, scores higher.</li>
+</ul>
+<p>(Devlin et al. 2018, section 4 and figure 4)</p>
+"""
+
+
+def create_try_it(session: Session, header: Header) -> Tab:
+    """Draw the tab and join its parts."""
+    picker, direct = header.picker, header.direct
+    gr.HTML(
+        "<p class='lead'>Ask a fine-tuned model: what a text is, which names are in it, or where an answer stands.</p>"
+    )
+    with gr.Row(elem_classes="ask"):
+        text_a = gr.Textbox(label="Text", lines=1, max_lines=6, scale=5, elem_id="try-a")
+        text_b = gr.Textbox(label="Second text", lines=1, max_lines=12, scale=5, elem_id="try-b")
+        ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="try-ask")
+    examples = chips(elem_id="try-examples")
+    marked = marked_text(label="The text with what was found", elem_id="try-marked", visible=False)
+    verdict = chart(label="The answer", elem_id="try-verdict")
+    with gr.Accordion("Which words say so?", open=False, elem_id="try-why-part") as why_part:
+        strip = scores(label="What each token adds", elem_id="try-why")
+    create_whole_file(session, picker)
+    with gr.Accordion("How is this computed?", open=False):
+        gr.HTML(_EXPLANATION, elem_classes="explanation")
+
+    asked = [picker, text_a, text_b]
+    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
+    draw = in_order(partial(answer, session))
+    for trigger in (ask.click, text_a.submit, text_b.submit):
+        why.follow(direct.ask(trigger, draw, asked, [marked, verdict]))
+    why.follow(examples.pick(clicked(partial(pick, session)), picker, [text_a, text_b, marked, verdict], **QUIET))
+    return Tab(
+        "try",
+        partial(follow_model, session),
+        [examples, text_a, text_b],
+        [examples, text_a, text_b, marked, verdict],
+        (why,),
+        {"a": text_a, "b": text_b},
+    )
+
+
+def answer(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any]:
+    """The marked text and the chart, of which one is to be seen, or one sentence."""
+    try:
+        checkpoint = session.models.open(model)
+        if checkpoint.architecture == "BertForTokenClassification":
+            return gr.update(value=str(_entities(session, model, text_a)), visible=True), gr.update(visible=False)
+        if checkpoint.architecture == "BertForQuestionAnswering":
+            payload = _passage(session, model, text_a, text_b)
+            return gr.update(value=str(payload), visible=True), gr.update(visible=False)
+        payload = _labels(session, model, text_a, text_b)
+    except Exception as error:
+        payload = message_payload(sentence_of(error))
+    return gr.update(visible=False), gr.update(value=str(payload), visible=True)
+
+
+def _labels(session: Session, model: str, text_a: str, text_b: str) -> Payload:
+    from bertviz_lab.interpret import classify
+
+    checkpoint = session.models.open(model)
+    if checkpoint.architecture not in ASKED:
+        raise InputError(
+            f"{checkpoint.name} has not been fine-tuned: choose a model that was, or teach this one in the tab "
+            "Fine-tune."
+        )
+    found = classify(checkpoint, checked(text_a), checked(text_b).strip() or None)
+    if len(found.labels) == 1:
+        value = found.labels[0].score
+        payload = bars_payload(
+            [found.labels[0].label],
+            [("number", [value])],
+            title="The number that it gives",
+            texts=[[f"{value:.2f}"]],
+            file="number",
+        )
+    else:
+        payload = bars_payload(
+            [label.label for label in found.labels],
+            [("probability", [label.score for label in found.labels])],
+            title=f"It says: {found.labels[0].label}",
+            texts=[[f"{label.score:.1%}" for label in found.labels]],
+            peak=1.0,
+            file="labels",
+        )
+    return with_link(payload, "try", model, a=text_a, b=text_b)
+
+
+def _entities(session: Session, model: str, text: str) -> Payload:
+    from bertviz_lab.interpret import label_words
+
+    found = label_words(session.models.open(model), checked(text))
+    spans = [_Span(e.start, e.end, e.type, e.probability) for e in found.entities]
+    if not any("-" in label for label in found.labels):  # parts of speech: every word has one
+        spans = [_Span(word.start, word.end, word.label, word.probability) for word in found.words]
+    what = "labels" if spans else "nothing"
+    sentence = f"It found {len(spans):,} {what} in {len(found.words):,} words." if spans else "It found no names here."
+    payload = marked_payload(found.text, spans, title="What it finds", sentence=sentence, file="names")
+    return with_link(payload, "try", model, a=text)
+
+
+class _Span:
+    """A stretch of the text, for the picture."""
+
+    def __init__(self, start: int, end: int, label: str, score: float) -> None:
+        self.start, self.end, self.label, self.score = start, end, label, score
+
+
+def _passage(session: Session, model: str, question: str, passage: str) -> Payload:
+    from bertviz_lab.interpret import answer_question
+
+    found = answer_question(session.models.open(model), checked(question), checked(passage))
+    sentence = f"It answers: {found.text}" if found.text else "It says that the passage does not answer this."
+    sentence += f" No answer at all: {found.no_answer_probability:.1%}."
+    payload = marked_payload(
+        passage, (), found.best, title=question, sentence=sentence, chosen=0 if found.text else None, file="answers"
+    )
+    return with_link(payload, "try", model, a=question, b=passage)
+
+
+def words(session: Session, model: str, text_a: str, text_b: str) -> str:
+    """What each token adds to the answer."""
+    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for
+
+    checkpoint = session.models.open(model)
+    kinds = {"BertForTokenClassification": "word", "BertForQuestionAnswering": "start"}
+    kind: Any = kinds.get(checkpoint.architecture, "label")
+    texts = (checked(text_a), checked(text_b).strip() or None if kind != "word" else None)
+    target = choose_target(checkpoint, encode_for(checkpoint, *texts), kind)
+    found = [attribute(checkpoint, *texts, method=method, target=target) for method in METHODS]
+    return with_link(attribution_payload(found), "try", model, "words", a=text_a, b=text_b)
+
+
+def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+    """Put an example into the fields and ask."""
+    text_a, text_b = picked(data, 2)
+    return text_a, text_b, *answer(session, model, text_a, text_b)
+
+
+def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+    """Fields and examples that suit the model, and its answer; the person's own texts stay."""
+    try:
+        checkpoint = session.models.open(model)
+        items = session.task_examples(model)
+    except Exception as error:
+        hidden = gr.update(visible=False)
+        return *(gr.skip(),) * 3, hidden, gr.update(value=str(message_payload(sentence_of(error))), visible=True)
+    first, second = ASKED.get(checkpoint.architecture, ("Text", "Second text"))
+    current = (text_a or "", text_b or "")
+    wanted = keep_or_replace(current, chip_items(shown), items) if items else current
+    needs_second = checkpoint.architecture != "BertForTokenClassification"
+    fields = [gr.update(label=first), gr.update(label=second, visible=needs_second)]
+    if wanted != current:  # an untouched field keeps what is being typed into it
+        for field, value in zip(fields, wanted, strict=True):
+            field["value"] = value
+    return chips_payload(items), *fields, *answer(session, model, *wanted)

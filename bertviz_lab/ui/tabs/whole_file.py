@@ -1,0 +1,72 @@
+"""Try it, folded away: a file of texts in, a table of predictions out."""
+
+import csv
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.answers import sentence_of
+from bertviz_lab.ui.components.notice import notice, notice_payload
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.wiring import QUIET
+
+_FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
+_KEPT_SECONDS = 600
+_MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
+
+
+def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
+    """Draw the part and join it."""
+    with gr.Accordion("A whole file", open=False, elem_id="try-file-part"):
+        gr.HTML(
+            "<p>Drop a file with a text a line, or a table; you get a table back with what the model says about each."
+            "</p>"
+        )
+        files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
+        message = notice(elem_id="try-file-message")
+        table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
+    files.upload(partial(predict_file, session), [picker, files], [table, message], **QUIET | {"concurrency_limit": 1})
+    files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
+
+
+def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
+    """The table of predictions for the download button, and a sentence."""
+    from bertviz_lab.data.tasks.inputs import read_inputs
+    from bertviz_lab.training.predicting import predict_with, table_of, task_of
+
+    try:
+        checkpoint = session.models.open(model)
+        examples = read_inputs(file, task_of(checkpoint))
+        most = _MOST_SHARED if session.settings.shared else len(examples)
+        if len(examples) > most:
+            raise InputError(f"The file has {len(examples):,} texts, and this page takes {most:,}: send a part of it.")
+        predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
+        _remove_old()
+        path = Path(tempfile.mkdtemp(prefix="bertviz-lab-table-")) / f"{Path(file).stem}-predicted.csv"
+        with path.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows(map(_harmless, table_of(checkpoint, examples, predictions)))
+    except Exception as error:
+        return gr.update(visible=False), notice_payload(sentence_of(error))
+    told = f"{len(examples):,} predictions by {checkpoint.name}."
+    return gr.update(value=str(path), visible=True), notice_payload(told, "good")
+
+
+def _harmless(row: list[Any]) -> list[Any]:
+    """A spreadsheet would compute a cell that begins so."""
+    return [f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell for cell in row]
+
+
+def _remove_old() -> None:
+    for folder in Path(tempfile.gettempdir()).glob("bertviz-lab-table-*"):
+        try:
+            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
+                for path in folder.iterdir():
+                    path.unlink()
+                folder.rmdir()
+        except OSError:
+            continue  # another visitor's download is removing it too

@@ -1,0 +1,38 @@
+"""Texts to try a fine-tuned model on."""
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from bertviz_lab.data.samples.labelled import LABELLED, path_of
+from bertviz_lab.errors import InputError
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.ui.session import Session
+
+#: The sample that suits a model of which nobody knows what it was trained on.
+_SAMPLES = {"classification": "sentiment", "regression": "paraphrases", "tokens": "entities", "qa": "questions"}
+_LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
+
+
+def task_examples(session: "Session", model: str) -> list[tuple[str, str]]:
+    """(text, second text) of a few examples that the model was not trained on; none for a model without a task."""
+    from bertviz_lab.data.tasks.reading import read_task
+    from bertviz_lab.interpret import texts_of_example
+    from bertviz_lab.training.labelled import read_labelled
+    from bertviz_lab.training.predicting import task_of
+
+    try:
+        task = task_of(session.models.open(model))
+    except InputError:
+        return []
+    name = model.strip() or session.models.default()
+    if session.models.is_run(name):
+        examples = read_labelled(session.runs.folder(name)).held_out
+    else:
+        sample = LABELLED[_SAMPLES[task]]
+        examples = read_task([path_of(sample.name)], sample.task).examples
+    texts = [texts_of_example(example) for example in examples]
+    short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [
+        (a, b or "") for a, b in texts
+    ]
+    return list(islice(short[:: max(1, len(short) // 5)], 5))

@@ -1,0 +1,393 @@
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import AutoModelForQuestionAnswering, AutoModelForTokenClassification, AutoTokenizer, pipeline
+
+from bertviz_lab import (
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    Checkpoint,
+    InputError,
+    Tokenizer,
+    save_checkpoint,
+)
+from bertviz_lab.interpret import (
+    METHODS,
+    answer_question,
+    attribute,
+    choose_target,
+    classify,
+    encode_for,
+    head_effects,
+    label_words,
+)
+from bertviz_lab.metrics import entity_spans
+from tests.little import SENTENCES, little_checkpoint, little_text
+
+LABELS = ("B-LOC", "B-PER", "I-LOC", "I-PER", "O")
+TEXT = "The older man reads a handbook near the riverside, unbelievably; she gave him dogs."
+PASSAGE = " ".join(SENTENCES)
+
+
+@cache
+def tagger(seed: int = 0, **shape) -> Checkpoint:
+    shape = {"num_labels": len(LABELS), "id2label": LABELS, "initializer_range": 0.5} | shape
+    return little_checkpoint(seed, BertForTokenClassification, **shape)
+
+
+@cache
+def finder(seed: int = 0, **shape) -> Checkpoint:
+    return little_checkpoint(seed, BertForQuestionAnswering, **({"initializer_range": 0.5} | shape))
+
+
+# Labels of words
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_are_those_of_transformers_at_the_first_token_of_each_word(tmp_path, seed) -> None:
+    checkpoint = tagger(seed)
+    folder = save_checkpoint(checkpoint, tmp_path)
+    model = AutoModelForTokenClassification.from_pretrained(folder)
+    encoding = AutoTokenizer.from_pretrained(folder)(TEXT, return_tensors="pt")
+    with torch.inference_mode():
+        theirs = model(**encoding).logits[0].softmax(-1).numpy()
+    word_ids = encoding.word_ids()
+    firsts = [word_ids.index(word) for word in dict.fromkeys(word_ids) if word is not None]
+    assert len(firsts) < len(word_ids) - 2  # some words have several tokens
+
+    found = label_words(checkpoint, TEXT)
+    assert found.probabilities == pytest.approx(theirs[firsts], abs=1e-5)
+    assert [word.label for word in found.words] == [LABELS[i] for i in theirs[firsts].argmax(-1)]
+    assert [word.probability for word in found.words] == pytest.approx(theirs[firsts].max(-1), abs=1e-5)
+    assert [(word.start, word.end) for word in found.words] == [
+        tuple(encoding.word_to_chars(word)) for word in dict.fromkeys(word_ids) if word is not None
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_entities_are_those_of_transformers(tmp_path, seed) -> None:
+    checkpoint = tagger(seed)
+    folder = save_checkpoint(checkpoint, tmp_path)
+    theirs = pipeline("token-classification", str(folder), aggregation_strategy="first", device="cpu")(TEXT)
+    found = label_words(checkpoint, TEXT).entities
+    assert [(e.type, e.start, e.end) for e in found] == [(e["entity_group"], e["start"], e["end"]) for e in theirs]
+    assert [e.probability for e in found] == pytest.approx([float(e["score"]) for e in theirs], abs=1e-5)
+    assert [e.text for e in found] == [TEXT[e.start : e.end] for e in found]
+
+
+def test_entities_are_runs_of_the_words_labels() -> None:
+    found = label_words(tagger(1), TEXT)
+    spans = entity_spans([word.label for word in found.words])
+    assert [(e.start, e.end) for e in found.entities] == [
+        (found.words[first].start, found.words[after - 1].end) for _, first, after in spans
+    ]
+
+
+def test_words_lie_in_the_text_as_they_were_typed() -> None:
+    text = "  The cat — Zürich 😀, 東京!  "
+    found = label_words(tagger(), text)
+    assert [word.text for word in found.words] == ["The", "cat", "—", "Zürich", "😀", ",", "東", "京", "!"]
+    assert all(text[word.start : word.end] == word.text for word in found.words)
+    assert found.text == text
+    assert found.probabilities.sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+@pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
+def test_given_words_are_labelled_as_the_same_words_of_a_text(algorithm) -> None:
+    little = tagger(2, vocab_size=400)
+    tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=400, algorithm=algorithm)
+    checkpoint = Checkpoint(little.model, tokenizer, little.config, name="little")
+    of_text = label_words(checkpoint, "She walks to the river, unbelievably")
+    of_words = label_words(checkpoint, [word.text for word in of_text.words])
+    assert of_words.probabilities == pytest.approx(of_text.probabilities)
+    assert of_words.text == "She walks to the river , unbelievably"
+    assert all(of_words.text[word.start : word.end] == word.text for word in of_words.words)
+
+
+def test_a_given_word_stays_one_word() -> None:
+    found = label_words(tagger(), ["the", "U.S.", " ", "don't"])
+    assert [word.text for word in found.words] == ["the", "U.S.", "don't"]
+
+
+def test_a_word_without_a_token_is_unknown() -> None:
+    found = label_words(tagger(), ["the", "\u200b", "cat"])
+    assert [word.text for word in found.words] == ["the", "\u200b", "cat"]
+    unknown = label_words(tagger(), ["the", "\U00012345", "cat"])
+    assert found.probabilities == pytest.approx(unknown.probabilities)
+
+
+def test_a_mask_is_a_word_that_is_hidden() -> None:
+    checkpoint = tagger()
+    found = label_words(checkpoint, "the [MASK] sat")
+    assert [word.text for word in found.words] == ["the", "[MASK]", "sat"]
+    inputs = encode_for(checkpoint, "the [MASK] sat")
+    with torch.inference_mode():
+        theirs = checkpoint.model(**inputs.arguments()).logits[0, 1:-1].softmax(-1)
+    assert found.probabilities == pytest.approx(theirs.numpy(), abs=1e-5)
+
+
+def test_labels_that_mark_no_spans_make_no_entities() -> None:
+    checkpoint = tagger(id2label=("ADJ", "NOUN", "VERB", "INTJ", "O"))
+    assert label_words(checkpoint, TEXT).entities == ()
+    assert label_words(tagger(id2label=()), TEXT).entities == ()
+
+
+@pytest.mark.parametrize("repeats", [1, 3, 12])
+def test_a_long_text_is_labelled_to_its_end(repeats) -> None:
+    checkpoint = tagger()
+    words = (PASSAGE + " ").split() * repeats
+    found = label_words(checkpoint, " ".join(words))
+    assert "".join(word.text for word in found.words) == "".join(words)
+    assert (found.windows > 1) == (repeats > 1)
+    assert np.isfinite(found.probabilities).all()
+    assert found.probabilities.sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_word_of_a_long_text_is_judged_in_the_window_around_it() -> None:
+    checkpoint = tagger()
+    letters = ["a", "b", "c", "d"] * 40  # a token each; 62 fit
+    found = label_words(checkpoint, letters)
+    first = label_words(checkpoint, letters[:62])
+    second = label_words(checkpoint, letters[31:93])
+    # The two windows share the letters 31 to 61; those nearer to the first one's middle are its own.
+    assert found.probabilities[:47] == pytest.approx(first.probabilities[:47], abs=1e-6)
+    assert found.probabilities[47:62] == pytest.approx(second.probabilities[16:31], abs=1e-6)
+    assert found.probabilities[46] != pytest.approx(second.probabilities[15], abs=1e-6)
+
+
+@pytest.mark.parametrize("nothing", ["", "  \n", [], ["", " "]])
+def test_no_words_are_refused(nothing) -> None:
+    with pytest.raises(InputError, match="Type a sentence first"):
+        label_words(tagger(), nothing)
+
+
+def test_a_model_without_the_head_is_refused() -> None:
+    with pytest.raises(InputError, match="no word-labelling head"):
+        label_words(little_checkpoint(), TEXT)
+    with pytest.raises(InputError, match="no question-answering head"):
+        answer_question(tagger(), "who", TEXT)
+
+
+# Answers
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_answer_is_the_best_pair_of_transformers_logits(tmp_path, seed) -> None:
+    checkpoint = finder(seed)
+    folder = save_checkpoint(checkpoint, tmp_path)
+    model = AutoModelForQuestionAnswering.from_pretrained(folder)
+    passage = "she gave him the red book near the river"
+    encoding = AutoTokenizer.from_pretrained(folder)("who gave it", passage, return_tensors="pt")
+    with torch.inference_mode():
+        out = model(**encoding)
+    start, end = out.start_logits[0], out.end_logits[0]
+    tokens = [i for i, segment in enumerate(encoding.sequence_ids()) if segment == 1]
+    pairs = {(i, j): float(start[i] + end[j]) for i in tokens for j in tokens if i <= j < i + 30}
+    (i, j), score = max(pairs.items(), key=lambda pair: pair[1])
+    null = float(start[0] + end[0])
+    total = math.exp(null) + sum(map(math.exp, pairs.values()))
+
+    found = answer_question(checkpoint, "who gave it", passage, threshold=math.inf)
+    wanted = encoding.token_to_chars(i).start, encoding.token_to_chars(j).end
+    assert (found.best[0].start, found.best[0].end) == wanted
+    assert found.text == found.best[0].text == passage[slice(*wanted)]
+    assert found.best[0].score == pytest.approx(score, abs=1e-4)
+    assert found.no_answer == pytest.approx(null - score, abs=1e-4)
+    assert found.no_answer_probability == pytest.approx(math.exp(null) / total, rel=1e-3)
+    assert found.best[0].probability == pytest.approx(math.exp(score) / total, rel=1e-3)
+
+
+def test_the_threshold_decides_whether_an_answer_is_given() -> None:
+    checkpoint = finder()
+    margin = answer_question(checkpoint, "who", PASSAGE).no_answer
+    assert answer_question(checkpoint, "who", PASSAGE, threshold=margin - 0.1).text == ""
+    assert answer_question(checkpoint, "who", PASSAGE, threshold=margin + 0.1).text != ""
+
+
+def test_as_many_answers_as_asked_for_come_best_first() -> None:
+    found = answer_question(finder(), "who", PASSAGE, n_best=7)
+    scores = [answer.score for answer in found.best]
+    assert len(scores) == 7
+    assert scores == sorted(scores, reverse=True)
+    assert all(PASSAGE[answer.start : answer.end] == answer.text for answer in found.best)
+    assert sum(answer.probability for answer in found.best) + found.no_answer_probability <= 1 + 1e-6
+
+
+@settings(max_examples=15)
+@given(st.integers(1, 200), st.integers(0, 99))
+def test_a_long_passage_is_read_to_its_end(words, seed) -> None:
+    rng = np.random.default_rng(seed)
+    passage = " ".join(rng.choice(PASSAGE.split(), words))
+    found = answer_question(finder(seed % 3), "who", passage, n_best=3)
+    assert found.windows[0][0] == 0
+    assert found.windows[-1][1] == len(passage)
+    assert all(later[0] <= earlier[1] for earlier, later in zip(found.windows, found.windows[1:], strict=False))
+    for answer in found.best:
+        start, end = found.window_of(answer)
+        assert start <= answer.start < answer.end <= end
+
+
+def test_a_long_question_is_cut_and_said_to_be() -> None:
+    found = answer_question(finder(), PASSAGE, PASSAGE)
+    assert found.question_cut > 0
+    assert answer_question(finder(), "who", PASSAGE).question_cut == 0
+
+
+def test_a_passage_without_a_token_has_no_answer() -> None:
+    found = answer_question(finder(), "who", "\u200b", threshold=math.inf)
+    assert (found.text, found.best, found.no_answer, found.no_answer_probability) == ("", (), math.inf, 1)
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    for question, passage in (("", PASSAGE), ("who", " \n")):
+        with pytest.raises(InputError, match="both a question and a passage"):
+            answer_question(finder(), question, passage)
+    with pytest.raises(InputError, match="n_best"):
+        answer_question(finder(), "who", PASSAGE, n_best=0)
+    with pytest.raises(InputError, match="single texts"):
+        answer_question(finder(type_vocab_size=1), "who", PASSAGE)
+
+
+# What they rest on
+
+
+def explained(kind: str):
+    """A model, its texts, what is explained, and the score of that by the whole model."""
+    if kind == "word":
+        checkpoint, texts = tagger(), (TEXT,)
+    else:
+        checkpoint, texts = finder(), ("who gave it", "she gave him the red book near the river")
+    inputs = encode_for(checkpoint, *texts)
+    target = choose_target(checkpoint, inputs, kind, position=8)
+    with torch.inference_mode():
+        out = checkpoint.model(**inputs.arguments())
+    if kind == "word":
+        return checkpoint, texts, target, float(out.logits[0, target.position].log_softmax(-1)[target.index])
+    scores = out.start_logits if kind == "start" else out.end_logits
+    return checkpoint, texts, target, float(scores[0].log_softmax(-1)[8])
+
+
+@pytest.mark.parametrize("kind", ["word", "start", "end"])
+def test_heads_effects_are_on_the_log_probability_of_the_choice(kind) -> None:
+    checkpoint, texts, target, score = explained(kind)
+    found = head_effects(checkpoint, *texts, target=target)
+    assert found.whole == pytest.approx(score, abs=1e-4)
+    gates = torch.ones(2, 2)
+    gates[0, 1] = 0
+    inputs = encode_for(checkpoint, *texts)
+    with torch.inference_mode():
+        out = checkpoint.model(**inputs.arguments(), head_gates=gates)
+    if kind == "word":
+        without = out.logits[0, target.position].log_softmax(-1)[target.index]
+    else:
+        without = getattr(out, f"{kind}_logits")[0].log_softmax(-1)[8]
+    assert found.without_head[0, 1] == pytest.approx(float(without), abs=1e-4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("kind", ["word", "start", "end"])
+def test_tokens_share_what_the_choice_rests_on(kind, method) -> None:
+    checkpoint, texts, target, score = explained(kind)
+    found = attribute(checkpoint, *texts, method=method, target=target)
+    assert found.scores.shape == (len(found.encoding),)
+    assert np.abs(found.scores).max() > 0
+    if method == "integrated gradients":
+        assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
+        assert abs(found.error) <= max(0.1 * abs(found.change), 1e-2)
+    if method == "occlusion":
+        ids = encode_for(checkpoint, *texts).input_ids.clone()
+        ids[0, 2] = checkpoint.tokenizer.mask_id
+        with torch.inference_mode():
+            out = checkpoint.model(**encode_for(checkpoint, *texts).variants(ids))
+        logits = out.logits[0, target.position] if kind == "word" else getattr(out, f"{kind}_logits")[0]
+        assert found.scores[2] == pytest.approx(score - float(logits.log_softmax(-1)[target.index]), abs=1e-4)
+
+
+def test_a_words_label_is_explained_against_another() -> None:
+    checkpoint = tagger()
+    inputs = encode_for(checkpoint, TEXT)
+    target = choose_target(checkpoint, inputs, "word", position=3, choice="B-PER", against="O")
+    assert target.title == "B-PER rather than O"
+    with torch.inference_mode():
+        logits = checkpoint.model(**inputs.arguments()).logits[0, target.position]
+    wanted = float(logits[LABELS.index("B-PER")] - logits[LABELS.index("O")])
+    assert head_effects(checkpoint, TEXT, target=target).whole == pytest.approx(wanted, abs=1e-4)
+    with pytest.raises(InputError, match="against itself"):
+        choose_target(checkpoint, inputs, "word", position=3, choice="O", against="O")
+    with pytest.raises(InputError, match="not one of"):
+        choose_target(checkpoint, inputs, "word", position=3, choice="B-DOG")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_by_default_the_first_word_that_is_something_is_explained(seed) -> None:
+    checkpoint = tagger(seed)
+    inputs = encode_for(checkpoint, TEXT)
+    target = choose_target(checkpoint, inputs, "word")
+    words = label_words(checkpoint, TEXT).words
+    word = next((word for word in words if word.label != "O"), words[0])
+    assert inputs.encoding.offsets[target.position][0] == word.start
+    assert target.name == word.label
+
+
+def test_any_token_of_a_word_names_the_word() -> None:
+    checkpoint = tagger()
+    inputs = encode_for(checkpoint, TEXT)
+    word_ids = inputs.encoding.word_ids
+    (last, *_) = (i for i in range(2, len(word_ids) - 1) if word_ids[i] == word_ids[i - 1])
+    target = choose_target(checkpoint, inputs, "word", position=last)
+    assert target.position == word_ids.index(word_ids[last]) < last
+
+
+@pytest.mark.parametrize("position", [0, -1, 99])
+def test_a_place_without_a_word_is_refused(position) -> None:
+    checkpoint = tagger()
+    with pytest.raises(InputError, match="no word at this place"):
+        choose_target(checkpoint, encode_for(checkpoint, TEXT), "word", position=position)
+
+
+def test_an_answers_edges_are_tokens_of_the_passage_or_none() -> None:
+    checkpoint = finder()
+    inputs = encode_for(checkpoint, "who gave it", "she gave him the red book")
+    none = choose_target(checkpoint, inputs, "start", position=0)
+    assert none.name == "no answer"
+    for kind in ("start", "end"):
+        target = choose_target(checkpoint, inputs, kind)
+        assert inputs.encoding.token_type_ids[target.position] == 1
+        assert target.name == inputs.encoding.tokens[target.position]
+        for outside in (1, len(inputs.encoding) - 1):
+            with pytest.raises(InputError, match="in the passage"):
+                choose_target(checkpoint, inputs, kind, position=outside)
+    with pytest.raises(InputError, match="both a question and a passage"):
+        choose_target(checkpoint, encode_for(checkpoint, "who"), "start")
+    with pytest.raises(InputError, match="set against nothing"):
+        choose_target(checkpoint, inputs, "end", against="she")
+
+
+# Numbers, and labels of pairs
+
+
+def test_a_regression_gives_its_number_for_a_text_and_for_a_pair(tmp_path) -> None:
+    checkpoint = little_checkpoint(0, BertForSequenceClassification, num_labels=1, id2label=("similarity",))
+    for texts in (("the red cat sat",), ("the red cat sat", "a small dog ran")):
+        (only,) = classify(checkpoint, *texts).labels
+        with torch.inference_mode():
+            logits = checkpoint.model(**encode_for(checkpoint, *texts).arguments()).logits
+        assert only.label == "similarity"
+        assert only.score == pytest.approx(float(logits), abs=1e-5)
+
+
+def test_the_label_of_a_pair_is_that_of_transformers(tmp_path) -> None:
+    checkpoint = little_checkpoint(0, BertForSequenceClassification, num_labels=3)
+    folder = save_checkpoint(checkpoint, tmp_path)
+    theirs = pipeline("text-classification", str(folder), device="cpu", top_k=None)(
+        {"text": "the red cat sat", "text_pair": "a small dog ran"}
+    )
+    found = classify(checkpoint, "the red cat sat", "a small dog ran")
+    assert [one.label for one in found.labels] == [one["label"] for one in theirs]
+    assert [one.score for one in found.labels] == pytest.approx([one["score"] for one in theirs], abs=1e-5)

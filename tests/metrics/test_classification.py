@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+
+from bertviz_lab.metrics import classification_report
+
+LABELS = ("bad", "fair", "good")
+pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40)
+
+
+def report_of(some):
+    truth, predicted = np.array(some).T
+    return truth, predicted, classification_report(truth, predicted, LABELS)
+
+
+@given(pairs)
+def test_averages_are_those_of_scikit_learn_over_the_classes_that_occur(some) -> None:
+    truth, predicted, report = report_of(some)
+    options = {"zero_division": 0.0}
+    assert report.accuracy == pytest.approx(sklearn_metrics.accuracy_score(truth, predicted))
+    assert report.macro_f1 == pytest.approx(sklearn_metrics.f1_score(truth, predicted, average="macro", **options))
+    weighted = sklearn_metrics.f1_score(truth, predicted, average="weighted", **options)
+    assert report.weighted_f1 == pytest.approx(weighted)
+
+
+@given(pairs)
+def test_the_confusion_tells_everything_else(some) -> None:
+    truth, _, report = report_of(some)
+    table = report.confusion
+    assert table.sum() == report.count == len(truth)
+    assert table.trace() / table.sum() == pytest.approx(report.accuracy)
+    recalls = [table[i, i] / table[i].sum() for i in range(3) if table[i].sum()]
+    assert report.balanced_accuracy == pytest.approx(np.mean(recalls))
+    for i, scores in enumerate(report.per_class):
+        assert scores.label == LABELS[i]
+        assert scores.support == table[i].sum()
+        assert scores.precision == pytest.approx(table[i, i] / max(1, table[:, i].sum()))
+        assert scores.recall == pytest.approx(table[i, i] / max(1, table[i].sum()))
+        assert scores.f1 == pytest.approx(2 * table[i, i] / max(1, table[i].sum() + table[:, i].sum()))
+    assert report.majority_accuracy == max(table.sum(axis=1)) / len(truth)
+    assert report.majority == LABELS[int(np.bincount(truth).argmax())]
+
+
+@given(pairs)
+def test_matthews_correlation_is_between_minus_one_and_one(some) -> None:
+    _, _, report = report_of(some)
+    assert -1 - 1e-9 <= report.mcc <= 1 + 1e-9
+
+
+def test_matthews_correlation_of_two_classes_is_their_correlation() -> None:
+    truth, predicted = np.random.default_rng(0).integers(0, 2, (2, 50))
+    report = classification_report(truth, predicted, ("no", "yes"))
+    assert report.mcc == pytest.approx(np.corrcoef(truth, predicted)[0, 1])
+
+
+def test_f1_is_that_of_the_second_class_where_there_are_two() -> None:
+    truth, predicted = np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 0])
+    assert classification_report(truth, predicted, ("no", "yes")).f1 == pytest.approx(2 / 3)
+    three = classification_report(truth, predicted, LABELS)
+    assert three.f1 == three.macro_f1
+
+
+def test_a_constant_guess_scores_as_the_majority_and_correlates_with_nothing() -> None:
+    truth = np.array([0, 2, 2, 2, 1])
+    report = classification_report(truth, np.full(5, 2), LABELS)
+    assert report.accuracy == report.majority_accuracy == pytest.approx(3 / 5)
+    assert report.majority == "good"
+    assert report.mcc == 0
+    assert report.balanced_accuracy == pytest.approx(1 / 3)
+
+
+def test_one_class_alone_is_right_and_tells_nothing() -> None:
+    report = classification_report(np.array([1, 1]), np.array([1, 1]), LABELS)
+    assert (report.accuracy, report.macro_f1, report.weighted_f1, report.mcc) == (1, 1, 1, 0)
+
+
+def test_no_examples_score_nothing() -> None:
+    report = classification_report(np.array([], dtype=int), np.array([], dtype=int), LABELS)
+    assert (report.count, report.accuracy, report.macro_f1, report.f1, report.majority_accuracy) == (0, 0, 0, 0, 0)
+    assert report.confusion.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "labels"),
+    [([0, 1], [0], LABELS), ([0, 3], [0, 0], LABELS), ([0], [-1], LABELS), ([], [], ())],
+)
+def test_what_cannot_be_compared_is_refused(truth, predicted, labels) -> None:
+    with pytest.raises(ValueError, match=r"shape|labels"):
+        classification_report(np.array(truth, dtype=int), np.array(predicted, dtype=int), labels)

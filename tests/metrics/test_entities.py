@@ -1,0 +1,101 @@
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab.metrics import entity_report, entity_spans
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from seqeval.metrics import sequence_labeling
+
+# Every prefix, types that are told apart by their ends only, a type with a hyphen, a prefix alone.
+PREFIXES, TYPES = "BIES", ("PER", "LOC", "LO-C", "P")
+tags = st.one_of(
+    st.just("O"),
+    st.sampled_from([*PREFIXES]),
+    st.tuples(st.sampled_from(PREFIXES), st.sampled_from(TYPES)).map("-".join),
+)
+plain = st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"])
+
+
+def sentences(tag):
+    pair = st.lists(st.tuples(tag, tag), max_size=12)
+    return st.lists(pair, min_size=1, max_size=6).map(
+        lambda some: ([[a for a, _ in one] for one in some], [[b for _, b in one] for one in some])
+    )
+
+
+def by_seqeval(truth, predicted, average):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about types that never occur
+        found = sequence_labeling.precision_recall_fscore_support(truth, predicted, average=average)
+    return found
+
+
+@given(st.lists(tags, max_size=15))
+def test_spans_are_those_of_seqeval(some) -> None:
+    assert list(entity_spans(some)) == [
+        (kind, start, last + 1) for kind, start, last in sequence_labeling.get_entities(some)
+    ]
+
+
+@pytest.mark.parametrize("tag", [tags, plain])
+def test_scores_are_those_of_seqeval(tag) -> None:
+    @given(sentences(tag))
+    def check(pair) -> None:
+        truth, predicted = pair
+        report = entity_report(truth, predicted)
+        if not report.per_type:  # seqeval makes a mean of nothing
+            assert (report.precision, report.recall, report.f1, report.macro_f1, report.count) == (0, 0, 0, 0, 0)
+            return
+        found = (report.precision, report.recall, report.f1, report.count)
+        assert found == pytest.approx(tuple(by_seqeval(truth, predicted, "micro")))
+        assert report.macro_f1 == pytest.approx(by_seqeval(truth, predicted, "macro")[2])
+        assert report.weighted_f1 == pytest.approx(by_seqeval(truth, predicted, "weighted")[2])
+        each = zip(*by_seqeval(truth, predicted, None), strict=True)
+        for scores, wanted in zip(report.per_type, each, strict=True):
+            assert (scores.precision, scores.recall, scores.f1, scores.support) == pytest.approx(wanted)
+        if any(truth):
+            assert report.token_accuracy == pytest.approx(sequence_labeling.accuracy_score(truth, predicted))
+
+    check()
+
+
+@given(st.lists(plain, max_size=15))
+def test_spans_lie_side_by_side_and_cover_what_is_not_outside(some) -> None:
+    covered = [place for _, start, end in entity_spans(some) for place in range(start, end)]
+    assert covered == [place for place, tag in enumerate(some) if tag != "O"]
+
+
+def test_labels_in_a_wrong_order_are_made_the_best_of() -> None:
+    assert entity_spans(["O", "I-PER", "I-PER", "I-LOC"]) == (("PER", 1, 3), ("LOC", 3, 4))
+    assert entity_spans(["B-PER", "B-PER", "I-PER"]) == (("PER", 0, 1), ("PER", 1, 3))
+
+
+def test_an_entity_does_not_go_on_in_the_next_sentence() -> None:
+    report = entity_report([["B-PER"], ["I-PER"]], [["B-PER"], ["I-PER"]])
+    assert (report.count, report.f1) == (2, 1)
+
+
+def test_a_tag_without_a_prefix_is_a_type() -> None:
+    assert entity_spans(["INTJ", "INTJ", "", "Bird", "Ox"]) == (("INTJ", 0, 2), ("Bird", 3, 4), ("Ox", 4, 5))
+
+
+def test_nearly_right_is_wrong() -> None:
+    report = entity_report([["B-PER", "I-PER", "O"]], [["B-PER", "O", "O"]])
+    assert report.f1 == 0
+    assert report.token_accuracy == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("nothing", [[], [[]], [[], []]])
+def test_no_words_score_nothing(nothing) -> None:
+    report = entity_report(nothing, nothing)
+    assert (report.f1, report.macro_f1, report.weighted_f1, report.token_accuracy, report.per_type) == (0, 0, 0, 0, ())
+
+
+@pytest.mark.parametrize("predicted", [[["O"]], [["O", "O"], ["O", "O"]]])
+def test_other_numbers_of_words_are_refused(predicted) -> None:
+    with pytest.raises(ValueError, match="equally many"):
+        entity_report([["O", "O"], ["O"]], predicted)
