@@ -70,9 +70,3 @@ def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Te
     starts = starts.masked_fill(starts >= length, IGNORE)
     ends = ends.masked_fill(ends >= length, IGNORE)
     return (cross_entropy(start_logits, starts) + cross_entropy(end_logits, ends)) / 2
-
-
-def weighted_cross_entropy(logits: Tensor, labels: Tensor, weights: Tensor, total: float) -> Tensor:
-    """-log p(label) in nats, each times the weight of its class (classes,), over the `total` of these weights."""
-    logits, labels = logits.flatten(0, -2).float(), labels.flatten()
-    return F.cross_entropy(logits, labels, weights, ignore_index=IGNORE, reduction="sum") / max(total, 1e-9)

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -16,10 +17,11 @@ from bertviz_lab.data.tasks.batching import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.features import IGNORE, Features
 from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
-from bertviz_lab.model.losses import cross_entropy, weighted_cross_entropy
+from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.evaluate import evaluating
 from bertviz_lab.training.hardware import Hardware
 
+_CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
 #: The score by which the best model is kept where none is asked for.
 METRICS: dict[Task, str] = {"classification": "accuracy", "regression": "spearman", "tokens": "f1", "qa": "f1"}
 
@@ -68,7 +70,9 @@ def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights:
     if task == "regression":
         return ((logits[0].squeeze(-1).float() - batch.targets) ** 2).sum() / max(1, batch.count)
     if weights is not None:
-        return weighted_cross_entropy(logits[0], batch.targets, weights, batch.total)
+        classes = logits[0].flatten(0, -2).float()
+        summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE, reduction="sum")
+        return summed / max(batch.total, 1e-9)
     return cross_entropy(logits[0], batch.targets, max(1, batch.count))
 
 
@@ -125,7 +129,7 @@ def _answer(found: Answered) -> Prediction:
         label=text,
         start=first.start if first else 0,
         end=first.end if first else 0,
-        no_answer=float(found.no_answer),
+        no_answer=min(float(found.no_answer), _CERTAIN),
         best=tuple((span.text, span.start, span.end, float(span.probability)) for span in found.best[:5]),
     )
 
@@ -160,9 +164,10 @@ def score(
         return {"accuracy": accuracy} | {name: float(getattr(spans, name)) for name in ("precision", "recall", "f1")}
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
-    said = {q.id: p.label for q, p in zip(questions, predictions, strict=True)}
+    # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
+    said = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
     margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
-    answers = answer_report(said, golds, margin)
+    answers = answer_report(said, golds, margin, threshold=0.0)
     values = {"exact_match": answers.exact_match, "f1": answers.f1}
     if answers.no_answer_total:
         values |= {"has_answer_f1": answers.has_answer_f1, "no_answer_accuracy": answers.no_answer_exact}

@@ -107,7 +107,7 @@ def _trained_on(session: Session, model: str, card: str) -> str:
 
 def _text_name(path: str) -> str:
     """The name under which a person knows a text; the copies in a run's folder are numbered."""
-    return re.sub(r"^\d\d-", "", path.replace("\\", "/").split("/")[-1])
+    return re.sub(r"^\d\d-|^sample:", "", path.replace("\\", "/").split("/")[-1])
 
 
 def _progress(session: Session, model: str) -> str:

@@ -12,7 +12,8 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.config import RunConfig
+from bertviz_lab.config import FinetuneConfig, RunConfig
+from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.jobs.names import short_name
@@ -115,12 +116,14 @@ def run_list(session: Session, own: Sequence[str], run_id: str, kind: type[RunCo
     return gr.update(choices=choices, value=run_id or None, visible=len(choices) > 1)
 
 
-def show_run(session: Session, run_id: str | None, openers: int = 2, *, mark: str = "") -> tuple[Any, ...]:
-    """Chart and buttons of a run: (chart, *panel_state)."""
+def show_run(
+    session: Session, run_id: str | None, kind: type[RunConfig], openers: int = 2, *, mark: str = ""
+) -> tuple[Any, ...]:
+    """Chart and buttons of a run of a kind: (chart, *panel_state)."""
     try:
         session.runs.state(run_id or "")
     except InputError:
-        return (shipped_curve(session), *panel_state(session, "", openers))
+        return (shipped_curve(session, kind), *panel_state(session, "", openers))
     assert run_id is not None
     return live_payload(run_id, short_name(run_id), mark=mark), *panel_state(session, run_id, openers)
 
@@ -135,13 +138,16 @@ def strip_of(session: Session, run_id: str | None, *, mark: str = "") -> str:
     return strip_payload(run_id or "", status=state.status, saved=str(saved) if saved else "", mark=mark)
 
 
-def shipped_curve(session: Session) -> str:
+def shipped_curve(session: Session, kind: type[RunConfig]) -> str:
     """How a model that comes with the lab learnt, to look at while there is no run of one's own; "" without a log."""
     for name in session.models.shipped():
         log = session.settings.checkpoints / name / "training.jsonl"
         if log.is_file():
             rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-            return replay_payload(rows, f"How {name}, which comes with the lab, was trained")
+            tuned = any(row.get("objective") in TASKS for row in rows)
+            if tuned == (kind is FinetuneConfig):
+                done = "fine-tuned" if tuned else "trained"
+                return replay_payload(rows, f"How {name}, which comes with the lab, was {done}")
     return ""
 
 
@@ -156,14 +162,14 @@ def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
     return gr.update(value="Stopping …", interactive=False), notice_payload(text, "info")
 
 
-def resume_run(session: Session, run_id: str | None, openers: int = 2) -> tuple[Any, ...]:
+def resume_run(session: Session, run_id: str | None, kind: type[RunConfig], openers: int = 2) -> tuple[Any, ...]:
     """Go on with a run: (strip, *show_run), with a message instead where it cannot."""
     try:
         session.runs.resume(run_id or "")
     except Exception as error:
         return refused(sentence_of(error), openers)
     mark = f"{time.time():.3f}"
-    return strip_of(session, run_id, mark=mark), *show_run(session, run_id, openers, mark=mark)
+    return strip_of(session, run_id, mark=mark), *show_run(session, run_id, kind, openers, mark=mark)
 
 
 def refused(sentence: str, openers: int = 2) -> tuple[Any, ...]:

@@ -10,6 +10,7 @@ from typing import Any
 
 import gradio as gr
 
+from bertviz_lab.config import RunConfig
 from bertviz_lab.ui import links
 from bertviz_lab.ui.answers import clicked, in_order, sentence_of
 from bertviz_lab.ui.bench import Bench
@@ -103,9 +104,13 @@ class Story:
         began.then(
             None, js=f"() => document.querySelector('#{panel.chart.elem_id}')?.scrollIntoView({{block: 'center'}})"
         )
-        chosen = panel.run.input(partial(self.show, len(panel.openers)), panel.run, [strip, *panel.shown], **QUIET)
+        chosen = panel.run.input(
+            partial(self.show, bench.kind, len(panel.openers)), panel.run, [strip, *panel.shown], **QUIET
+        )
         panel.stop.click(self.stop, [own, panel.run], [panel.stop, panel.message], **QUIET)
-        panel.resume.click(partial(self.resume, len(panel.openers)), [own, panel.run], [strip, *panel.shown], **QUIET)
+        panel.resume.click(
+            partial(self.resume, bench.kind, len(panel.openers)), [own, panel.run], [strip, *panel.shown], **QUIET
+        )
         panel.download.click(self.download, panel.run, [panel.file, panel.message], **QUIET).then(
             None, js=f"() => document.querySelector('#{panel.file.elem_id}')?.click()"
         )
@@ -151,7 +156,7 @@ class Story:
         picker = gr.update(choices=choices, value=chosen or None)
         current = [self.session.current_run(own, bench.kind) for bench in self.benches]
         shown = [
-            show_run(self.session, run_id, len(bench.panel.openers))
+            show_run(self.session, run_id, bench.kind, len(bench.panel.openers))
             for bench, run_id in zip(self.benches, current, strict=True)
         ]
         panels = [
@@ -184,11 +189,18 @@ class Story:
             return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * (openers + 7))
         own = [run_id, *own][:_MOST_REMEMBERED]
         runs = run_list(self.session, own, run_id, bench.kind)
-        return own, run_id, "", strip_of(self.session, run_id), runs, *show_run(self.session, run_id, openers)
+        return (
+            own,
+            run_id,
+            "",
+            strip_of(self.session, run_id),
+            runs,
+            *show_run(self.session, run_id, bench.kind, openers),
+        )
 
-    def show(self, openers: int, run_id: str | None) -> tuple[Any, ...]:
+    def show(self, kind: type[RunConfig], openers: int, run_id: str | None) -> tuple[Any, ...]:
         """Another run was chosen to be looked at."""
-        return strip_of(self.session, run_id), *show_run(self.session, run_id, openers)
+        return strip_of(self.session, run_id), *show_run(self.session, run_id, kind, openers)
 
     def show_tab(self, data: dict[str, Any]) -> Any:
         """The tab in which a run is watched."""
@@ -202,11 +214,11 @@ class Story:
             return gr.skip(), notice_payload(_NOT_YOURS)
         return stop_run(self.session, run_id)
 
-    def resume(self, openers: int, own: Any, run_id: str | None) -> tuple[Any, ...]:
+    def resume(self, kind: type[RunConfig], openers: int, own: Any, run_id: str | None) -> tuple[Any, ...]:
         """The button to go on."""
         if not self._may_change(own, run_id):
             return refused(_NOT_YOURS, openers)
-        return resume_run(self.session, run_id, openers)
+        return resume_run(self.session, run_id, kind, openers)
 
     def _may_change(self, own: Any, run_id: str | None) -> bool:
         """Whether a visitor has a say over a run: a link to a model lets others look at it, no more."""

@@ -6,6 +6,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from bertviz_lab.config import PretrainConfig
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.story import Story
@@ -28,7 +29,7 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
         button, message = story(session).stop(own, RUN)
         assert button == gr.skip()
         assert "somebody else" in message
-        assert "somebody else" in story(session).resume(2, own, RUN)[-1]
+        assert "somebody else" in story(session).resume(PretrainConfig, 2, own, RUN)[-1]
     assert stopped == []
     story(session).stop([RUN], RUN)
     assert stopped == [RUN]

@@ -98,13 +98,7 @@ def _pick(question: Question, rows: list[_Row], n_best: int, longest: int) -> An
         raised = max(most, peak)
         total = total * np.exp(most - raised) + float(np.exp(scores - raised).sum())
         most = raised
-        flat = scores.ravel()
-        # More than asked for, since some will be one text.
-        keep = min(flat.size, 4 * n_best)
-        for place in np.argpartition(-flat, keep - 1)[:keep].tolist():
-            if np.isfinite(flat[place]):
-                first = window.own[0] + place // longest
-                found.append((float(flat[place]), *window.span(first, first + place % longest)))
+        found += _best_of(question.passage, window, scores, n_best)
     found.sort(key=lambda one: (-one[0], one[1:]))
     best: dict[str, SpanAnswer] = {}
     for score, first_char, end_char in found:
@@ -119,6 +113,21 @@ def _pick(question: Question, rows: list[_Row], n_best: int, longest: int) -> An
         no_answer=null_score - spans[0].score if spans else np.inf,
         no_answer_probability=float(np.exp(null_score - most) / total),
     )
+
+
+def _best_of(passage: str, window: Window, scores: NDArray[np.float64], n_best: int) -> list[tuple[float, int, int]]:
+    """(score, characters) of a window's best spans: as many as make `n_best` different texts, if it has so many."""
+    flat, longest = scores.ravel(), scores.shape[1]
+    keep = n_best
+    while True:
+        keep = min(flat.size, 2 * keep)
+        spans = []
+        for place in np.argpartition(-flat, keep - 1)[:keep].tolist():
+            if np.isfinite(flat[place]):
+                first = window.own[0] + place // longest
+                spans.append((float(flat[place]), *window.span(first, first + place % longest)))
+        if keep == flat.size or len({passage[start:end] for _, start, end in spans}) >= n_best:
+            return spans
 
 
 def _span_scores(

@@ -8,67 +8,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertviz_lab.data.readers.fields import TEXT_NAMES
 from bertviz_lab.data.readers.naming import quoted
 from bertviz_lab.data.tasks.labels import is_missing, number_of
 from bertviz_lab.data.tasks.ledger import listed
+from bertviz_lab.data.tasks.names import ASIDE, LABEL_NAMES, ONE_TEXT_NAMES, PAIR_NAMES
 from bertviz_lab.data.tasks.parts import Sheet
 from bertviz_lab.data.tasks.wishes import NO_TEXT, Wishes
 from bertviz_lab.errors import InputError
 
-PAIR_NAMES = (
-    ("sentence1", "sentence2"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("#1 string", "#2 string"),
-    ("question", "passage"),
-    ("question", "sentence"),
-    ("question", "context"),
-    ("query", "passage"),
-    ("query", "document"),
-    ("claim", "evidence"),
-    ("text_a", "text_b"),
-    ("text1", "text2"),
-    ("text_1", "text_2"),
-    ("sentence_a", "sentence_b"),
-    ("sentence_1", "sentence_2"),
-    ("string1", "string2"),
-    ("s1", "s2"),
-)
-ONE_TEXT_NAMES = (*TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase")
-LABEL_NAMES = (
-    "label",
-    "labels",
-    "gold_label",
-    "class",
-    "category",
-    "sentiment",
-    "target",
-    "score",
-    "quality",
-    "is_duplicate",
-    "coarse_label",
-    "intent",
-    "emotion",
-    "topic",
-    "stars",
-    "rating",
-    "similarity",
-    "similarity_score",
-    "relatedness_score",
-    "polarity",
-    "airline_sentiment",
-    "label-coarse",
-    "fine_label",
-    "tag",
-    "answer",
-    "type",
-    "y",
-)
-#: Names of what comes with examples and is neither text nor label.
-_ASIDE = frozenset(
-    {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
-)
 _LONGEST_TITLE, _LONGEST_LABEL = 40, 60
 _SAMPLE = 2_000
 
@@ -146,8 +93,11 @@ def split_header(sheet: Sheet, wishes: Wishes) -> None:
     """Take the names of the columns from the first row of a sheet, if it is a header."""
     if sheet.names is not None or not sheet.rows or not has_header(sheet.rows, wishes):
         return
-    sheet.names = [cell.strip() for cell in sheet.rows[0]]
+    names = [cell.strip() for cell in sheet.rows[0]]
     sheet.rows, sheet.numbers = sheet.rows[1:], sheet.numbers[1:]
+    if len(names) == sheet.width - 1 and Profile.of(by_column(sheet)[0]).is_id:
+        names = ["", *names]  # as R writes it, with numbers of rows that have no name
+    sheet.names = names[: sheet.width]
 
 
 def has_header(rows: list[list[str]], wishes: Wishes) -> bool:
@@ -256,7 +206,7 @@ def _label_column(sheet: Sheet, names: list[str], profiles: Sequence[Profile], t
         if name in names and names.index(name) not in taken:
             return names.index(name)
     free = [c for c in range(sheet.width) if c not in taken]
-    aside = {c for c in free if c < len(names) and names[c] in _ASIDE}
+    aside = {c for c in free if c < len(names) and names[c] in ASIDE}
     labels = [c for c in free if profiles[c].is_label and c not in aside]
     if labels:
         # Of several, the one with the fewest values, complete ones first; of two alike, the last.

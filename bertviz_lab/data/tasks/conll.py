@@ -6,7 +6,7 @@ nodes such as 1.1 are no words of their own).
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from bertviz_lab.data.readers.naming import quoted
@@ -103,7 +103,7 @@ def read_conllu(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
     return part
 
 
-def _blocks(file: TextFile, is_comment: object) -> Iterable[list[tuple[int, str]]]:
+def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterable[list[tuple[int, str]]]:
     """The lines between blank lines, with their numbers; comments left out."""
     block: list[tuple[int, str]] = []
     with file.lines("\n") as lines:
@@ -112,7 +112,7 @@ def _blocks(file: TextFile, is_comment: object) -> Iterable[list[tuple[int, str]
                 if block:
                     yield block
                 block = []
-            elif not (line[0] == "#" and is_comment(line)):  # type: ignore[operator]
+            elif not (line[0] == "#" and is_comment(line)):
                 block.append((number, line))
     if block:
         yield block

@@ -136,10 +136,9 @@ def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limit
         max_question=limits.max_question,
         training=training,
     )
-    types = [np.asarray(window.token_type_ids) for window in windows]
     return Features(
-        ids=[np.asarray(window.ids, dtype=np.int32) for window in windows],
-        segment_b=np.array([int(np.argmax(row)) if row.any() else len(row) for row in types], dtype=np.int64),
+        ids=[window.ids for window in windows],
+        segment_b=np.array([window.passage_at for window in windows], dtype=np.int64),
         examples=np.array([window.question for window in windows], dtype=np.int64),
         targets=np.array([(window.start, window.end) for window in windows], dtype=np.int64).reshape(-1, 2),
         windows=windows,

@@ -106,6 +106,7 @@ def create_results(session: Session, header: Header, run: gr.Dropdown) -> Result
     cell.then(None, js="() => document.querySelector('#results-list')?.scrollIntoView({block: 'nearest'})")
     everything.click(partial(all_examples, session), run, [listed, everything], **QUIET)
     picked = listed.example_select(clicked(lambda data: str(data.get("index", ""))), None, chosen, **QUIET)
+    picked.then(None, js="() => document.querySelector('#results-why')?.scrollIntoView({block: 'nearest'})")
     shown = direct.ask(picked.then, picture(partial(explain, session)), [run, chosen], strip, slow=True)
     parts[0].follow(shown)
     outputs = [summary, body, trials, confusion, listed, everything, chosen, strip]
@@ -135,7 +136,7 @@ def draw_results(session: Session, run_id: str | None) -> tuple[Any, ...]:
         return (
             _summary(found),
             gr.update(visible=True),
-            trials_payload([_row(trial) for trial in found.trials], found.task, baselines=found.guess),
+            _trials(found),
             _confusion(found),
             _listed(found, found.picked()),
             gr.update(visible=False),
@@ -146,6 +147,14 @@ def draw_results(session: Session, run_id: str | None) -> tuple[Any, ...]:
         return facts_payload([], note=str(error)), *nothing
     except Exception as error:
         return facts_payload([], note=sentence_of(error), tone="error"), *nothing
+
+
+def _trials(found: Any) -> Any:
+    """The trainings beside each other, where there are several."""
+    if len(found.trials) < 2:
+        return gr.update(visible=False)
+    payload = trials_payload([_row(trial) for trial in found.trials], found.task, baselines=found.guess)
+    return gr.update(value=str(payload), visible=True)
 
 
 def _row(trial: dict[str, Any]) -> dict[str, Any]:

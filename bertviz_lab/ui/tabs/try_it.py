@@ -130,8 +130,8 @@ def _entities(session: Session, model: str, text: str) -> Payload:
     spans = [_Span(e.start, e.end, e.type, e.probability) for e in found.entities]
     if not any("-" in label for label in found.labels):  # parts of speech: every word has one
         spans = [_Span(word.start, word.end, word.label, word.probability) for word in found.words]
-    what = "labels" if spans else "nothing"
-    sentence = f"It found {len(spans):,} {what} in {len(found.words):,} words." if spans else "It found no names here."
+    names = f"{len(spans):,} name{'' if len(spans) == 1 else 's'}" if spans else "no names"
+    sentence = f"It found {names} in {len(found.words):,} words." if found.entities or not spans else ""
     payload = marked_payload(found.text, spans, title="What it finds", sentence=sentence, file="names")
     return with_link(payload, "try", model, a=text)
 

@@ -158,6 +158,21 @@ def test_huge_logits_have_probabilities() -> None:
     assert found.best[0].probability == pytest.approx(1)
 
 
+def test_a_huge_score_for_no_answer_is_its_probability() -> None:
+    windows = windows_of([asked()])
+    (found,) = pick_answers([asked()], windows, *peaked(windows[0], 1, 2, null=1e4))
+    assert found.no_answer_probability == pytest.approx(1)
+    assert found.best[0].probability == 0
+
+
+def test_many_places_of_one_text_leave_room_for_others() -> None:
+    question = asked("cat " * 40 + "mat")
+    windows = windows_of([question])
+    starts, ends = [np.arange(len(w), 0.0, -1) for w in windows], [np.zeros(len(w)) for w in windows]
+    (found,) = pick_answers([question], windows, starts, ends, n_best=2, max_answer_length=1)
+    assert [one.text for one in found.best] == ["cat", "mat"]
+
+
 def test_each_question_that_has_windows_is_answered_in_order() -> None:
     questions = [asked(name="0"), asked("a dog ran", name="1"), asked(PASSAGE * 9, name="2")]
     windows = [w for w in windows_of(questions, max_length=20, overlap=5) if w.question != 1]

@@ -74,6 +74,13 @@ def test_two_long_columns_are_a_pair(tmp_path):
     assert data.examples[7].label == 1.0
 
 
+def test_a_column_of_row_names_may_have_no_name(tmp_path):
+    rows = "".join(f"{n},a film of number {n},{'ab'[n % 2]}\n" for n in range(20))
+    data = read_task(written(tmp_path, "a.csv", f"text,label\n{rows}"))
+    assert data.readings[0].columns == ("1", "text", "label")
+    assert (data.examples[3].text_a, data.examples[3].label) == ("a film of number 3", "b")
+
+
 @pytest.mark.parametrize(
     ("first", "has"),
     [

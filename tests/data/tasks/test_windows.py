@@ -130,6 +130,12 @@ def test_an_answer_inside_a_token_is_that_token(wiki) -> None:
     assert "990" in "in 1990s"[first:last]
 
 
+def test_an_answer_leaves_out_the_marks_beside_it(either) -> None:
+    passage = '("the river")'
+    (window,) = make_windows([asked(passage, "river")], either)
+    assert window.span(window.start, window.end) == (6, 11)
+
+
 @pytest.mark.parametrize("nothing", [" ", "\u200b", ""])
 def test_an_answer_without_a_token_is_none(wiki, nothing) -> None:
     (window,) = make_windows([asked(f"the {nothing} river", nothing, at=4)], wiki)

@@ -6,9 +6,13 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
+from bertviz_lab.figures.examples import examples_payload
+from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.preview import preview_payload
 from bertviz_lab.figures.training import replay_payload
-from tests.ui.components.harness import ending, events
+from tests.ui.components import tuned
+from tests.ui.components.harness import charts, ending, events
 
 pytestmark = pytest.mark.e2e
 PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart", "preview", "examples", "marked"]
@@ -34,6 +38,7 @@ def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     expect(page.locator("#loss .panels")).to_be_visible()
     page.locator("#tokens summary").click()
     page.locator("#fill .candidate").first.click()
+    page.locator("#examples .item").nth(1).click()
     assert [line for part in PARTS for line in complaints(page, part)] == []
     page.get_by_role("radio", name="Single tokens").click()
     assert complaints(page, "attention") == []
@@ -83,3 +88,30 @@ def test_every_control_has_a_visible_focus(visit: Visit, feed: Feed):
         assert state == ""
         seen += 1
     assert seen > 25
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_views_of_fine_tuning_pass_in_their_other_states_too(visit: Visit, feed: Feed, theme: str):
+    page = visit(theme, 400)
+    page.emulate_media(reduced_motion="reduce")
+    three = ("seed 0", "seed 1", "seed 2")
+    feed("loss", replay_payload([*tuned.task_events("regression", three), ending(360)], "A run"))
+    expect(page.locator("#loss .panels")).to_be_visible()
+    page.locator("#loss summary").click()
+    states = [
+        (preview_payload(*tuned.sentence_data()), examples_payload(tuned.tagged(), title="One"), "counts"),
+        (preview_payload(*tuned.question_data()), examples_payload(tuned.answered(), title="Two"), "histogram"),
+        (preview_payload(tuned.table()), examples_payload(tuned.numbers(), title="Three"), "bars"),
+    ]
+    answers = tuned.alternatives(tuned.TEXT, "London", "in London")
+    feed("marked", marked_payload(tuned.TEXT, tuned.entities(), answers, title="Where?", chosen=1))
+    expect(page.locator("#marked .answer")).to_have_count(2)
+    for preview, examples, kind in states:
+        feed("preview", preview)
+        feed("examples", examples)
+        feed("chart", charts()[kind])
+        expect(page.locator("#chart .heading")).to_have_text(kind.capitalize())
+        page.locator("#examples .item").first.click()
+        parts = ("loss", "preview", "examples", "marked", "chart")
+        assert [line for part in parts for line in complaints(page, part)] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
