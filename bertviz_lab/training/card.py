@@ -88,8 +88,9 @@ def finetuning_card(
     data: Labelled,
     trial: Trial,
     scores: Mapping[str, float],
+    metric: str,
 ) -> str:
-    """A Hugging Face model card in Markdown."""
+    """A Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
     texts = ", ".join(_plain(name) for name in config.train)
     scored = ", ".join(_plain(name) for name in config.eval) or f"{len(data.held_out):,} examples held out of it"
@@ -114,7 +115,7 @@ def finetuning_card(
             f"- Text: {texts} ({len(data.train):,} examples)",
             said,
             f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
-            f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {_plain(config.metric)}",
+            f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
             f"- Command: `python -m bertviz_lab finetune {options}`",
             "",
             f"## Scores on {scored}",

@@ -12,7 +12,7 @@ from bertviz_lab.model.layers import Embedding, Linear
 #: Peak learning rates that did well for minutes of training, by hidden size: smaller models take larger steps.
 _LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
 #: The same for fine-tuning: a base-size model takes the middle of the paper's grid.
-_FINETUNING_RATES = ((128, 5e-4), (256, 3e-4), (512, 1e-4), (768, 3e-5))
+_FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5))
 
 
 #: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.

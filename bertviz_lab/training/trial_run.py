@@ -119,7 +119,9 @@ class TrialRun:
         task.take_best()
         predictions, _ = task.predict(task.model)
         write_predictions(run.folder / "predictions.jsonl", run.data.held_out, predictions)
-        card = finetuning_card(run.config, run.model_config, run.start, run.data, self.trial, task.best.scores)
+        card = finetuning_card(
+            run.config, run.model_config, run.start, run.data, self.trial, task.best.scores, run.metric
+        )
         sweep(run.folder / "model")
         checkpoint = Checkpoint(task.model.eval(), run.start.tokenizer, run.model_config, card)
         save_checkpoint(checkpoint, run.folder / "model")

@@ -1,6 +1,7 @@
 """The models that a visitor can pick, and one place that opens each of them once."""
 
 import dataclasses
+import json
 import re
 import threading
 import time
@@ -97,6 +98,17 @@ class Models:
         """The model to begin with: one that ships, else the newest that the visitor trained, else ""."""
         trained = (run_id for run_id in self.visible_runs(own) if newest_model(self.runs.folder(run_id)))
         return next(iter(self.shipped()), "") or next(trained, "")
+
+    def tuned(self, model: str) -> str:
+        """The model itself if it was fine-tuned for a task, else one that ships and was; "" where there is none.
+
+        Raises as `locate`.
+        """
+        folder, _ = self.locate(model)
+        if _is_tuned(folder):
+            return model
+        found = (name for name in self.shipped() if _is_tuned(self.settings.checkpoints / name))
+        return next(found, "")
 
     def is_run(self, model: str) -> bool:
         """Whether a name is that of a run in this page's folder."""
@@ -230,6 +242,15 @@ def saved_at(run_folder: Path) -> int:
     """When the newest model of a run was saved, in nanoseconds of Unix time; 0 before the first one."""
     folder = newest_model(run_folder)
     return _signature(folder)[0] if folder else 0
+
+
+def _is_tuned(folder: Path) -> bool:
+    """Whether the model in a folder has the head of a task."""
+    try:
+        (architecture, *_) = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return str(architecture).endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
 
 
 def _weights(folder: Path) -> list[Path]:

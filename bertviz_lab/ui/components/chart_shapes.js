@@ -87,8 +87,9 @@ function drawBars(body, width) {
   return { node: svg('svg', { width, height }, ...shapes), items, across: body.series.length };
 }
 
-/** Columns that stand on a line with their names below it; where some are negative, they hang from a line in the middle. */
+/** Columns that stand on a line with their names, if any, below it; where some are negative, they hang from a line in the middle. */
 function drawColumns(body, width) {
+  const { places = [], marked = [] } = body;
   const signed = body.values.some((value) => value < 0);
   const height = 150;
   const [zero, foot] = signed ? [height / 2, 0] : [height - 8, 22];
@@ -99,17 +100,17 @@ function drawColumns(body, width) {
   const shapes = [svg('line', { x1: 50, x2: 50 + step * body.values.length, y1: zero, y2: zero, class: 'axis' }),
     ...[body.peak, 0, ...(signed ? [-body.peak] : [])].map((value) => label(counts ? whole(value) : short(value),
       { x: 44, y: zero - value * scale, 'text-anchor': 'end', 'font-size': 11, class: 'quiet' }))];
-  const every = Math.max(1, Math.ceil((longest(body.places, 11) + 8) / step));
+  const every = Math.max(1, Math.ceil((longest(places, 11) + 8) / step));
   body.values.forEach((value, place) => {
     const length = Math.abs(value) * scale;
     const x = 50 + place * step;
     items.push({ words: body.words[place], pick: null });
-    const paint = body.marked[place] ? 'fill: var(--lab-b); fill-opacity: 0.25; stroke: var(--lab-b); stroke-width: 1.5'
+    const paint = marked[place] ? 'fill: var(--lab-b); fill-opacity: 0.25; stroke: var(--lab-b); stroke-width: 1.5'
       : shade(signed ? Math.max(0.35, Math.abs(value) / (body.peak || 1)) : 0.8, value < 0, 'fill');
     shapes.push(svg('g', { 'data-item': place, class: 'cell' },
       svg('rect', { x, y: 0, width: step, height: height + foot, class: 'reach' }),
       svg('rect', { x: x + 1, y: zero - (value > 0 ? length : 0), width: Math.max(1, step - 2), height: length, style: paint }),
-      signed || place % every ? null : label(cut(body.places[place], step * every, 11), { x: x + step / 2, y: height + 6,
+      signed || !places.length || place % every ? null : label(cut(places[place], step * every, 11), { x: x + step / 2, y: height + 6,
         'text-anchor': 'middle', 'font-size': 11, class: 'quiet' })));
   });
   return { node: svg('svg', { width, height: height + foot }, ...shapes), items };

@@ -80,60 +80,71 @@ def create_try_it(session: Session, header: Header) -> Tab:
 def answer(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any]:
     """The marked text and the chart, of which one is to be seen, or one sentence."""
     try:
-        checkpoint = session.models.open(model)
-        if checkpoint.architecture == "BertForTokenClassification":
-            return gr.update(value=str(_entities(session, model, text_a)), visible=True), gr.update(visible=False)
-        if checkpoint.architecture == "BertForQuestionAnswering":
-            payload = _passage(session, model, text_a, text_b)
-            return gr.update(value=str(payload), visible=True), gr.update(visible=False)
-        payload = _labels(session, model, text_a, text_b)
+        checkpoint, told = asked_model(session, model)
+        if checkpoint.architecture == "BertForSequenceClassification":
+            payload = _labels(checkpoint, told, text_a, text_b)
+        elif checkpoint.architecture == "BertForTokenClassification":
+            payload = _entities(checkpoint, told, text_a)
+        else:
+            payload = _passage(checkpoint, told, text_a, text_b)
+        payload = with_link(payload, "try", model, a=text_a, b=text_b)
     except Exception as error:
-        payload = message_payload(sentence_of(error))
-    return gr.update(visible=False), gr.update(value=str(payload), visible=True)
+        return gr.update(visible=False), gr.update(value=str(message_payload(sentence_of(error))), visible=True)
+    drawn, hidden = gr.update(value=str(payload), visible=True), gr.update(visible=False)
+    return (hidden, drawn) if checkpoint.architecture == "BertForSequenceClassification" else (drawn, hidden)
 
 
-def _labels(session: Session, model: str, text_a: str, text_b: str) -> Payload:
+def asked_model(session: Session, model: str) -> tuple[Any, str]:
+    """The model that answers, and a sentence where it is another than the chosen one, which was not fine-tuned.
+
+    Raises `InputError` where there is none.
+    """
+    name = session.models.tuned(model)
+    if name == model:
+        return session.models.open(model), ""
+    chosen = session.models.open(model).name
+    if not name:
+        raise InputError(
+            f"{chosen} has not been fine-tuned: choose a model that was, or teach this one in the tab Fine-tune."
+        )
+    return session.models.open(name), f"{chosen} has not been fine-tuned; {name}, which comes with the lab, answers."
+
+
+def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
     from bertviz_lab.interpret import classify
 
-    checkpoint = session.models.open(model)
-    if checkpoint.architecture not in ASKED:
-        raise InputError(
-            f"{checkpoint.name} has not been fine-tuned: choose a model that was, or teach this one in the tab "
-            "Fine-tune."
-        )
     found = classify(checkpoint, checked(text_a), checked(text_b).strip() or None)
     if len(found.labels) == 1:
         value = found.labels[0].score
-        payload = bars_payload(
+        return bars_payload(
             [found.labels[0].label],
             [("number", [value])],
             title="The number that it gives",
             texts=[[f"{value:.2f}"]],
+            sentence=told,
             file="number",
         )
-    else:
-        payload = bars_payload(
-            [label.label for label in found.labels],
-            [("probability", [label.score for label in found.labels])],
-            title=f"It says: {found.labels[0].label}",
-            texts=[[f"{label.score:.1%}" for label in found.labels]],
-            peak=1.0,
-            file="labels",
-        )
-    return with_link(payload, "try", model, a=text_a, b=text_b)
+    return bars_payload(
+        [label.label for label in found.labels],
+        [("probability", [label.score for label in found.labels])],
+        title=f"It says: {found.labels[0].label}",
+        texts=[[f"{label.score:.1%}" for label in found.labels]],
+        peak=1.0,
+        sentence=told,
+        file="labels",
+    )
 
 
-def _entities(session: Session, model: str, text: str) -> Payload:
+def _entities(checkpoint: Any, told: str, text: str) -> Payload:
     from bertviz_lab.interpret import label_words
 
-    found = label_words(session.models.open(model), checked(text))
+    found = label_words(checkpoint, checked(text))
     spans = [_Span(e.start, e.end, e.type, e.probability) for e in found.entities]
     if not any("-" in label for label in found.labels):  # parts of speech: every word has one
         spans = [_Span(word.start, word.end, word.label, word.probability) for word in found.words]
     names = f"{len(spans):,} name{'' if len(spans) == 1 else 's'}" if spans else "no names"
     sentence = f"It found {names} in {len(found.words):,} words." if found.entities or not spans else ""
-    payload = marked_payload(found.text, spans, title="What it finds", sentence=sentence, file="names")
-    return with_link(payload, "try", model, a=text)
+    return marked_payload(found.text, spans, title="What it finds", sentence=f"{sentence} {told}".strip(), file="names")
 
 
 class _Span:
@@ -143,23 +154,28 @@ class _Span:
         self.start, self.end, self.label, self.score = start, end, label, score
 
 
-def _passage(session: Session, model: str, question: str, passage: str) -> Payload:
+def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload:
     from bertviz_lab.interpret import answer_question
 
-    found = answer_question(session.models.open(model), checked(question), checked(passage))
+    found = answer_question(checkpoint, checked(question), checked(passage))
     sentence = f"It answers: {found.text}" if found.text else "It says that the passage does not answer this."
     sentence += f" No answer at all: {found.no_answer_probability:.1%}."
-    payload = marked_payload(
-        passage, (), found.best, title=question, sentence=sentence, chosen=0 if found.text else None, file="answers"
+    return marked_payload(
+        passage,
+        (),
+        found.best,
+        title=question,
+        sentence=f"{sentence} {told}".strip(),
+        chosen=0 if found.text else None,
+        file="answers",
     )
-    return with_link(payload, "try", model, a=question, b=passage)
 
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     """What each token adds to the answer."""
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for
 
-    checkpoint = session.models.open(model)
+    checkpoint, _ = asked_model(session, model)
     kinds = {"BertForTokenClassification": "word", "BertForQuestionAnswering": "start"}
     kind: Any = kinds.get(checkpoint.architecture, "label")
     texts = (checked(text_a), checked(text_b).strip() or None if kind != "word" else None)
@@ -177,8 +193,8 @@ def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
 def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
     """Fields and examples that suit the model, and its answer; the person's own texts stay."""
     try:
-        checkpoint = session.models.open(model)
-        items = session.task_examples(model)
+        checkpoint, _ = asked_model(session, model)
+        items = session.task_examples(session.models.tuned(model))
     except Exception as error:
         hidden = gr.update(visible=False)
         return *(gr.skip(),) * 3, hidden, gr.update(value=str(message_payload(sentence_of(error))), visible=True)

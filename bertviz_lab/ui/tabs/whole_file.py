@@ -40,7 +40,10 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     from bertviz_lab.training.predicting import predict_with, table_of, task_of
 
     try:
-        checkpoint = session.models.open(model)
+        name = session.models.tuned(model)
+        if not name:
+            raise InputError("Choose a model that was fine-tuned first.")
+        checkpoint = session.models.open(name)
         examples = read_inputs(file, task_of(checkpoint))
         most = _MOST_SHARED if session.settings.shared else len(examples)
         if len(examples) > most:

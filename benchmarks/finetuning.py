@@ -1,0 +1,192 @@
+"""The same fine-tuning here and with the `Trainer` of `transformers`: same weights, examples, rate, scores and time.
+
+A process a training, in turns, three seeds: SST-2's first examples, as many epochs, as many a step, scored after each
+epoch. The Trainer runs as its documentation shows, padding each batch to its longest example, and once padding every
+example to 128 tokens, as many scripts do. Seconds are those of training and scoring; reading and tokenizing before
+them are left out on both sides.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+from benchmarks.labelled_data import folder
+from benchmarks.machine import markdown, report, spread
+
+SIDES = ("lab", "lab, 32 bits", "Trainer", "Trainer, padded to 128")
+SEEDS = (0, 1, 2)
+_EPOCHS, _BATCH, _RATE, _LENGTH = 2, 32, 1e-3, 128
+
+
+def rows(path: Path, most: int) -> list[tuple[str, int]]:
+    """The first examples of SST-2."""
+    lines = path.read_text(encoding="utf-8").splitlines()[1 : most + 1]
+    return [(line.rsplit("\t", 1)[0], int(line.rsplit("\t", 1)[1])) for line in lines]
+
+
+def lab(model: str, seed: int, most: int, precision: str) -> dict[str, float]:
+    """One training here."""
+    from bertviz_lab.config import FinetuneConfig
+    from bertviz_lab.training.events import RunStarted, TrialDone
+    from bertviz_lab.training.finetune import finetune
+
+    with tempfile.TemporaryDirectory() as work:
+        train = Path(work) / "train.tsv"
+        lines = [f"{text}\t{label}" for text, label in rows(folder() / "sst2_glue" / "train.tsv", most)]
+        train.write_text("\n".join(["sentence\tlabel", *lines]), encoding="utf-8")
+        config = FinetuneConfig(
+            train=(str(train),),
+            eval=(str(folder() / "sst2_glue" / "dev.tsv"),),
+            model=model,
+            epochs=_EPOCHS,
+            batch_size=_BATCH,
+            learning_rate=_RATE,
+            evals=1,
+            seed=seed,
+            precision=precision,
+            snapshot_room=0,
+            checkpoint_every=3600.0,
+        )
+        found: dict[str, float] = {}
+        for event in finetune(config, Path(work) / "run"):
+            if isinstance(event, RunStarted):
+                began = time.perf_counter()
+            elif isinstance(event, TrialDone):
+                found = {"seconds": time.perf_counter() - began, "accuracy": event.metrics["accuracy"]}
+    return found
+
+
+def trainer(model: str, seed: int, most: int, padded: bool) -> dict[str, float]:
+    """One training with `transformers`, from the same folder."""
+    import numpy as np
+    import torch
+    from transformers import (
+        AutoModelForSequenceClassification,
+        AutoTokenizer,
+        DataCollatorWithPadding,
+        Trainer,
+        TrainingArguments,
+        logging,
+    )
+
+    warnings.filterwarnings("ignore")
+    logging.set_verbosity_error()
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    options: dict[str, Any] = {"padding": "max_length"} if padded else {}
+
+    def examples(path: Path, count: int) -> list[dict[str, Any]]:
+        found = rows(path, count)
+        encoded = tokenizer([text for text, _ in found], truncation=True, max_length=_LENGTH, **options)
+        return [
+            {name: values[place] for name, values in encoded.items()} | {"labels": label}
+            for place, (_, label) in enumerate(found)
+        ]
+
+    train = examples(folder() / "sst2_glue" / "train.tsv", most)
+    held = examples(folder() / "sst2_glue" / "dev.tsv", 10**6)
+    torch.manual_seed(seed)
+    network = AutoModelForSequenceClassification.from_pretrained(
+        model, num_labels=2, hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1
+    )
+    with tempfile.TemporaryDirectory() as work:
+        arguments = TrainingArguments(
+            output_dir=work,
+            num_train_epochs=_EPOCHS,
+            per_device_train_batch_size=_BATCH,
+            per_device_eval_batch_size=64,
+            learning_rate=_RATE,
+            warmup_steps=0.1,
+            weight_decay=0.01,
+            eval_strategy="epoch",
+            save_strategy="no",
+            seed=seed,
+            report_to=[],
+            disable_tqdm=True,
+            use_cpu=not torch.cuda.is_available(),
+        )
+        run = Trainer(
+            network,
+            arguments,
+            train_dataset=train,
+            eval_dataset=held,
+            data_collator=DataCollatorWithPadding(tokenizer),
+            compute_metrics=lambda p: {"accuracy": float((np.argmax(p.predictions, -1) == p.label_ids).mean())},
+        )
+        began = time.perf_counter()
+        run.train()
+        seconds = time.perf_counter() - began
+    scores = [row["eval_accuracy"] for row in run.state.log_history if "eval_accuracy" in row]
+    return {"seconds": seconds, "accuracy": max(scores)}
+
+
+def one(side: str, model: str, seed: int, most: int) -> dict[str, float]:
+    """One training of a side."""
+    if side.startswith("lab"):
+        return lab(model, seed, most, "fp32" if "32" in side else "auto")
+    return trainer(model, seed, most, padded="padded" in side)
+
+
+def measure(model: str, most: int) -> dict[str, Any]:
+    """All sides in turns; each turn gives one ratio of times."""
+    turns = []
+    for seed in SEEDS:
+        turn = {}
+        for side in SIDES:
+            command = [sys.executable, "-m", "benchmarks.finetuning", "--side", side, "--seed", str(seed)]
+            command += ["--model", model, "--examples", str(most)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            turn[side] = json.loads(done.stdout.splitlines()[-1])
+            print(seed, side, turn[side], file=sys.stderr, flush=True)
+        turns.append(turn)
+    sides = {}
+    for side in SIDES:
+        scores = [turn[side]["accuracy"] for turn in turns]
+        sides[side] = {
+            "seconds": spread([turn[side]["seconds"] for turn in turns]),
+            "times": spread([turn[side]["seconds"] / turn["lab"]["seconds"] for turn in turns]),
+            "accuracy": scores,
+        }
+    return {"model": model, "examples": most, "epochs": _EPOCHS, "sides": sides}
+
+
+def table(result: dict[str, Any]) -> str:
+    found = []
+    for side, values in result["sides"].items():
+        times, scores = values["times"], values["accuracy"]
+        found.append(
+            [
+                side,
+                f"{values['seconds']['median']:.1f}",
+                f"{times['median']:.2f} ({times['min']:.2f} to {times['max']:.2f})",
+                f"{100 * statistics.fmean(scores):.1f} ± {100 * statistics.stdev(scores):.1f}",
+            ]
+        )
+    head = f"{result['model']}, {result['examples']:,} examples, {result['epochs']} epochs"
+    return markdown([head, "seconds", "times the lab's", "accuracy on SST-2 dev"], found)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--model", default=str(Path(__file__).resolve().parents[1] / "checkpoints" / "wiki-tiny"))
+    parser.add_argument("--examples", type=int, default=12_000)
+    parser.add_argument("--side", choices=SIDES)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    if options.side:
+        print(json.dumps(one(options.side, options.model, options.seed, options.examples)))
+        return
+    result = measure(options.model, options.examples)
+    report("finetuning", result | {"model": Path(options.model).name}, table)
+
+
+if __name__ == "__main__":
+    main()
