@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
@@ -182,13 +183,17 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 
 
 def evaluate_command(options: argparse.Namespace) -> Result:
-    """Score a model on a text it has not seen."""
+    """Score a model on texts or labelled examples it has not seen."""
     from bertviz_lab.training.checkpoint import load_checkpoint
     from bertviz_lab.training.evaluate import evaluate_text
+    from bertviz_lab.training.predicting import evaluate_labelled
 
-    scores = evaluate_text(
-        load_checkpoint(options.model), options.data, options.task, seq_len=options.seq_len, seed=options.seed
-    )
+    model, length = load_checkpoint(options.model), options.seq_len
+    if options.task in TASKS:
+        columns = {name: getattr(options, name) for name in ("text_a", "text_b", "label")}
+        scores = evaluate_labelled(model, options.data, options.task, max_length=length, **columns)
+    else:
+        scores = evaluate_text(model, options.data, options.task, seq_len=length or 128, seed=options.seed)
     return Result(scores, "\n".join(f"{name:14} {value:.4f}" for name, value in scores.items()))
 
 
@@ -237,15 +242,14 @@ def _parser() -> argparse.ArgumentParser:
         sub.add_argument("--json", action="store_true", help="Print one JSON document")
         return sub
 
-    pretrain = command("pretrain", pretrain_command)
-    pretrain.add_argument("--out", required=True, help="Folder of the run")
-    pretrain.add_argument("--resume", action="store_true", help="Go on with the run in --out")
-    add_options(pretrain, PretrainConfig)
-
-    finetune = command("finetune", finetune_command)
-    finetune.add_argument("--out", required=True, help="Folder of the run")
-    finetune.add_argument("--resume", action="store_true", help="Go on with the run in --out")
-    add_options(finetune, FinetuneConfig)
+    for name, run, kind in (
+        ("pretrain", pretrain_command, PretrainConfig),
+        ("finetune", finetune_command, FinetuneConfig),
+    ):
+        training = command(name, run)
+        training.add_argument("--out", required=True, help="Folder of the run")
+        training.add_argument("--resume", action="store_true", help="Go on with the run in --out")
+        add_options(training, kind)
 
     fill = command("fill-mask", fill_mask_command)
     fill.add_argument("--model", required=True, help="Folder, shipped model or hub id")
@@ -270,10 +274,12 @@ def _parser() -> argparse.ArgumentParser:
 
     evaluate = command("evaluate", evaluate_command)
     evaluate.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    evaluate.add_argument("--task", choices=("mlm", "nsp"), default="mlm", help="What to score")
-    evaluate.add_argument("--data", nargs="+", required=True, help="Text files")
-    evaluate.add_argument("--seq-len", type=int, default=128, help="Tokens in one example")
+    evaluate.add_argument("--task", choices=("mlm", "nsp", *TASKS), default="mlm", help="What to score")
+    evaluate.add_argument("--data", nargs="+", required=True, help="Text files, or labelled ones")
+    evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
     evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
+    for name in ("text-a", "text-b", "label"):
+        evaluate.add_argument(f"--{name}", default="", help="A column of labelled examples; guessed if not given")
 
     export = command("export", export_command)
     export.add_argument("--model", required=True, help="Folder, shipped model or hub id")

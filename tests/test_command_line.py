@@ -11,6 +11,7 @@ import pytest
 
 from bertviz_lab.__main__ import main
 from tests.little import little_folder, little_text
+from tests.training.tuning import TASKS, Files
 
 TINY = ["--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1"]
 
@@ -184,3 +185,122 @@ def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, t
 def test_an_unknown_tracker_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
     arguments = ["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *TINY, "--tracker", "tensorbord"]
     assert "Accelerate knows" in refusal(capsys, *arguments)
+
+
+# Fine-tuning
+
+SHORT = ["--epochs", "1", "--batch-size", "4", "--precision", "fp32"]
+
+
+@pytest.fixture(scope="module")
+def labelled(model: str) -> Files:
+    """Labelled examples of each task, and the little model."""
+    return Files(Path(model).parent)
+
+
+def tune(labelled: Files, task: str, out: Path) -> list[str]:
+    files = ["--train", labelled.train(task), "--eval", labelled.held(task)]
+    return ["finetune", "--task", task, *files, "--model", labelled.model, "--out", str(out), *SHORT]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_finetune_leaves_a_model_whose_scores_evaluate_repeats(
+    capsys, labelled: Files, task: str, tmp_path: Path
+) -> None:
+    length = ["--max-length", "48", "--max-question", "20"] if task == "qa" else ["--max-length", "48"]
+    found = answer(capsys, *tune(labelled, task, tmp_path / "run"), *length, "--seeds", "2")
+    assert (found["task"], found["reason"], found["step"]) == (task, "finished", 8)
+    assert found["path"] == str(tmp_path / "run" / "model")
+    for held in (labelled.held(task), str(tmp_path / "run" / "examples" / "held_out.jsonl")):
+        again = answer(capsys, "evaluate", "--task", task, "--model", found["path"], "--data", held, "--seq-len", "48")
+        names = {"classification": "mcc", "regression": "spearman", "tokens": "precision", "qa": "exact_match"}
+        assert {"loss", names[task]} <= again.keys()
+        assert again == {name: found[name] for name in again}
+        assert found["guess"].keys() - {"loss"} <= again.keys()
+
+
+def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path: Path) -> None:
+    assert main([*tune(labelled, "classification", tmp_path / "run"), "--seeds", "2"]) == 0
+    captured = capsys.readouterr()
+    assert "trial 2 of 2: seed 1" in captured.err
+    assert "guessing scores accuracy" in captured.err
+    assert captured.out == f"Your model is in {tmp_path / 'run' / 'model'}\n"
+    assert "--resume" in refusal(capsys, *tune(labelled, "classification", tmp_path / "run"))
+    assert "another kind" in refusal(capsys, "pretrain", "--out", str(tmp_path / "run"), "--resume")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "Name at least one labelled file"),
+        (["--train", "no-such-file.csv"], "no-such-file.csv"),
+        (["--train", "sample:nothing"], "no labelled sample"),
+        (["--train", "ONE"], "label"),
+        (["--train", "NAN"], "label"),
+        (["--train", "TRAIN", "--eval", "OTHER"], "Most held-out examples have labels that none to train on has"),
+        (["--train", "TRAIN", "--metric", "pearson"], "--metric pearson is no score of classification"),
+        (["--train", "TRAIN", "--like", "wiki-tiny"], "--like goes with --model random"),
+        (["--train", "TRAIN", "--model", "no/such/folder"], "no model folder"),
+        (["--train", "TRAIN", "--model", "EMPTY"], "config.json"),
+        (["--train", "TRAIN", "--task", "ner"], "--task must be one of"),
+        (["--train", "TRAIN", "--task", "qa"], "not qa"),
+        (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
+        (["--train", "TRAIN", "--learning-rate", "inf"], "--learning-rate must lie between"),
+        (["--train", "TRAIN", "--freeze", "9"], "leaves nothing to learn"),
+    ],
+)
+def test_what_cannot_be_fine_tuned_on_is_one_clear_line(
+    capsys, labelled: Files, tmp_path: Path, options: list[str], message: str
+) -> None:
+    tables = {"ONE": ["a"], "NAN": ["nan"], "OTHER": ["x", "y"]}
+    for name, labels in tables.items():
+        rows = "".join(f"a film number {n}\tanother {n}\t{labels[n % len(labels)]}\n" for n in range(12))
+        (tmp_path / name).with_suffix(".tsv").write_text(f"text_a\ttext_b\tlabel\n{rows}", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    paths = {name: str((tmp_path / name).with_suffix(".tsv")) for name in tables}
+    paths |= {"TRAIN": labelled.train("classification"), "EMPTY": str(tmp_path / "empty")}
+    start = [] if "--model" in options else ["--model", labelled.model]
+    given = [paths.get(option, option) for option in options]
+    assert message in refusal(capsys, "finetune", "--out", str(tmp_path / "run"), *SHORT, *start, *given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--task", "classification", "--data", "HELD"], "has not been fine-tuned for a task"),
+        (["--task", "qa", "--data", "no-such-file.json"], "has not been fine-tuned for a task"),
+    ],
+)
+def test_what_was_not_fine_tuned_is_not_evaluated_so(
+    capsys, labelled: Files, arguments: list[str], message: str
+) -> None:
+    given = [labelled.held("classification") if a == "HELD" else a for a in arguments]
+    assert message in refusal(capsys, "evaluate", "--model", labelled.model, *given)
+
+
+def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    arguments = [*tune(labelled, "tokens", out), "--epochs", "300", "--evals", "1", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bertviz_lab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    log = out / "events.jsonl"
+    end = time.monotonic() + 90
+    while not (log.is_file() and "EvalDone" in log.read_text(encoding="utf-8")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    result, told = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in told
+    stopped = json.loads(result)
+    assert stopped["reason"] == "stopped"
+    assert 0 < stopped["step"] < 1200
+    assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
+    assert "--epochs cannot change" in refusal(
+        capsys, *[a for a in arguments if a != "--json"], "--resume", "--epochs", "2"
+    )
+    found = answer(capsys, "finetune", "--out", str(out), "--resume")
+    assert (found["reason"], found["step"]) == ("finished", 1200)
+    steps = [row["step"] for row in map(json.loads, log.read_text().splitlines()) if row["event"] == "StepDone"]
+    assert steps == sorted(set(steps))

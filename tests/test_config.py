@@ -6,7 +6,7 @@ import json
 import pytest
 import transformers
 
-from bertviz_lab.config import PRESETS, RECIPES, BertConfig, PretrainConfig, parse_duration
+from bertviz_lab.config import PRESETS, RECIPES, BertConfig, FinetuneConfig, PretrainConfig, parse_duration, run_config
 from bertviz_lab.errors import InputError
 
 
@@ -229,3 +229,76 @@ def test_the_papers_recipe_is_the_papers():
 def test_settings_that_do_not_go_together_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
         PretrainConfig.of_recipe(**({"corpus": ("a",)} | changes))
+
+
+# Fine-tuning
+
+
+def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_its_range():
+    config = FinetuneConfig(train=("a.csv",))
+    for field in dataclasses.fields(config):
+        assert field.metadata["help"]
+        assert field.metadata["group"] in {"basic", "data", "advanced"}
+        low, high = field.metadata["low"], field.metadata["high"]
+        if low is None:
+            continue
+        room = {"batch_size": 4096, "max_length": 512} | {"max_question": 4}
+        for value in (low, high):
+            changed = FinetuneConfig(train=("a",), **(room | {field.name: value}))
+            assert getattr(changed, field.name) == value
+        for value in (low - 1, high + 1, float("nan"), "many", True):
+            with pytest.raises(InputError, match=f"--{field.name.replace('_', '-')} must lie between"):
+                FinetuneConfig(train=("a",), **(room | {field.name: value}))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"train": ()}, "Name at least one labelled file"),
+        ({"train": "a.csv"}, "--train takes a list of files"),
+        ({"eval": "a.csv"}, "--eval takes a list of files"),
+        ({"task": "ner"}, "--task must be one of auto, classification, regression, tokens, qa, not 'ner'"),
+        ({"metric": "acuracy"}, "did you mean accuracy?"),
+        ({"grid": "large"}, "--grid must be one of none, paper, small"),
+        ({"like": "wiki-tiny"}, "--like goes with --model random"),
+        ({"accumulate": 33}, "--accumulate 33 cuts a batch of 32 into too many parts"),
+        ({"task": "qa", "max_length": 64}, "--max-length 64 has no room for --max-question 64"),
+        ({"learning_rate": float("nan")}, "--learning-rate must lie between"),
+    ],
+)
+def test_a_wrong_option_of_fine_tuning_is_named_with_what_is_allowed(changes, message):
+    with pytest.raises(InputError, match=message):
+        FinetuneConfig(**({"train": ("a.csv",)} | changes))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        PretrainConfig(corpus=("a.txt",), steps=7),
+        FinetuneConfig(train=("a.csv", "b.csv"), eval=("c.csv",), task="tokens", learning_rate=1e-3),
+        FinetuneConfig(train=("a.csv",), most_examples=7, random_baseline=True),
+    ],
+)
+def test_the_settings_of_either_kind_of_run_come_back_from_its_folder(config):
+    assert run_config(json.loads(json.dumps(config.to_dict()))) == config
+
+
+def test_a_file_of_another_version_is_read_for_what_is_known():
+    body = FinetuneConfig(train=("a.csv",), epochs=3).to_dict() | {"from_the_future": 1}
+    del body["dropout"]
+    assert run_config(body) == FinetuneConfig(train=("a.csv",), epochs=3)
+
+
+def test_a_fine_tuning_that_goes_on_may_not_become_another():
+    config = FinetuneConfig(train=("a.csv",), epochs=3)
+    assert config.gone_on_with(threads=2, epochs=3).threads == 2
+    for name, value in (("epochs", 4), ("train", ("b.csv",)), ("learning_rate", 1e-3), ("max_length", 64)):
+        with pytest.raises(InputError, match=f"--{name.replace('_', '-')} cannot change while a run goes on"):
+            config.gone_on_with(**{name: value})
+
+
+def test_how_files_are_to_be_read_is_a_part_of_the_settings():
+    config = FinetuneConfig(train=("a.csv",), text_a="review", header="no", separator="tab")
+    reading = config.reading
+    assert (reading["text_a"], reading["header"], reading["separator"]) == ("review", "no", "tab")
+    assert reading.keys() <= {f.name for f in dataclasses.fields(config)}

@@ -11,6 +11,8 @@ from bertviz_lab.errors import InputError
 TASKS = ("classification", "regression", "tokens", "qa")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
+#: Scores by which models can be compared; which there are depends on the task.
+METRIC_NAMES = ("auto", "loss", "accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "exact_match")
 
 #: name -> (learning rates, batch sizes, epochs): all combinations are tried.
 GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
@@ -91,7 +93,7 @@ class FinetuneConfig:
         "auto",
         "Score by which the best model is kept",
         group="advanced",
-        choices=("auto", "loss", "accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "exact_match"),
+        choices=METRIC_NAMES,
     )
     evals: int = option(2, "How often the held-out examples are scored in an epoch", group="advanced", low=1, high=1000)
     patience: int = option(

@@ -47,8 +47,8 @@ def lengths_payload(histogram: LengthsLike) -> Payload:
     beyond = [high > histogram.max_length for _, high in bins]
     total = int(counts.sum())
     cut = (
-        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than {histogram.max_length} tokens: "
-        "their ends are left out."
+        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than the {histogram.max_length} "
+        "tokens that the model reads at once."
         if histogram.cut
         else f"All of them fit into {histogram.max_length} tokens."
     )

@@ -14,6 +14,9 @@ MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # labels that mark no entities have no F1
     "qa": (("f1", "F1 of answers"),),
 }
+#: What the baseline of each task does, where it is not this.
+_GUESSES = {"regression": "always the average", "qa": "always “no answer”"}
+RANDOM_WEIGHTS = "random weights"  # the name of a trial that a run never keeps beside others
 
 
 def trials_payload(
@@ -21,25 +24,28 @@ def trials_payload(
     task: str = "classification",
     *,
     baselines: Mapping[str, float] | None = None,
-    guess: str = "always the commonest label",
+    guess: str = "",
 ) -> Payload:
     """What each trial of a run came to, and what guessing would: bars of the task's main measure.
 
-    `rows` are `TrialDone` events as `events.jsonl` holds them; `baselines` those of `RunStarted`. Trials whose names
-    differ in the seed alone are summed up as mean and standard deviation.
+    `rows` are `TrialDone` events as `events.jsonl` holds them; `baselines` those of `RunStarted`, and `guess` says
+    what they do, by default what the task's baseline is. Trials whose names differ in the seed alone are summed up as
+    mean and standard deviation.
     """
-    measure = next((pair for pair in MAIN_MEASURES[task] if any(pair[0] in row for row in rows)), None)
+    guess = guess or _GUESSES.get(task, "always the commonest label")
+    measure = next((pair for pair in MAIN_MEASURES[task] if any(row.get(pair[0]) is not None for row in rows)), None)
     if measure is None:
         return message_payload("No trial has ended yet.")
     field, name = measure
     show = (lambda value: f"{value:.3f}") if task == "regression" else (lambda value: f"{value:.1%}")
     done = [row for row in rows if row.get(field) is not None]
-    groups = [str(row["name"]) for row in done]
+    groups = [str(row["name"]) or "this training" for row in done]
     values = [float(row[field]) for row in done]
     texts = [show(value) for value in values]
     sentences = []
-    best = max(range(len(values)), key=values.__getitem__)
-    if len(values) > 1:
+    rivals = [place for place, group in enumerate(groups) if group != RANDOM_WEIGHTS]
+    if len(rivals) > 1:
+        best = max(rivals, key=values.__getitem__)
         sentences.append(f"Best on held-out examples: {groups[best]}, {name} {texts[best]}.")
     for family, members in _families(groups, values).items():
         if len(members) < 2:

@@ -22,7 +22,7 @@ from bertviz_lab.metrics import (
     classification_report,
     entity_report,
 )
-from bertviz_lab.training.scoring import Prediction, class_numbers, marks_spans, score
+from bertviz_lab.training.scoring import Prediction, class_numbers, marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
 
@@ -107,8 +107,13 @@ class Results:
         """The score by length, and for labels of texts by the true label."""
         found = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
         if self.task == "classification":
-            found += self._by("label", lambda e: str(cast(LabelledText, e).label), self._names)
+            found += self._by("label", self._true_name, self._names)
         return tuple(found)
+
+    def _true_name(self, example: Example) -> str:
+        """The label of a text as the scores name it."""
+        label = str(cast(LabelledText, example).label)
+        return label if label in self.labels else self._names[-1]
 
     def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
         found = []
@@ -122,7 +127,9 @@ class Results:
     @property
     def measure(self) -> str:
         """What parts of the examples are judged by."""
-        return "accuracy" if self.task == "classification" else "pearson" if self.task == "regression" else self.metric
+        if self.task in ("classification", "regression"):
+            return "accuracy" if self.task == "classification" else "pearson"
+        return metric_of(self.task, self.labels) if self.metric == "loss" else self.metric
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
         """Places of examples, the most confident mistakes first; of a cell of the confusion matrix where it is named.
@@ -132,8 +139,7 @@ class Results:
         """
         places = range(len(self.examples))
         if truth is not None:
-            texts = cast(Sequence[LabelledText], self.examples)
-            known = [str(e.label) if str(e.label) in self.labels else self._names[-1] for e in texts]
+            known = [self._true_name(example) for example in self.examples]
             places = [n for n in places if known[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
         if self.task == "regression":
             return sorted(places, key=lambda n: self.goodness[n])
@@ -146,8 +152,8 @@ def read_results(folder: Path) -> Results:
     try:
         body = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         examples = read_examples(folder / "examples" / "held_out.jsonl")
-        lines = (folder / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
-        predictions = tuple(_prediction(json.loads(line)["prediction"]) for line in lines)
+        with (folder / "predictions.jsonl").open(encoding="utf-8") as file:
+            predictions = tuple(_prediction(json.loads(line)["prediction"]) for line in file)
         return Results(
             task=body["task"],
             labels=tuple(body["labels"]),

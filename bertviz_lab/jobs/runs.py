@@ -224,14 +224,16 @@ def _with_copies(
     config: RunConfig, folder: Path, texts: tuple[Path, ...], scored: tuple[Path, ...]
 ) -> PretrainConfig | FinetuneConfig:
     """The settings with copies of the files in the run's folder in place of the files."""
+    copies = _copy_in(texts, folder / "texts")
     if isinstance(config, PretrainConfig):
-        return replace(config, corpus=(*_samples(config.corpus), *_copy_in(texts, folder / "texts")) or config.corpus)
-    given = (*_samples(config.train), *_copy_in(texts, folder / "texts")) or config.train
-    return replace(config, train=given, eval=_copy_in(scored, folder / "scored") or config.eval)
+        return replace(config, corpus=(*_named(config.corpus), *copies) if copies else config.corpus)
+    train = (*_named(config.train), *copies) if copies else config.train
+    return replace(config, train=train, eval=_copy_in(scored, folder / "scored") or config.eval)
 
 
-def _samples(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name for name in names if name.startswith("sample:"))
+def _named(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Those that are no files."""
+    return tuple(name for name in entries if name.startswith(("sample:", "dataset:")))
 
 
 def _copy_in(texts: tuple[Path, ...], folder: Path) -> tuple[str, ...]:

@@ -82,7 +82,8 @@ def _trials(
     clock = Clock(done)
     ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
     for number in range(first, len(trials)):
-        if number > first and should_stop():  # the checkpoint of the trial before is where the run goes on
+        (stop,) = hardware.agree(number > first and should_stop())
+        if stop:  # the checkpoint of the trial before is where the run goes on
             ending = replace(ending, reason="stopped")
             break
         here, checkpoint = (state, saved) if number == first else ({}, None)

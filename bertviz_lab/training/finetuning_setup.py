@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
-from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batching import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, Task
 from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
@@ -62,11 +62,14 @@ class Setup:
         guess = guesses(data.train, data.held_out, data.task, data.labels)
         metric = metric_of(data.task, data.labels, config.metric)
         if metric not in guess and metric != "loss":
-            raise InputError(f"--metric {metric} is no score of this task; choose one of loss, {', '.join(guess)}.")
+            known = ", ".join(name for name in METRIC_NAMES if name in guess or name in ("auto", "loss"))
+            raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {known}.")
         encode = [
             encode_examples(examples, data.task, start.tokenizer, data.labels, limits, training=training)
             for examples, training in ((data.train, True), (data.held_out, False))
         ]
+        if not len(encode[0]):
+            raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
         return cls(
             config=config,
             folder=folder,
@@ -106,6 +109,7 @@ def _model_config(config: FinetuneConfig, data: Labelled, start: BertConfig) -> 
     return start.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
+        classifier_dropout=None,
         num_labels=count,
         id2label=data.labels if data.task in ("classification", "tokens") else (),
         problem_type="regression" if data.task == "regression" else None,

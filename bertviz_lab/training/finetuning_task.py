@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ class Best:
         if not self.scores:
             return True
         new, old = scores[self.metric], self.scores[self.metric]
+        if isnan(old):
+            return not isnan(new)
         return new < old if self.metric == "loss" else new > old
 
 

@@ -41,11 +41,11 @@ def load_labelled(config: FinetuneConfig) -> tuple[TaskData, Labelled]:
 
     The data of the first files, with all that reading found out, and the examples as they are used.
     """
-    files = [_file(name) for name in config.train]
+    files = [file_of(name) for name in config.train]
     train: Sequence[Example]
     held: Sequence[Example]
     if config.eval:
-        data, other = read_pair(files, [_file(name) for name in config.eval], config.task, **config.reading)
+        data, other = read_pair(files, [file_of(name) for name in config.eval], config.task, **config.reading)
         train, held = data.examples, other.examples
         notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
     else:
@@ -66,7 +66,8 @@ def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
     _, found = load_labelled(config)
     target = folder / "examples"
-    shutil.rmtree(target, ignore_errors=True)
+    for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
+        shutil.rmtree(earlier, ignore_errors=True)
     target.mkdir(parents=True)
     write_examples(target / "train.jsonl", found.train)
     write_examples(target / "held_out.jsonl", found.held_out)
@@ -101,7 +102,7 @@ def texts_of(examples: Sequence[Example]) -> Iterator[str]:
     )
 
 
-def _file(name: str) -> str:
+def file_of(name: str) -> str:
     """`sample:NAME` as the file that comes with the lab; anything else as it is."""
     return str(path_of(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
 

@@ -126,8 +126,8 @@ def train(
     next_checkpoint = progress.seconds + plan.checkpoint_every
     rate = plan.learning_rate
     first_loss: float | None = None
-
-    enough = False
+    first_step = progress.step
+    enough = first_step > 0 and task.learnt_enough()  # one that is gone on with may have ended early already
 
     def finished() -> bool:
         return enough or plan.share_done(progress) >= 1.0
@@ -168,14 +168,14 @@ def train(
                 cost = time.perf_counter() - began
                 (pace,) = hardware.agree(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
                 next_eval = progress.seconds + pace
-                enough = task.learnt_enough()
-            if due_checkpoint:
+                enough = bool(*hardware.agree(task.learnt_enough()))
+            if due_checkpoint and not enough:
                 checkpoint = task.save(model, progress, scores)
                 yield CheckpointSaved(progress.step, checkpoint)
                 next_checkpoint = progress.seconds + plan.checkpoint_every
         watch.paused += time.perf_counter() - began
 
-    if finished() and not is_due(progress.step) and (kept := task.snapshot(progress)):
+    if finished() and progress.step > first_step and not is_due(progress.step) and (kept := task.snapshot(progress)):
         yield SnapshotSaved(progress.step, kept)
     path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)

@@ -89,7 +89,7 @@ def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_ra
                 factor = settings.layer_decay ** (layers + 1 - depth)
                 groups.append({"params": chosen, "weight_decay": group["weight_decay"], "factor": factor})
     if not groups:
-        raise InputError(f"--freeze {settings.freeze} leaves nothing to learn.")
+        raise InputError(f"--freeze {settings.freeze} leaves nothing to learn: the model has {layers} layers.")
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
 
 

@@ -1,20 +1,24 @@
 """What a fine-tuned model says about many texts, and how good it is on labelled ones."""
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, cast
 
 from bertviz_lab.data.tasks.batching import TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.keeping import holds_examples, read_examples
 from bertviz_lab.data.tasks.reading import read_task
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.training.checkpoint import Checkpoint
 from bertviz_lab.training.hardware import choose_hardware
+from bertviz_lab.training.labelled import file_of
 from bertviz_lab.training.scoring import Prediction, predict_examples, score
 
 _AT_ONCE = 64
+_SHORTEST = 8  # tokens, with a word or two
 
 
 def task_of(checkpoint: Checkpoint) -> Task:
@@ -32,31 +36,59 @@ def task_of(checkpoint: Checkpoint) -> Task:
 def predict_with(
     checkpoint: Checkpoint, examples: Sequence[Example], *, max_length: int | None = None, threads: int = 0
 ) -> tuple[list[Prediction], float]:
-    """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels."""
+    """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels.
+
+    Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
+    """
     task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
+    if max_length is not None and max_length < _SHORTEST:
+        raise InputError(f"A length of {max_length} tokens is too short; choose at least {_SHORTEST}.")
     length = min(max_length or (384 if task == "qa" else 128), longest)
     limits = Limits(length, overlap=min(128, length // 2), max_question=min(64, length // 2))
     labels = checkpoint.config.labels
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
     hardware = choose_hardware("fp32", checkpoint.config, threads)
-    model = checkpoint.model.to(hardware.device)
+    model = checkpoint.model
+    if hardware.device.type != "cpu":  # others go on using it where it is
+        model = deepcopy(model).to(hardware.device)
     return predict_examples(model, examples, batches, task, labels, hardware)
 
 
 def evaluate_labelled(
-    checkpoint: Checkpoint, paths: Sequence[str | Path], task: str, *, max_length: int | None = None, **reading: Any
+    checkpoint: Checkpoint,
+    paths: Sequence[str | Path],
+    task: str,
+    *,
+    max_length: int | None = None,
+    threads: int = 0,
+    **reading: Any,
 ) -> dict[str, float]:
     """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
 
-    Raises `InputError` where the model or the files are of another task.
+    In 32 bits, with as many threads and tokens as in its run, the run's own scores come out to the last digit.
+    A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. Raises `InputError`
+    where the model or the files are of another task.
     """
     own = task_of(checkpoint)
     if task != own and not (task == "classification" and own == "regression"):
         raise InputError(f"{checkpoint.name} was fine-tuned for {own}, not for {task}.")
-    data = read_task(list(paths), own, **reading)
-    predictions, loss = predict_with(checkpoint, data.examples, max_length=max_length)
-    return {"loss": loss, **score(data.examples, predictions, own, checkpoint.config.labels)}
+    files = [file_of(str(path)) for path in paths]
+    examples: Sequence[Example]
+    if all(map(holds_examples, files)):
+        examples = [example for file in files for example in read_examples(Path(file))]
+        if not all(_is_for(example, own) for example in examples):
+            raise InputError(f"{files[0]} holds examples of another task than {own}.")
+    else:
+        examples = read_task(files, own, **reading).examples
+    predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
+    return {"loss": loss, **score(examples, predictions, own, checkpoint.config.labels)}
+
+
+def _is_for(example: Example, task: Task) -> bool:
+    if isinstance(example, LabelledText):
+        return task == ("classification" if isinstance(example.label, str) else "regression")
+    return task == ("tokens" if isinstance(example, LabelledWords) else "qa")
 
 
 def table_of(

@@ -1,6 +1,7 @@
 """What a model says about labelled examples, and how good that is: predictions in, scores out, a task at a time."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -50,11 +51,14 @@ class Prediction:
 
 
 def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor, ...]:
-    """(logits,), or for questions (start, end), each (batch, tokens)."""
+    """(logits,), or for questions (start, end), each (batch, tokens); no answer begins or ends in the padding."""
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     if task == "qa":
         out = model(*inputs)
-        return out.start_logits, out.end_logits
+        if batch.attention_mask is None:
+            return out.start_logits, out.end_logits
+        padding = ~batch.attention_mask
+        return out.start_logits.masked_fill(padding, -torch.inf), out.end_logits.masked_fill(padding, -torch.inf)
     if task == "tokens":
         return (model(*inputs).logits,)
     # Only [CLS] is read: the last layer computes no other token.
@@ -106,7 +110,7 @@ def _read(
     labels: Sequence[str],
 ) -> list[Prediction]:
     if task == "regression":
-        return [Prediction(label=repr(round(float(out[0][0]), 6))) for out in outputs]
+        return [Prediction(label=str(out[0][0])) for out in outputs]
     if task == "classification":
         shares = softmax(np.stack([out[0] for out in outputs])) if outputs else np.empty((0, len(labels)))
         return [Prediction(label=labels[int(row.argmax())], probabilities=tuple(map(float, row))) for row in shares]
@@ -252,7 +256,9 @@ def write_predictions(
     path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
 ) -> None:
     """One JSON object a line: an example under "example", what was predicted under "prediction"."""
-    with path.open("w", encoding="utf-8") as file:
+    fresh = path.with_suffix(".part")  # a reader meets the old file or the new one
+    with fresh.open("w", encoding="utf-8") as file:
         for example, prediction in zip(examples, predictions, strict=True):
             body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
-            file.write(json.dumps(body, ensure_ascii=False) + "\n")
+            file.write(json.dumps(body) + "\n")  # only ASCII: a text may hold what some take for the end of a line
+    os.replace(fresh, path)

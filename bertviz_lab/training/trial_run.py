@@ -1,7 +1,7 @@
 """One trial of a fine-tuning: from the start to its best model."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -39,6 +39,8 @@ class TrialRun:
         clock: Clock,
         run_state: Mapping[str, Any],
     ):
+        if hardware.scaler:  # a trial does not depend on those before it
+            hardware = replace(hardware, scaler=torch.amp.GradScaler(hardware.device.type))
         self.setup, self.trial, self.hardware = setup, trial, hardware
         self._store, self._clock, self._run_state = store, clock, run_state
         self.progress = Progress()

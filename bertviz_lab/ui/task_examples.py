@@ -35,4 +35,5 @@ def task_examples(session: "Session", model: str) -> list[tuple[str, str]]:
     short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [
         (a, b or "") for a, b in texts
     ]
-    return list(islice(short[:: max(1, len(short) // 5)], 5))
+    first = min(2, len(short) - 1)  # the samples begin with the hardest
+    return list(islice(short[first :: max(1, len(short) // 5)], 5))

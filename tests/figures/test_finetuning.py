@@ -79,7 +79,7 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
     body = json.loads(lengths_payload(lengths(1, 16)))
     assert body["places"] == ["1–8", "9–16", "17–24"]
     assert body["marked"] == [False, False, True]
-    assert "1 of 7 (14.3%) are longer than 16 tokens" in body["sentence"]
+    assert "1 of 7 (14.3%) are longer than the 16 tokens" in body["sentence"]
     assert body["names"][1] == "longer than 16 tokens"
     fits = json.loads(lengths_payload(lengths(0, 24)))
     assert fits["marked"] == [False] * 3
@@ -152,3 +152,12 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
     assert body["sentence"].startswith("All held-out examples: accuracy 80.0%.")
     assert json.loads(slices_payload(parts[:1]))["groups"] == ["short"]
     assert "message" in json.loads(slices_payload(parts[2:]))
+
+
+def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:
+    rows = trial_rows("qa", "", "random weights")
+    body = json.loads(trials_payload(rows, "qa", baselines={"f1": 0.0}))
+    assert body["groups"] == ["this training", "random weights", "always “no answer”"]
+    assert "Best" not in body["sentence"]
+    three = json.loads(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
+    assert "Best on held-out examples: seed 1," in three["sentence"]

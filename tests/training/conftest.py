@@ -9,8 +9,10 @@ import torch
 from bertviz_lab.config import PRESETS
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import save_checkpoint
+from tests.little import little_folder
 from tests.model.support import PRETRAINING
 from tests.training.support import checkpoint_of, write_text
+from tests.training.tuning import Files
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -47,3 +49,11 @@ def _tiny_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tokenizer: Tokenizer, tmp_path: Path) -> Path:
     """A good checkpoint to be spoilt."""
     return save_checkpoint(checkpoint_of(PRETRAINING, tokenizer), tmp_path / "model")
+
+
+@pytest.fixture(scope="package")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    """A little model, and labelled examples of each task."""
+    folder = tmp_path_factory.mktemp("labelled")
+    little_folder(folder / "little")
+    return Files(folder)

@@ -5,17 +5,29 @@ from itertools import pairwise
 import pytest
 import torch
 
-from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
 from bertviz_lab.training.optim import (
     MUON_FACTOR,
     build_optimizers,
+    finetuning_optimizer,
     learning_rate_for,
     parameter_groups,
     rate_at,
     set_learning_rate,
 )
-from tests.model.support import KINDS, PRETRAINING, build, inputs, labels_for, small_config
+from tests.model.support import (
+    KINDS,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    TOKENS,
+    build,
+    inputs,
+    labels_for,
+    small_config,
+)
 
 
 def settings(**changes) -> PretrainConfig:
@@ -134,3 +146,52 @@ def test_larger_models_take_smaller_steps():
     assert rates == sorted(rates, reverse=True)
     assert rates[0] > rates[-1]
     assert learning_rate_for(small_config()) == rates[0]
+
+
+# Fine-tuning
+
+HEADS = tuple(kind for kind in KINDS if kind in (SEQUENCE, TOKENS, QUESTION))
+
+
+def tuning(**changes) -> FinetuneConfig:
+    return FinetuneConfig(**({"train": ("a",)} | changes))
+
+
+@pytest.mark.parametrize("layer_decay", [1.0, 0.8])
+@pytest.mark.parametrize("freeze", [0, 1, 3])
+@pytest.mark.parametrize("kind", HEADS, ids=str)
+def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layer_decay):
+    model = build(kind)
+    optimizer = finetuning_optimizer(model, tuning(freeze=freeze, layer_decay=layer_decay), 1e-3)
+    chosen = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    assert len(chosen) == len(set(chosen))
+    names = names_in(model, [p for group in optimizer.param_groups for p in group["params"]])
+    frozen = tuple(["bert.embeddings."] + [f"bert.encoder.layers.{n}." for n in range(freeze)]) if freeze else ()
+    assert names == {name for name, _ in model.named_parameters() if not name.startswith(frozen or "-")}
+    assert names == {name for name, p in model.named_parameters() if p.requires_grad}
+
+
+def test_more_layers_than_there_are_cannot_be_frozen():
+    with pytest.raises(InputError, match="--freeze 4 leaves nothing to learn: the model has 3 layers"):
+        finetuning_optimizer(build(SEQUENCE), tuning(freeze=4), 1e-3)
+
+
+@pytest.mark.parametrize("kind", HEADS, ids=str)
+def test_each_layer_learns_slower_than_the_one_above_it_and_the_head_at_the_full_rate(kind):
+    model = build(kind)
+    optimizer = finetuning_optimizer(model, tuning(layer_decay=0.5), 1.0)
+    set_learning_rate([optimizer], 0.02)
+    rates = {n: g["lr"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
+    below = {"bert.embeddings.": 4, **{f"bert.encoder.layers.{n}.": 3 - n for n in range(3)}}
+    for name, rate in rates.items():
+        depth = next((depth for start, depth in below.items() if name.startswith(start)), 0)
+        assert rate == pytest.approx(0.02 * 0.5**depth), name
+    decays = {n: g["weight_decay"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
+    assert {n for n, decay in decays.items() if decay} == {n for n, p in model.named_parameters() if p.ndim == 2}
+
+
+def test_larger_models_are_fine_tuned_with_smaller_steps_and_all_with_smaller_ones_than_pretraining():
+    presets = [BertConfig.preset(name) for name in ("tiny", "mini", "small", "medium", "base", "large")]
+    rates = [learning_rate_for(preset, finetuning=True) for preset in presets]
+    assert rates == sorted(rates, reverse=True)
+    assert all(rate < learning_rate_for(preset) for rate, preset in zip(rates, presets, strict=True))

@@ -24,6 +24,16 @@ def read_examples(path: Path) -> tuple[Example, ...]:
         return tuple(example_from(json.loads(line)) for line in file)
 
 
+def holds_examples(path: str | Path) -> bool:
+    """Whether a file is one of `write_examples`."""
+    try:
+        with Path(path).open(encoding="utf-8") as file:
+            body = json.loads(file.readline(1_000_000))
+    except (OSError, ValueError):
+        return False
+    return isinstance(body, dict) and body.get("kind") in _KINDS
+
+
 def example_from(body: dict[str, Any]) -> Example:
     """An example out of its JSON object."""
     body = dict(body)

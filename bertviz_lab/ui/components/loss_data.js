@@ -56,7 +56,9 @@ function makeLog() {
     TrialStarted(row) {
       const last = log.trials.at(-1);
       if (last?.trial === row.trial) log.trials.pop(); // gone on with
-      log.trials.push({ ...row, step: last?.trial === row.trial ? Math.min(last.step, row.step) : row.step });
+      // One without a name is the run itself, beside the same from random weights.
+      log.trials.push({ ...row, name: row.name || (row.trials > 1 ? 'pretrained weights' : ''),
+        step: last?.trial === row.trial ? Math.min(last.step, row.step) : row.step });
     },
     EvalDone(row) {
       const last = log.evals.at(-1);
@@ -65,7 +67,8 @@ function makeLog() {
       log.evals.push(trial === undefined ? row : { ...row, trial });
     },
     TrialDone(row) {
-      log.done = [...log.done.filter((other) => other.trial !== row.trial), row];
+      const name = log.trials.find((trial) => trial.trial === row.trial)?.name ?? row.name;
+      log.done = [...log.done.filter((other) => other.trial !== row.trial), { ...row, name }];
     },
     RunFinished(row) { log.finished = row; },
   };

@@ -26,7 +26,7 @@ const TASKS = {
     about: 'how many of the entities are found, and how many of those found are right; higher is better' },
   words: { scores: [['accuracy', 'accuracy']], guess: 'always the commonest label',
     about: 'share of words that get the right label; higher is better' },
-  qa: { scores: [['f1', 'F1 of answers'], ['exact_match', 'exact match']], guess: 'without reading',
+  qa: { scores: [['f1', 'F1 of answers'], ['exact_match', 'exact match']], guess: 'always “no answer”',
     about: 'how many words the answers share with the right ones, and how many answers are exactly right; higher is better' },
 };
 

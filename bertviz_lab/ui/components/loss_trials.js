@@ -41,13 +41,17 @@ function scoreOf(log, row) {
 function taskWords(log, ended) {
   const panel = panelsOf(log).find((one) => one.heldOut);
   const rows = log.done.length ? log.done : log.evals.filter((row) => row.step > 0);
-  const scored = rows.map((row) => ({ ...scoreOf(log, row), row })).filter((one) => one.field);
-  if (!scored.length) return '';
+  const all = rows.map((row) => ({ ...scoreOf(log, row), row })).filter((one) => one.field);
+  if (!all.length) return '';
+  // A run keeps no model that began from random weights, unless there is no other.
+  const random = all.filter(({ row }) => row.name === 'random weights');
+  const scored = random.length < all.length ? all.filter((one) => !random.includes(one)) : all;
   const best = scored.reduce((one, other) => (other.value > one.value ? other : one));
   const name = best.row.name ?? log.trials.find((trial) => trial.trial === best.row.trial)?.name ?? '';
   const chance = log.started?.baselines?.[best.field];
   const { guess } = taskOf(log);
   const words = [`Best ${ended ? '' : 'so far '}on held-out examples: ${best.text}${name && severalTrials(log) ? ` (${name})` : ''}`];
+  if (random.length < all.length) words.push(...random.map((one) => `random weights: ${valueWords(panel, one.value)}`));
   if (Number.isFinite(chance)) words.push(`${guess}: ${valueWords(panel, chance)}`);
   return [`${words.join('; ')}.`, ...spreadWords(panel, log.done.length ? scored : [])].join(' ');
 }

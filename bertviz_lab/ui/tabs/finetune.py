@@ -26,7 +26,6 @@ from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
 from bertviz_lab.ui.wiring import QUIET, TYPING, Folded
 
-_FILE_TYPES = [".csv", ".tsv", ".txt", ".jsonl", ".json", ".parquet", ".conll", ".conllu", ".iob", ".bio", ".zip"]
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
@@ -103,8 +102,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
     drawings += [
         trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
     ]
-    # `input`, not `change`: what the reading fills in would read the file again.
-    settings = [drawn[name].input for name in (*labelled.READING, "model", "max_length")]
+    settings = [drawn[name].change for name in (*labelled.READING, "model", "max_length")]
     drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
     drawings.append(
         preview.column_select(clicked(take_column), columns, columns, **QUIET).then(
@@ -130,10 +128,10 @@ def create_finetune(session: Session, header: Header) -> Bench:
 
 
 def _upload(label: str, elem_id: str) -> gr.File:
+    # Any ending is welcome: published data sets have endings such as .annotated or .all, and the content is looked at.
     return gr.File(
         label=label,
         file_count="multiple",
-        file_types=_FILE_TYPES,
         scale=2,
         min_width=220,
         height=150,

@@ -90,6 +90,18 @@ def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, feed: 
     expect(page.locator("#loss ol li")).to_have_text([f"seed {n}: accuracy {100 * ends[n]:.1f} %" for n in range(3)])
 
 
+def test_random_weights_are_set_beside_the_run_and_are_not_its_best(visit: Visit, feed: Feed):
+    page = visit()
+    ends = [row["accuracy"] for row in done("classification", "", "random weights")]
+    feed("loss", replay_payload(task_events("classification", ("", "random weights"), until=200)))
+    expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: random weights (2 of 2), step 80 of 120")
+    feed("loss", replay_payload([*task_events("classification", ("", "random weights")), ending(240)]))
+    expect(page.locator("#loss .state")).to_contain_text(
+        f"Best on held-out examples: accuracy {100 * ends[0]:.1f} % (pretrained weights); "
+        f"random weights: {100 * ends[1]:.1f} %; always the commonest label: 51.0 %."
+    )
+
+
 def test_one_trial_has_no_name_and_no_lines(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload(task_events("classification", until=70)))

@@ -1,0 +1,155 @@
+"""From labelled examples to rows of token ids: what each row holds, and what is asked of it."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab import Tokenizer
+from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
+from bertviz_lab.data.tasks.features import IGNORE, Limits, encode_examples
+from tests.little import little_text
+
+TOKENIZER = Tokenizer.train(little_text().splitlines(), vocab_size=150)
+LABELS = ("A", "B", "O")
+LONG = "riverhousecats"  # many pieces
+
+words = st.sampled_from(["the", "cat", "river", "house", LONG, "\x00", "\u200b", "U.S.", "[MASK]", "日本", "x" * 90])
+sentences = st.lists(
+    st.lists(st.tuples(words, st.sampled_from([*LABELS, "new"])), min_size=1, max_size=40), min_size=1, max_size=4
+)
+
+
+def pieces(text: str) -> list[int]:
+    return list(TOKENIZER.ids([text])[0])
+
+
+def sentence(pairs) -> LabelledWords:
+    return LabelledWords(tuple(word for word, _ in pairs), tuple(label for _, label in pairs), 1)
+
+
+def row(features, index: int) -> str:
+    return " ".join(TOKENIZER.token(i) for i in features.ids[index])
+
+
+# Words
+
+
+@given(sentences, st.integers(8, 40))
+def test_every_word_has_exactly_one_label_whatever_the_length(some, length) -> None:
+    examples = [sentence(pairs) for pairs in some]
+    features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
+    assert features.examples.tolist() == sorted(features.examples.tolist())
+    told: list[list[int]] = [[] for _ in examples]
+    for owner, ids, target, heads in zip(
+        features.examples, features.ids, features.targets, features.heads, strict=True
+    ):
+        assert len(ids) <= length
+        assert (ids[0], ids[-1]) == (TOKENIZER.cls_id, TOKENIZER.sep_id)
+        assert len(heads) == len(set(heads.tolist())) > 0
+        others = np.setdiff1d(np.arange(len(ids)), heads)
+        assert (target[others] == IGNORE).all()
+        told[owner] += target[heads].tolist()
+    known = {label: n for n, label in enumerate(LABELS)}
+    assert told == [[known.get(label, IGNORE) for label in e.labels] for e in examples]
+
+
+@given(sentences, st.integers(8, 40))
+def test_the_rows_of_a_sentence_are_its_words_one_after_another(some, length) -> None:
+    examples = [sentence(pairs) for pairs in some]
+    features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
+    for owner, example in enumerate(examples):
+        rows = [features.ids[n][1:-1].tolist() for n in range(len(features)) if features.examples[n] == owner]
+        each = [(pieces(f" {word}") or [TOKENIZER.unk_id])[: length - 2] for word in example.words]
+        assert list(chain(*rows)) == list(chain(*each))
+
+
+def test_the_first_piece_of_a_word_has_its_label() -> None:
+    examples = [sentence([("the", "O"), (LONG, "A"), ("cat", "B")])]
+    features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(40))
+    count = len(pieces(LONG))
+    assert count > 1
+    assert features.heads[0].tolist() == [1, 2, 2 + count]
+    assert features.targets[0].tolist() == [IGNORE, 2, 0, *[IGNORE] * (count - 1), 1, IGNORE]
+
+
+def test_a_word_without_tokens_is_unknown_and_keeps_its_label() -> None:
+    features = encode_examples([sentence([("\x00", "A"), ("cat", "B")])], "tokens", TOKENIZER, LABELS, Limits(16))
+    assert row(features, 0) == "[CLS] [UNK] cat [SEP]"
+    assert features.targets[0].tolist() == [IGNORE, 0, 1, IGNORE]
+
+
+# Texts
+
+
+def test_texts_and_pairs_are_rows_with_their_classes() -> None:
+    examples = [LabelledText("the cat", None, "A", 1), LabelledText("the cat", "a dog", "O", 2)]
+    features = encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16))
+    assert [row(features, n) for n in (0, 1)] == ["[CLS] the cat [SEP]", "[CLS] the cat [SEP] a dog [SEP]"]
+    assert features.segment_b.tolist() == [4, 4]
+    assert features.targets.tolist() == [0, 2]
+    assert features.examples.tolist() == [0, 1]
+
+
+def test_a_label_that_is_not_known_is_not_asked() -> None:
+    examples = [LabelledText("the cat", None, "new", 1), LabelledText("the cat", None, "B", 2)]
+    assert encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16)).targets.tolist() == [IGNORE, 1]
+
+
+def test_numbers_are_targets_in_32_bits() -> None:
+    features = encode_examples([LabelledText("the cat", None, 2.25, 1)], "regression", TOKENIZER, (), Limits(16))
+    assert features.targets.dtype == np.float32
+    assert features.targets.tolist() == [2.25]
+
+
+@given(st.integers(0, 30), st.integers(0, 30), st.integers(8, 40))
+def test_a_row_is_what_the_tokenizer_makes_of_a_pair(a, b, length) -> None:
+    first, second = " ".join(["river"] * a), " ".join(["dog"] * b)
+    features = encode_examples([LabelledText(first, second, 0.0, 1)], "regression", TOKENIZER, (), Limits(length))
+    ids = features.ids[0].tolist()
+    assert len(ids) <= length
+    kept = [ids.count(i) for i in (pieces("river")[0], pieces("dog")[0])]
+    if a + b + 3 <= length:
+        assert kept == [a, b]
+    else:
+        assert sum(kept) == length - 3
+        assert min(kept) >= min(a, b, (length - 3) // 2), "the longer one is cut"
+    assert features.segment_b[0] == 2 + kept[0]
+    reference = TOKENIZER.encode(first, second, max_length=length)
+    if b:
+        assert ids == list(reference.ids)
+        assert [int(n >= features.segment_b[0]) for n in range(len(ids))] == list(reference.token_type_ids)
+
+
+# Questions
+
+
+def test_the_targets_of_questions_are_those_of_their_windows() -> None:
+    passage = "the old man reads a book near the river"
+    examples = [
+        Question("a", "what", passage, (Answer("a book", passage.index("a book")),), 1),
+        Question("b", "who", passage, (), 2),
+    ]
+    features = encode_examples(examples, "qa", TOKENIZER, (), Limits(14, overlap=4, max_question=4))
+    assert len(features) > 2
+    for window, ids, segment, target, owner in zip(
+        features.windows, features.ids, features.segment_b, features.targets, features.examples, strict=True
+    ):
+        assert ids is window.ids
+        assert (segment, owner) == (window.passage_at, window.question)
+        assert target.tolist() == [window.start, window.end]
+        if target[0]:
+            assert passage[slice(*window.span(*target))] == "a book"
+    assert any(target[0] for target in features.targets)
+    assert not features.targets[features.examples == 1].any()
+
+
+@pytest.mark.parametrize(("training", "count"), [(True, 0), (False, 1)])
+def test_a_question_whose_answer_is_cut_is_scored_and_not_learnt_from(training, count) -> None:
+    passage = "the old man reads a book near the river"
+    example = Question("a", "what", passage, (Answer(passage, 0),), 1)
+    features = encode_examples([example], "qa", TOKENIZER, (), Limits(10, 2, 4), training=training)
+    assert set(features.examples.tolist()) == set(range(count))
+    assert features.targets.shape[1:] == (2,)

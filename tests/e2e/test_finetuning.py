@@ -1,0 +1,322 @@
+"""From a labelled file to a model that one understands: real files, fine-tuned and looked into with real clicks."""
+
+import csv
+import json
+import re
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab import load_checkpoint
+from bertviz_lab.interpret import answer_question, classify, label_words, read_results
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.browser import eventually
+from tests.ui.pages import event_loops, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TRAINING = 120_000  # milliseconds until a short training on a busy machine has ended
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    """A page with the models that come with the lab."""
+    with serve(Settings(runs_dir=tmp_path_factory.mktemp("tuning") / "runs", max_runs=2)) as served:
+        yield served
+
+
+def tab(page: Page, name: str) -> None:
+    page.get_by_role("tab", name=name, exact=True).click()
+
+
+def unfold(page: Page, part: str) -> None:
+    page.locator(f"#{part} > button").click()
+
+
+def upload(page: Page, train: Path, scored: Path | None = None) -> None:
+    """Bring a file of one's own, and wait until it was read."""
+    tab(page, "Fine-tune")
+    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    page.locator("#examples-files input[type=file]").set_input_files(train)
+    expect(page.locator("#examples-preview")).to_contain_text(train.name, timeout=TRAINING)
+    if scored is not None:
+        page.locator("#examples-scored input[type=file]").set_input_files(scored)
+    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+
+
+def set_number(page: Page, name: str, value: str) -> None:
+    field = page.locator(f"#tuning-{name} input, #tuning-{name} textarea").first
+    field.fill(value)
+    field.press("Tab")
+
+
+def fact(page: Page, what: str, value: str) -> None:
+    """The examples in numbers say so."""
+    expect(page.locator("#examples-facts")).to_contain_text(re.compile(rf"{what}\s*{value}"), timeout=TRAINING)
+
+
+def tune(page: Page, session: Session) -> str:
+    """Press the button and wait for the end; the run's id."""
+    before = set(session.runs.ids())
+    page.locator("#tune").click()
+    eventually(page, lambda: len(session.runs.ids()) > len(before), 30)
+    (run_id,) = set(session.runs.ids()) - before
+    expect(page.locator("#tuning-chart")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
+    expect(page.locator("#tuning-chart .stage")).to_contain_text("Finished", timeout=TRAINING)
+    expect(page.locator("#results-summary")).to_contain_text("examples that it was not trained on", timeout=TRAINING)
+    return run_id
+
+
+def open_in_try_it(page: Page, session: Session, run_id: str) -> None:
+    """Press the button, and wait until the model's own example stands there."""
+    page.locator("#tuning-try").click()
+    ((text, _), *_) = session.task_examples(run_id)
+    expect(page.locator("#try-a textarea")).to_have_value(text, timeout=TRAINING)
+
+
+def report_of(session: Session, run_id: str) -> dict[str, Any]:
+    return json.loads((session.runs.folder(run_id) / "report.json").read_text(encoding="utf-8"))
+
+
+def model_of(session: Session, run_id: str) -> Any:
+    return load_checkpoint(session.runs.folder(run_id) / "model")
+
+
+def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
+    page: Page, served: tuple[str, Session], shared_data: Path, tmp_path: Path
+) -> None:
+    address, session = served
+    page.goto(address)
+    upload(page, shared_data / "sst2_glue" / "train.tsv", shared_data / "sst2_glue" / "dev.tsv")
+    fact(page, "Held out", "872")
+    unfold(page, "examples-reading")
+    set_number(page, "most_examples", "800")
+    fact(page, "To train on", "800")
+    set_number(page, "epochs", "3")
+    page.get_by_label("Compare with random weights").check()
+    run_id = tune(page, session)
+
+    # The scores are those of the report, beside guessing and random weights.
+    found = report_of(session, run_id)
+    summary = page.locator("#results-summary")
+    expect(summary).to_contain_text(f"{found['scores']['accuracy']:.1%}")
+    expect(summary).to_contain_text(f"{found['guess']['accuracy']:.1%}")
+    assert [trial["random"] for trial in found["trials"]] == [False, True]
+    expect(page.locator("#results-trials")).to_contain_text("random weights")
+
+    # A cell of the confusion matrix, its examples, one of them, and what its answer rests on.
+    results = read_results(session.runs.folder(run_id))
+    truth, said = results.report.labels[0], results.report.labels[1]  # type: ignore[union-attr]
+    wrong = results.picked(truth, said)
+    assert wrong
+    page.locator("#results-confusion [data-item='1']").click()
+    expect(page.locator("#results-list")).to_contain_text(f"{truth}, taken for {said}")
+    items = page.locator("#results-list [role=option]")
+    expect(items).to_have_count(min(50, len(wrong)))
+    expect(items.first).to_contain_text(results.examples[wrong[0]].text_a.split()[0])
+    items.first.click()
+    strip = page.locator("#results-why")
+    expect(strip).to_contain_text(f"{said} rather than {truth}", timeout=TRAINING)
+    unfold(page, "results-attention-part")
+    expect(page.locator("#results-attention")).to_contain_text("After fine-tuning less before", timeout=TRAINING)
+    for part, words in (("labels", "precision"), ("sure", "Expected calibration error"), ("slices", "length")):
+        unfold(page, f"results-{part}-part")
+        expect(page.locator(f"#results-{part}")).to_contain_text(words, timeout=TRAINING)
+    page.locator("#results-all").click()
+    expect(page.locator("#results-list")).to_contain_text("the worst first")
+
+    # The model answers in Try it as it does in Python, one text or a whole file.
+    open_in_try_it(page, session, run_id)
+    field = page.locator("#try-a textarea")
+    expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification")
+    field.fill("a wonderful , moving film")
+    page.locator("#try-ask").click()
+    (first, *_) = classify(model_of(session, run_id), "a wonderful , moving film").labels
+    expect(page.locator("#try-verdict")).to_contain_text(f"It says: {first.label}")
+    expect(page.locator("#try-verdict")).to_contain_text(f"{first.score:.1%}")
+    texts = tmp_path / "reviews.txt"
+    texts.write_text("a wonderful , moving film\n=1+1 is dull\n", encoding="utf-8")
+    unfold(page, "try-file-part")
+    page.locator("#try-file input[type=file]").set_input_files(texts)
+    expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
+    with page.expect_download(timeout=TRAINING) as waiting:
+        page.locator("#try-file-table").click()
+    with Path(waiting.value.path()).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["label"] for row in rows][:1] == [first.label]
+    assert rows[1]["text"] == "'=1+1 is dull"  # no spreadsheet computes it
+
+    # Downloaded, `transformers` says the same.
+    tab(page, "Fine-tune")
+    with page.expect_download(timeout=TRAINING) as waiting:
+        page.locator("#tuning-download").click()
+    with zipfile.ZipFile(waiting.value.path()) as archive:
+        archive.extractall(tmp_path / "model")
+    from transformers import pipeline
+
+    (folder,) = (tmp_path / "model").iterdir()
+    (theirs,) = pipeline("text-classification", model=str(folder), device=-1)("a wonderful , moving film")
+    assert theirs["label"] == first.label
+    assert theirs["score"] == pytest.approx(first.score, abs=1e-4)
+
+
+def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+    address, session = served
+    page.goto(address)
+    folder = shared_data / "mrpc"
+    upload(page, folder / "msr_paraphrase_train.txt", folder / "msr_paraphrase_test.txt")
+    fact(page, "To train on", "4,076")
+    fact(page, "Held out", "1,725")
+    preview = page.locator("#examples-preview")
+    for column, role in (("Quality", "label"), ("#1 String", "text A"), ("#2 String", "text B")):
+        expect(preview.locator("th", has_text=column)).to_contain_text(role)
+    unfold(page, "examples-reading")
+    set_number(page, "most_examples", "300")
+    fact(page, "To train on", "300")
+    set_number(page, "epochs", "1")
+    run_id = tune(page, session)
+    assert report_of(session, run_id)["labels"] == ["0", "1"]
+    expect(page.locator("#results-list [role=option]").first).to_contain_text("predicted")
+
+
+def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+    address, session = served
+    page.goto(address)
+    folder = shared_data / "wnut17"
+    upload(page, folder / "wnut17train.conll", folder / "emerging.test.annotated")
+    fact(page, "To train on", "3,394")
+    fact(page, "Held out", "1,287")
+    unfold(page, "examples-reading")
+    set_number(page, "most_examples", "800")
+    fact(page, "To train on", "800")
+    set_number(page, "epochs", "2")
+    run_id = tune(page, session)
+    found = report_of(session, run_id)
+    assert found["task"] == "tokens"
+    expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
+    page.locator("#results-list [role=option]").first.click()
+    expect(page.locator("#results-why")).to_contain_text("What makes the model say", timeout=TRAINING)
+    open_in_try_it(page, session, run_id)
+    field = page.locator("#try-a textarea")
+    field.fill("Anna Smith flew from London to Paris with Emirates")
+    page.locator("#try-ask").click()
+    said = label_words(model_of(session, run_id), "Anna Smith flew from London to Paris with Emirates")
+    marked = page.locator("#try-marked")
+    expect(marked).to_contain_text("in 9 words" if said.entities else "no names in 9 words")
+    for entity in said.entities:
+        expect(marked).to_contain_text(entity.type)
+
+
+def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+    address, session = served
+    page.goto(address)
+    upload(page, shared_data / "squad2_half_dev" / "dev-v2.0.json")
+    expect(page.locator("#examples-preview")).to_contain_text("In what country is Normandy located?")
+    fact(page, "Task", "The answer to a question, in a passage")
+    unfold(page, "examples-reading")
+    set_number(page, "most_examples", "300")
+    fact(page, "To train on", "300")
+    set_number(page, "epochs", "1")
+    run_id = tune(page, session)
+    found = report_of(session, run_id)
+    expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
+    open_in_try_it(page, session, run_id)
+    page.locator("#try-a textarea").fill("Where did the cat sit?")
+    page.locator("#try-b textarea").fill("The cat sat on the mat. The dog ran to the river.")
+    page.locator("#try-ask").click()
+    said = answer_question(
+        model_of(session, run_id), "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
+    )
+    marked = page.locator("#try-marked")
+    expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}")
+    for answer in said.best[:3]:
+        expect(marked).to_contain_text(answer.text)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("empty.csv", b"", "is empty"),
+        ("one.csv", b"text,label\ngood day,yes\nbad day,yes\nno day,yes\n", "one class cannot"),
+        ("picture.csv", b"\x89PNG\r\n\x1a\n" + bytes(200), "PNG"),
+        ("ids.csv", b"text,label\n" + b"".join(b"a text,%d-x\n" % n for n in range(6000)), "6,000 different"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(
+    page: Page, served: tuple[str, Session], tmp_path: Path, name: str, content: bytes, told: str
+) -> None:
+    address, session = served
+    path = tmp_path / name
+    path.write_bytes(content)
+    page.goto(address)
+    tab(page, "Fine-tune")
+    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    page.locator("#examples-files input[type=file]").set_input_files(path)
+    expect(page.locator("#examples-preview .message, #examples-preview")).to_contain_text(told, timeout=TRAINING)
+    before = session.runs.ids()
+    page.locator("#tune").click()
+    expect(page.locator("#tune-message")).to_contain_text(told)
+    assert session.runs.ids() == before
+
+
+def test_labels_with_markup_are_text(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+    address, session = served
+    markup = "<script>document.title='taken'</script>"
+    rows = [
+        f"the {word} cat {n}\t{label}" for n in range(40) for word, label in (("red", markup), ("blue", "{{value}}"))
+    ]
+    path = tmp_path / "markup.tsv"
+    path.write_text("text\tlabel\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    page.goto(address)
+    upload(page, path)
+    expect(page.locator("#examples-preview")).to_contain_text(markup)
+    set_number(page, "epochs", "2")
+    tune(page, session)
+    expect(page.locator("#results-list")).to_contain_text("{{value}}")
+    unfold(page, "results-labels-part")
+    expect(page.locator("#results-labels")).to_contain_text("precision")
+    assert page.title() == "BertViz Lab"
+
+
+def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+    address, _ = served
+    path = tmp_path / "two.csv"
+    lines = [f"sentence number {n} about things,{'ab'[n % 2]},{'xyz'[n % 3]}" for n in range(60)]
+    path.write_text("words,first,second\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    page.goto(address)
+    upload(page, path)
+    preview = page.locator("#examples-preview")
+    chosen = preview.locator("th", has=page.locator("text=label"))
+    expect(chosen).to_have_count(1)
+    other = "second" if "first" in chosen.inner_text() else "first"
+    preview.locator("th", has_text=other).locator("button").click()
+    expect(preview.locator("th", has_text=other)).to_contain_text("label")
+
+
+def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    page.goto(address)
+    tab(page, "Fine-tune")
+    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    set_number(page, "epochs", "200")
+    page.locator("#tune").click()
+    stage = page.locator("#tuning-chart .stage")
+    expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
+    page.reload()
+    tab(page, "Fine-tune")
+    expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
+    page.locator("#tuning-stop").click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+    (run_id, *_) = session.runs.ids()
+    step = session.runs.state(run_id).step
+    assert step > 0
+    page.locator("#tuning-resume").click()
+    eventually(page, lambda: session.runs.state(run_id).step > step, 60)
+    page.locator("#tuning-stop").click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
