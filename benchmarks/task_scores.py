@@ -54,7 +54,7 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     return markdown(
-        ["task", "examples", "score", "pretrained", "random weights", "guessing", "seconds a training"],
+        ["task", "examples", "score", "pretrained", "random weights", "guessing"],
         _rows(result["tasks"]),
     )
 
@@ -71,7 +71,6 @@ def _rows(tasks: dict[str, Any]) -> Iterable[list[str]]:
                 _mean(found["pretrained"][metric]),
                 _mean(found["random"][metric]),
                 "" if guess is None else f"{100 * guess:.1f}",
-                f"{found['pretrained']['seconds']:.0f}" if first else "",
             ]
 
 

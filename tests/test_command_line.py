@@ -198,8 +198,8 @@ def labelled(model: str) -> Files:
     return Files(Path(model).parent)
 
 
-def tune(labelled: Files, task: str, out: Path) -> list[str]:
-    files = ["--train", labelled.train(task), "--eval", labelled.held(task)]
+def tune(labelled: Files, task: str, out: Path, count: int = 16) -> list[str]:
+    files = ["--train", labelled.train(task, count), "--eval", labelled.held(task)]
     return ["finetune", "--task", task, *files, "--model", labelled.model, "--out", str(out), *SHORT]
 
 
@@ -280,13 +280,13 @@ def test_what_was_not_fine_tuned_is_not_evaluated_so(
 
 def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = [*tune(labelled, "tokens", out), "--epochs", "300", "--evals", "1", "--json"]
+    arguments = [*tune(labelled, "tokens", out, count=400), "--epochs", "4", "--evals", "1", "--threads", "1", "--json"]
     process = subprocess.Popen(
         [sys.executable, "-m", "bertviz_lab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     log = out / "events.jsonl"
     end = time.monotonic() + 90
-    while not (log.is_file() and "EvalDone" in log.read_text(encoding="utf-8")):
+    while not (log.is_file() and "StepDone" in log.read_text(encoding="utf-8")):
         assert time.monotonic() < end
         time.sleep(0.05)
     os.kill(process.pid, signal.SIGINT)
@@ -295,12 +295,12 @@ def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Fil
     assert "Traceback" not in told
     stopped = json.loads(result)
     assert stopped["reason"] == "stopped"
-    assert 0 < stopped["step"] < 1200
+    assert 0 < stopped["step"] < 400
     assert (next((out / "checkpoints").glob("step-*")) / "trainer.json").is_file()
     assert "--epochs cannot change" in refusal(
         capsys, *[a for a in arguments if a != "--json"], "--resume", "--epochs", "2"
     )
     found = answer(capsys, "finetune", "--out", str(out), "--resume")
-    assert (found["reason"], found["step"]) == ("finished", 1200)
+    assert (found["reason"], found["step"]) == ("finished", 400)
     steps = [row["step"] for row in map(json.loads, log.read_text().splitlines()) if row["event"] == "StepDone"]
     assert steps == sorted(set(steps))

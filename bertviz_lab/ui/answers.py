@@ -3,7 +3,7 @@
 import functools
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import gradio as gr
@@ -33,6 +33,18 @@ def in_order(handler: Callable[..., Any]) -> Callable[..., Any]:
     def answer(*arguments: Any, **named: Any) -> Any:
         asked = 1000 * time.time()
         return _stamped(handler(*arguments, **named), asked)
+
+    return answer
+
+
+def steps_in_order(handler: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+    """The same for a handler that answers in several steps: all of them have the time of the call."""
+
+    @functools.wraps(handler)
+    def answer(*arguments: Any, **named: Any) -> Iterator[Any]:
+        asked = 1000 * time.time()
+        for found in handler(*arguments, **named):
+            yield _stamped(found, asked)
 
     return answer
 

@@ -234,6 +234,8 @@ def run_label(run_id: str, state: RunState) -> str:
 
 def newest_model(run_folder: Path) -> Path | None:
     """The newest model that a run has saved, None before the first one."""
+    if (run_folder / "examples").is_dir() and _weights(run_folder / "model"):
+        return run_folder / "model"  # the best of a fine-tuning, whatever its later trials have saved
     found = [folder for folder in (run_folder / "model", newest_folder(run_folder)) if folder and _weights(folder)]
     return max(found, key=lambda folder: _signature(folder)[0], default=None)
 

@@ -21,20 +21,20 @@ def files(tmp_path: Path) -> Files:
 
 
 def test_a_fine_tuning_stops_goes_on_and_leaves_a_model_and_results(runs: Runs, files: Files) -> None:
-    train, held = Path(files.train("tokens")), Path(files.held("tokens"))
-    run = runs.start(files.config("tokens", epochs=200, evals=1), (train,), (held,))
+    train, held = Path(files.train("tokens", 400)), Path(files.held("tokens"))
+    run = runs.start(files.config("tokens", count=400, epochs=6, evals=1), (train,), (held,))
     train.unlink()
     held.unlink()
-    wait_for(lambda: runs.state(run).step > 3)
+    wait_for(lambda: runs.state(run).step > 0)
     runs.stop(run)
     wait_for(lambda: runs.state(run).status == "stopped")
-    assert 3 < runs.state(run).step < 800
-    assert (runs.config(run).task, runs.config(run).epochs) == ("tokens", 200)
+    assert 0 < runs.state(run).step < 600
+    assert (runs.config(run).task, runs.config(run).epochs) == ("tokens", 6)
     runs.resume(run)
     wait_for(lambda: runs.state(run).status == "finished")
-    assert runs.state(run).step == 800
+    assert runs.state(run).step == 600
     assert load_checkpoint(runs.state(run).model).architecture == "BertForTokenClassification"
-    assert read_results(runs.folder(run)).train_count == 16
+    assert read_results(runs.folder(run)).train_count == 400
     steps = [row["step"] for row in runs.events(run)[0] if row["event"] == "StepDone"]
     assert steps == sorted(set(steps))
 

@@ -219,7 +219,8 @@ def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, 
     # The last of an epoch's batches has one row: two of its three parts are empty.
     told = {}
     for parts in (1, 3):
-        config = files.config(task, batch_size=5, accumulate=parts, class_weights=balance, dropout=0.0)
+        options = {"batch_size": 5, "accumulate": parts, "class_weights": balance, "learning_rate": 5e-4}
+        config = files.config(task, dropout=0.0, **options)
         told[parts] = finish(config, tmp_path / str(parts))
     for name in ("loss", "grad_norm"):
         one, three = ([getattr(event, name) for event in of(StepDone, told[parts])] for parts in (1, 3))

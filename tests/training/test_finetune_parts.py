@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,11 +31,9 @@ for folder, (body, steps) in json.loads(Path(sys.argv[1]).read_text()).items():
 def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     # Five rows a step and one in the last of an epoch: the second process then has none.
     balanced = {"classification": "balanced", "tokens": "balanced"}
-    configs = {
-        task: files.config(task, batch_size=5, dropout=0.0, seeds=2, class_weights=balanced.get(task, "none"))
-        for task in TASKS
-    }
-    frozen = configs["classification"].__class__.from_dict(configs["classification"].to_dict() | {"freeze": 1})
+    options = {"batch_size": 5, "dropout": 0.0, "seeds": 2, "learning_rate": 5e-4}
+    configs = {task: files.config(task, class_weights=balanced.get(task, "none"), **options) for task in TASKS}
+    frozen = replace(configs["classification"], freeze=1)
     jobs = {task: (config, 10_000) for task, config in configs.items()}
     jobs |= {"frozen": (frozen, 10_000), "between": (configs["qa"], 9), "middle": (configs["qa"], 5)}
     write_json(

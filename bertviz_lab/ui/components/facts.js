@@ -7,8 +7,12 @@ const list = h('dl');
 const note = h('p', { class: 'note', role: 'status' });
 root.append(list, note);
 
+let latest = -Infinity; // when the answer on show was asked for
+
 function update() {
   const body = readPayload() ?? {};
+  if (body.asked < latest) return; // an older question, answered late
+  latest = body.asked ?? latest;
   const items = body.items ?? [];
   list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
     h('dt', {}, name), h('dd', {}, value))));

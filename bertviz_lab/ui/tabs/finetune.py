@@ -12,7 +12,7 @@ from bertviz_lab.figures.labelled import balance_payload, lengths_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.preview import preview_payload
 from bertviz_lab.ui import controls, labelled, options
-from bertviz_lab.ui.answers import clicked, picture, sentence_of
+from bertviz_lab.ui.answers import clicked, picture, sentence_of, steps_in_order
 from bertviz_lab.ui.bench import Bench
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
@@ -79,7 +79,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
-    show = partial(show_examples, session, names)
+    show = steps_in_order(partial(show_examples, session, names))
     shown = [preview, told, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     direct = header.direct
