@@ -11,7 +11,7 @@ os.environ.setdefault("GOMP_SPINCOUNT", "10000")
 
 if TYPE_CHECKING:
     from bertviz_lab import interpret, show
-    from bertviz_lab.config import BertConfig, PretrainConfig
+    from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
     from bertviz_lab.errors import InputError
     from bertviz_lab.model import (
         BertForMaskedLM,
@@ -35,6 +35,7 @@ __all__ = [
     "BertForTokenClassification",
     "BertModel",
     "Checkpoint",
+    "FinetuneConfig",
     "InputError",
     "PretrainConfig",
     "Tokenizer",
@@ -47,7 +48,7 @@ __all__ = [
 # Names are looked up when they are first used: torch takes seconds to import, and neither the page nor
 # `--help` should wait for it.
 _HOMES = {
-    "config": ("BertConfig", "PretrainConfig"),
+    "config": ("BertConfig", "FinetuneConfig", "PretrainConfig"),
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
     "training.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),

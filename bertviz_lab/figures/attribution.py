@@ -54,10 +54,15 @@ def attribution_payload(
     if attention is not None:
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
     odds = f", against {first.target.against.name}," if first.target.against else ""
-    told = [
-        f"With this text {first.target.name}{odds} is {_times(first.change)} as with every word hidden: the logarithm "
-        f"of that is {first.change:+.2f}."
-    ]
+    if first.target.is_number:
+        told = [
+            f"With this text the {first.target.name} is {first.change:+.2f} from what it is with every word hidden."
+        ]
+    else:
+        told = [
+            f"With this text {first.target.name}{odds} is {_times(first.change)} as with every word hidden: the "
+            f"logarithm of that is {first.change:+.2f}."
+        ]
     for found in attributions:
         if found.error is not None:
             told.append(f"The {found.method} sum to that but for {abs(found.error):.3f}.")

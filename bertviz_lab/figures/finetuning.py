@@ -228,14 +228,17 @@ def slices_payload(slices: Sequence[SliceLike], measure: str = "accuracy", *, ov
     kinds = list(dict.fromkeys(one.kind for one in parts))
     groups = [f"{one.kind}: {one.name}" if len(kinds) > 1 else one.name for one in parts]
     worst, best = min(parts, key=lambda one: one.score), max(parts, key=lambda one: one.score)
-    told = f"All held-out examples: {measure} {overall:.1%}. " if overall is not None else ""
+    show = (lambda v: f"{v:.2f}") if measure in ("pearson", "spearman") else (lambda v: f"{v:.1%}")
+    told = f"All held-out examples: {measure} {show(overall)}. " if overall is not None else ""
     if len(parts) > 1:
-        told += f"Best: {best.kind} {best.name}, {best.score:.1%}; worst: {worst.kind} {worst.name}, {worst.score:.1%}."
+        told += (
+            f"Best: {best.kind} {best.name}, {show(best.score)}; worst: {worst.kind} {worst.name}, {show(worst.score)}."
+        )
     return bars_payload(
         groups,
         [(measure, [one.score for one in parts])],
         title=f"{measure[:1].upper()}{measure[1:]} by {' and '.join(kinds)}",
-        texts=[[f"{one.score:.1%} of {one.count:,}" for one in parts]],
+        texts=[[f"{show(one.score)} of {one.count:,}" for one in parts]],
         peak=1.0,
         beside=[("examples", [one.count for one in parts])],
         sentence=told.strip(),

@@ -45,6 +45,8 @@ class Target:
     name: str
     against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
 
+    is_number: bool = False  # the model has one label only and predicts a number: a regression
+
     @property
     def title(self) -> str:
         """The class in words, with the one that it is set against."""
@@ -152,7 +154,7 @@ def choose_target(
     other = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
     if other and other.index == index:
         raise InputError(f"{name} cannot be set against itself: name another one.")
-    return Target(kind, position, index, name, other)
+    return Target(kind, position, index, name, other, is_number=kind == "label" and len(names) == 1)
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:

@@ -1,5 +1,6 @@
 """Scores on text that was not trained on: always the same masks, always without dropout and gradients."""
 
+import copy
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -126,5 +127,6 @@ def evaluate_text(
             seed=seed,
         )
         hardware = choose_hardware("fp32", checkpoint.config)
+        model = copy.deepcopy(model).to(hardware.device)  # others may be using this one where it is
         scores = evaluate_pretraining(model, fixed_batches(data, most_predictions=100_000), hardware)
     return {name: value for name, value in scores.items() if name.startswith(task)}

@@ -111,7 +111,7 @@ def _model_config(config: FinetuneConfig, data: Labelled, start: BertConfig) -> 
         attention_probs_dropout_prob=config.dropout,
         classifier_dropout=None,
         num_labels=count,
-        id2label=data.labels if data.task in ("classification", "tokens") else (),
+        id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
         problem_type="regression" if data.task == "regression" else None,
     )
 

@@ -17,7 +17,9 @@ class Bench:
     Attributes:
         tab: the id of its tab.
         kind: the settings of its runs.
-        inputs: the form, and `begin(*inputs)` starts a run and returns its id, or raises `InputError`.
+        names: the settings that the form has inputs for.
+        inputs: the form: what it is about, then a value for each of `names`; `begin(*inputs)` starts a run and returns
+            its id, or raises `InputError`.
         start: the model to start from; its choices grow with every run.
         show: draws what the form is about; called with `inputs` when the page opens, for `shown`.
         results: draws what the run that is shown came to, for `outcome`; nothing where there is no outcome to draw.
@@ -25,6 +27,7 @@ class Bench:
 
     tab: str
     kind: type[RunConfig]
+    names: tuple[str, ...]
     inputs: Sequence[Any]
     begin: Callable[..., str]
     start: gr.Dropdown

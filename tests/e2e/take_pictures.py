@@ -11,7 +11,18 @@ from playwright.sync_api import sync_playwright
 from tests.browser import FLAGS
 from tests.get_browser import find
 
-TABS = ("Fill-mask", "Next sentence", "Attention", "Why", "Vectors", "Input", "Masking", "Pretrain")
+TABS = (
+    "Fill-mask",
+    "Next sentence",
+    "Attention",
+    "Why",
+    "Vectors",
+    "Input",
+    "Masking",
+    "Pretrain",
+    "Fine-tune",
+    "Try it",
+)
 
 
 def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -> None:
@@ -26,7 +37,7 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
             page.get_by_role("tab", name=name, exact=True).click()
             if name == "Why":
                 page.get_by_role("button", name="Switch off heads").click()
-            page.wait_for_timeout(3000 if name == "Pretrain" else 1200)
+            page.wait_for_timeout(3000 if name in ("Pretrain", "Fine-tune") else 1200)
             page.mouse.move(0, 0)
             page.screenshot(path=folder / f"{name.lower().replace(' ', '-')}.png", full_page=True)
         browser.close()

@@ -16,7 +16,18 @@ __all__ = ["event_loops"]
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 TRAINING = 60_000  # milliseconds until a training on a busy machine shows something
-TABS = ("Fill-mask", "Next sentence", "Attention", "Why", "Vectors", "Input", "Masking", "Pretrain")
+TABS = (
+    "Fill-mask",
+    "Next sentence",
+    "Attention",
+    "Why",
+    "Vectors",
+    "Input",
+    "Masking",
+    "Pretrain",
+    "Fine-tune",
+    "Try it",
+)
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ import dataclasses
 import gradio as gr
 import pytest
 
-from bertviz_lab import InputError, PretrainConfig
+from bertviz_lab import FinetuneConfig, InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.ui import controls, options
 
@@ -54,7 +54,8 @@ def test_what_the_browser_sends_is_checked_again(sent: object) -> None:
 
 def test_every_setting_has_words_for_the_page() -> None:
     on_the_page = set(FIELDS) - set(options.NOT_ON_THE_PAGE)
-    assert set(options.LABELS) == set(options.HELP) == on_the_page
+    tuning = {f.name for f in dataclasses.fields(FinetuneConfig)} - set(options.TUNING_NOT_ON_THE_PAGE)
+    assert set(options.LABELS) == set(options.HELP) == on_the_page | tuning
     assert set(options.RECIPES) == set(RECIPES)
     grouped = [name for _, _, names in options.GROUPS for name in names]
     assert sorted([*grouped, *options.IN_VIEW]) == sorted(on_the_page)

@@ -28,12 +28,11 @@ def test_the_page_keeps_no_state_on_the_server(settings: Settings) -> None:
     assert "browserstate" in kinds
 
 
-def test_fill_mask_comes_first_and_pretrain_last(settings: Settings) -> None:
+def test_looking_comes_before_training_and_trying_last(settings: Settings) -> None:
     config = build(settings).get_config_file()["components"]
     tabs = [component["props"]["label"] for component in config if component["type"] == "tabitem"]
-    assert tabs[0] == "Fill-mask"
-    assert tabs[1:-1] == ["Next sentence", "Attention", "Why", "Vectors", "Input", "Masking"]
-    assert tabs[-1] == "Pretrain"
+    assert tabs[:7] == ["Fill-mask", "Next sentence", "Attention", "Why", "Vectors", "Input", "Masking"]
+    assert tabs[7:] == ["Pretrain", "Fine-tune", "Try it"]
 
 
 def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:
@@ -99,7 +98,7 @@ def test_the_model_line_tells_what_a_model_is(session: Session) -> None:
     assert items["Layers"] == "2"
     assert items["Architecture"] == "BertForPreTraining"
     make_run(session, status="stopped")
-    assert dict(json.loads(describe(session, RUN))["items"])["Trained on"] == "sample:tiny-town"
+    assert dict(json.loads(describe(session, RUN))["items"])["Trained on"] == "tiny-town"
 
 
 def test_the_model_line_says_why_a_model_does_not_open(session: Session) -> None:

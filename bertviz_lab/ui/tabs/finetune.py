@@ -114,6 +114,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
     return Bench(
         tab="finetune",
         kind=FinetuneConfig,
+        names=names,
         inputs=inputs,
         begin=partial(begin, session, names),
         start=start,

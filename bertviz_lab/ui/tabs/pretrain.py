@@ -111,6 +111,7 @@ def create_pretrain(session: Session) -> Bench:
     return Bench(
         tab="pretrain",
         kind=PretrainConfig,
+        names=names,
         inputs=inputs,
         begin=partial(begin, session, names),
         start=start,
