@@ -66,7 +66,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
     from bertviz_lab.training.events import Event, RunFinished
     from bertviz_lab.training.hardware import start_processes
-    from bertviz_lab.training.history import read_config, read_log, record
+    from bertviz_lab.training.history import forget_failure, read_config, read_log, record
     from bertviz_lab.training.run import run
     from bertviz_lab.training.telling import line_of
     from bertviz_lab.training.track import track
@@ -82,7 +82,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         config = earlier.gone_on_with(**given)
     else:
         config = settings(**given)
-        if (folder / "events.jsonl").exists():
+        if (folder / "events.jsonl").exists() and not forget_failure(folder):
             raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -264,6 +264,14 @@ def test_what_cannot_be_fine_tuned_on_is_one_clear_line(
     assert message in refusal(capsys, "finetune", "--out", str(tmp_path / "run"), *SHORT, *start, *given)
 
 
+def test_after_a_refusal_the_mended_command_may_name_the_same_folder(capsys, labelled: Files, tmp_path: Path) -> None:
+    command = tune(labelled, "classification", tmp_path / "run")
+    assert "nowhere" in refusal(capsys, *command, "--label", "nowhere")
+    assert main(command) == 0
+    capsys.readouterr()
+    assert "holds a run already" in refusal(capsys, *command)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -47,6 +47,7 @@ def finetune(
     # A run that goes on computes as it began: another number format would be another run.
     precision = state.get("precision", config.precision)
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
+    run.require_memory(hardware)
     trials = trials_of(config, learning_rate_for(run.model_config, finetuning=True))
     yield from _trials(run, trials, hardware, store, saved, state, should_stop)
 

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, FinetuneConfig
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batching import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, Task
@@ -17,8 +17,9 @@ from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassific
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import Checkpoint, load_checkpoint
-from bertviz_lab.training.hardware import start_processes
+from bertviz_lab.training.hardware import Hardware, start_processes
 from bertviz_lab.training.labelled import Labelled, texts_of
+from bertviz_lab.training.memory import require_memory
 from bertviz_lab.training.scoring import guesses, metric_of
 from bertviz_lab.training.trials import Trial
 
@@ -85,6 +86,22 @@ class Setup:
 
     def batches(self, trial: Trial, weights: np.ndarray | None) -> TaskBatches:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)
+
+    def require_memory(self, hardware: Hardware) -> None:
+        """Raise `InputError` where a step does not fit; it is like one of pretraining that asks for hardly a token."""
+        longest = max(len(ids) for ids in self.train.ids)
+        alike = PretrainConfig(
+            corpus=("examples",),
+            optimizer="adamw",
+            causal_share=0.0,
+            mask_probability=0.01,
+            seq_len=max(8, min(512, longest)),
+            batch_size=self.config.batch_size,
+            accumulate=self.config.accumulate,
+            dropout=self.config.dropout,
+        )
+        advice = "choose a smaller --model, --max-length or --batch-size"
+        require_memory(self.model_config, alike, hardware, advice)
 
     def steps(self, trial: Trial) -> int:
         return trial.epochs * self.batches(trial, None).in_an_epoch

@@ -132,6 +132,18 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
             raise plain from error
 
 
+def forget_failure(folder: Path) -> bool:
+    """Clear the log of a run that failed before it had saved anything, such as over a column that is not there.
+
+    Then another may begin in its folder; False where there is something to lose.
+    """
+    if newest_folder(folder) is not None or read_state(folder).status != "failed":
+        return False
+    for name in ("events.jsonl", "state.json"):
+        (folder / name).unlink(missing_ok=True)
+    return True
+
+
 class _Log:
     """The lines of `events.jsonl`: each is there whole and on the disk, or not at all."""
 

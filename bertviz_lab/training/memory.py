@@ -104,8 +104,14 @@ def _passing(model: BertConfig, settings: PretrainConfig) -> int:
     return 4 * SCORED_AT_ONCE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
 
 
-def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardware) -> None:
-    """Raise `InputError` with what is needed, what there is and what to change, where a run cannot fit."""
+_SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
+
+
+def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardware, smaller: str = _SMALLER) -> None:
+    """Raise `InputError` with what is needed, what there is and what to change, where a run cannot fit.
+
+    `smaller` is the advice where computing a step in parts does not help.
+    """
     kind = hardware.device.type
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if kind == "cpu" else 1  # processes that share this memory
 
@@ -121,7 +127,7 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     if needed(fewer) <= free:
         advice = f"with --accumulate {fewer.accumulate} the same model is trained in {_gigabytes(needed(fewer))}"
     else:
-        advice = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
+        advice = smaller
     raise InputError(
         f"This run needs about {_gigabytes(needed(settings))} of memory, and {_gigabytes(free)} are free: {advice}."
     )

@@ -84,15 +84,17 @@ def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights:
 def predict_examples(
     model: nn.Module, examples: Sequence[Example], batches: TaskBatches, task: Task, labels: Sequence[str], on: Hardware
 ) -> tuple[list[Prediction], float]:
-    """A prediction for each example, and the mean loss in nats (for regression the mean squared error)."""
+    """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
+
+    In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
+    """
     features = batches.features
     outputs: list[tuple[NDArray[np.float32], ...]] = [()] * len(features)
     loss, count = 0.0, 0
     with evaluating(model):
         for batch in batches.in_order():
             batch = batch.to(on.device)
-            with on.autocast():
-                logits = task_logits(model, batch, task)
+            logits = task_logits(model, batch, task)
             loss += float(task_loss(logits, batch, task)) * batch.count
             count += batch.count
             arrays = [part.float().cpu().numpy() for part in logits]

@@ -361,3 +361,9 @@ def test_a_model_with_one_segment_reads_no_pairs(files, tmp_path):
     with pytest.raises(InputError, match="one segment only and cannot read pairs"):
         finish(files.config(model=str(tmp_path / "single")), tmp_path / "run")
     assert finish(files.config("tokens", model=str(tmp_path / "single"), epochs=1), tmp_path / "run")
+
+
+def test_a_step_that_cannot_fit_into_memory_is_refused_before_it_starts(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("bertviz_lab.training.memory.memory_available", lambda device=None, processes=1: 10**6)
+    with pytest.raises(InputError, match="choose a smaller --model, --max-length or --batch-size"):
+        finish(files.config("classification"), tmp_path / "run")
