@@ -266,7 +266,13 @@ def explain(session: Session, run_id: str | None, chosen: str) -> str:
     from bertviz_lab.interpret import explain_example
 
     _, example, prediction = _example(session, run_id, chosen)
-    return attribution_payload(explain_example(_model(session, run_id), example, prediction))
+    attributions = explain_example(_model(session, run_id), example, prediction)
+    (first, *_) = attributions
+    title = ""
+    if first.target.kind == "word":  # a sentence has many labels: say whose this is
+        start, end = first.encoding.offsets[first.target.position]
+        title = f"What makes the model say {first.target.title} of “{first.encoding.text_a[start:end]}”"
+    return attribution_payload(attributions, title=title)
 
 
 def before_after(session: Session, run_id: str | None, chosen: str) -> str:
