@@ -14,7 +14,7 @@ app: $(VENV)/.app
 	@$(RUN) app.py $(ARGS)
 
 test: $(VENV)/.test browser
-	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(ARGS)
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: $(VENV)/.test
 	$(RUN) -m ruff format --check .

@@ -95,7 +95,7 @@ def painted(page: Page, panel: str) -> int:
     )
 
 
-def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) -> None:
+def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session], own_text: Path) -> None:
     address, session = served
     page.goto(address)
     # A shipped model has filled a mask before anything was pressed.
@@ -118,6 +118,8 @@ def test_a_first_visit(page: Page, served: tuple[str, Session], own_text: Path) 
     tab(page, "Pretrain")
     expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
     assert session.runs.ids() == (run_id,)
+    assert page_log.outside == []
+    page_log.clear()  # what was asked when the page was reloaded had no answer
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     expect(page.locator("#run-message")).to_contain_text("Your model")
 

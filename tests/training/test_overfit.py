@@ -15,6 +15,7 @@ from bertviz_lab.training.keep import Checkpoints
 from bertviz_lab.training.loop import Plan, train
 from bertviz_lab.training.optim import build_optimizers
 from bertviz_lab.training.pretraining_task import PretrainingTask
+from bertviz_lab.training.snapshots import Snapshots
 from tests.model.support import small_config
 from tests.training.support import CPU, small_data
 
@@ -33,7 +34,9 @@ def test_thirty_two_examples_can_be_learnt_by_heart(tokenizer, tmp_path):
     model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0))
     optimizers = build_optimizers(model, PretrainConfig(corpus=("none",)), 5e-3)
     curriculum = Curriculum((Stage(1.0, data),), lambda: 0.0)
-    task = Unsaved(model, config, tokenizer, curriculum, [batch], optimizers, CPU, Checkpoints(tmp_path))
+    task = Unsaved(
+        model, config, tokenizer, curriculum, [batch], optimizers, CPU, Checkpoints(tmp_path), Snapshots(tmp_path, 0)
+    )
     plan = Plan(learning_rate=5e-3, warmup=0.1, steps=200, seconds=None, eval_every=1e9, checkpoint_every=1e9)
 
     before = evaluate_pretraining(model, [batch], CPU)

@@ -146,7 +146,7 @@ def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
     for _ in range(3):
         for kind in kinds:
             feed("chart", kinds[kind])
-    expect(page.locator("#chart .heading")).to_have_text("Lines")
+            expect(page.locator("#chart .heading")).to_have_text(json.loads(kinds[kind])["title"])
     before = page.evaluate("() => document.querySelectorAll('#chart *').length")
     for _ in range(10):
         for kind in kinds:
