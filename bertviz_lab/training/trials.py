@@ -9,9 +9,6 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS, RANDOM
 from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, RunFinished, SnapshotSaved, StepDone
 
-#: Random weights have everything to learn: they take larger steps than those that read already.
-_RANDOM_FACTOR = 2.0
-
 
 @dataclass(frozen=True)
 class Trial:
@@ -36,9 +33,7 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
         told += [f"seed {seed}"] if config.seeds > 1 else []
         found.append(Trial(", ".join(told), seed, *cell))
     if config.random_baseline and config.model != RANDOM:
-        found.append(
-            Trial("random weights", config.seed, _RANDOM_FACTOR * rate, config.batch_size, config.epochs, random=True)
-        )
+        found.append(Trial("random weights", config.seed, rate, config.batch_size, config.epochs, random=True))
     return tuple(found)
 
 
