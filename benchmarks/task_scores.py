@@ -1,8 +1,8 @@
 """What a shipped model scores when it is fine-tuned, beside the same from random weights and beside guessing.
 
 Three seeds each; the score is that of the best of a training's models, one scored twice an epoch on the same examples
-that the table is about, as the page does it: no further split is made, so it flatters both sides alike. Both learn at the same rate, the
-lab's for the size of the model. Each task can be measured on its own and is added to the others:
+that the table is about, as the page does it: no further split is made, so it flatters both sides alike. Both learn at
+the same rate, the lab's for the size of the model. Each task can be measured on its own and is added to the others:
 `python -m benchmarks.task_scores --only trec mrpc --keep`.
 """
 
