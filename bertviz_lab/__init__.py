@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+    from bertviz_lab.training.finetune import finetune
 
 __all__ = [
     "BertConfig",
@@ -39,6 +40,7 @@ __all__ = [
     "InputError",
     "PretrainConfig",
     "Tokenizer",
+    "finetune",
     "interpret",
     "load_checkpoint",
     "save_checkpoint",
@@ -51,6 +53,7 @@ _HOMES = {
     "config": ("BertConfig", "FinetuneConfig", "PretrainConfig"),
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
+    "training.finetune": ("finetune",),
     "training.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
 }
 

@@ -68,7 +68,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     from bertviz_lab.training.hardware import start_processes
     from bertviz_lab.training.history import forget_failure, read_config, read_log, record
     from bertviz_lab.training.run import run
-    from bertviz_lab.training.telling import line_of
+    from bertviz_lab.training.telling import last_scores, line_of
     from bertviz_lab.training.track import track
 
     folder = Path(options.out)
@@ -104,19 +104,9 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
             finished = event
     assert finished is not None
     rows, _ = read_log(folder)
-    body = {"run": str(folder), **dataclasses.asdict(finished), **_last_scores(folder, rows)}
+    body = {"run": str(folder), **dataclasses.asdict(finished), **last_scores(folder, rows)}
     text = f"Your model is in {finished.path}" if finished.path else "Stopped before the first model; go on by --resume"
     return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
-
-
-def _last_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
-    if (folder / "examples").is_dir():
-        report = folder / "report.json"
-        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
-        return {"task": found.get("task"), **found.get("scores", {}), "guess": found.get("guess")}
-    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
-    return {name: value for name, value in scores.items() if "_" in name}
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:

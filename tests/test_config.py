@@ -262,7 +262,6 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"grid": "large"}, "--grid must be one of none, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
         ({"accumulate": 33}, "--accumulate 33 cuts a batch of 32 into too many parts"),
-        ({"task": "qa", "max_length": 64}, "--max-length 64 has no room for --max-question 64"),
         ({"learning_rate": float("nan")}, "--learning-rate must lie between"),
     ],
 )

@@ -141,8 +141,10 @@ class FinetuneConfig:
             raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
         if self.like and self.model != RANDOM:
             raise InputError("--like goes with --model random.")
-        if self.max_length is not None and self.max_question + 8 > self.max_length and self.task == "qa":
-            raise InputError(f"--max-length {self.max_length} has no room for --max-question {self.max_question}.")
+
+    def length_for(self, task: str, longest: int) -> int:
+        """Tokens of an example that are read: what is asked for, or the paper's, as far as the model has positions."""
+        return min(self.max_length or (384 if task == "qa" else 128), longest)
 
     @property
     def reading(self) -> dict[str, Any]:

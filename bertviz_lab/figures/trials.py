@@ -17,6 +17,8 @@ MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
 #: What the baseline of each task does, where it is not this.
 _GUESSES = {"regression": "always the average", "qa": "always “no answer”"}
 RANDOM_WEIGHTS = "random weights"  # the name of a trial that a run never keeps beside others
+#: Scores that are no shares of one.
+_PLAIN = ("loss", "mcc", "pearson", "spearman", "mse", "mae")
 
 
 def trials_payload(
@@ -25,19 +27,22 @@ def trials_payload(
     *,
     baselines: Mapping[str, float] | None = None,
     guess: str = "",
+    measure: str = "",
 ) -> Payload:
     """What each trial of a run came to, and what guessing would: bars of the task's main measure.
 
     `rows` are `TrialDone` events as `events.jsonl` holds them; `baselines` those of `RunStarted`, and `guess` says
-    what they do, by default what the task's baseline is. Trials whose names differ in the seed alone are summed up as
-    mean and standard deviation.
+    what they do, by default what the task's baseline is. `measure` is the score by which the best is told, by default
+    the task's. Trials whose names differ in the seed alone are summed up as mean and standard deviation.
     """
     guess = guess or _GUESSES.get(task, "always the commonest label")
-    measure = next((pair for pair in MAIN_MEASURES[task] if any(row.get(pair[0]) is not None for row in rows)), None)
-    if measure is None:
+    wanted = dict(MAIN_MEASURES[task])
+    pairs = [(measure, wanted.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
+    found = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
+    if found is None:
         return message_payload("No trial has ended yet.")
-    field, name = measure
-    show = (lambda value: f"{value:.3f}") if task == "regression" else (lambda value: f"{value:.1%}")
+    field, name = found
+    show = (lambda value: f"{value:.3f}") if field in _PLAIN else (lambda value: f"{value:.1%}")
     done = [row for row in rows if row.get(field) is not None]
     groups = [str(row["name"]) or "this training" for row in done]
     values = [float(row[field]) for row in done]
@@ -45,13 +50,13 @@ def trials_payload(
     sentences = []
     rivals = [place for place, group in enumerate(groups) if group != RANDOM_WEIGHTS]
     if len(rivals) > 1:
-        best = max(rivals, key=values.__getitem__)
+        best = (min if field == "loss" else max)(rivals, key=values.__getitem__)
         sentences.append(f"Best on held-out examples: {groups[best]}, {name} {texts[best]}.")
     for family, members in _families(groups, values).items():
         if len(members) < 2:
             continue
         mean, spread = statistics.fmean(members), statistics.stdev(members)
-        wide = f"{spread:.3f}" if task == "regression" else f"{100 * spread:.1f} points"
+        wide = f"{spread:.3f}" if field in _PLAIN else f"{100 * spread:.1f} points"
         label = f"mean, {family}" if family else f"mean of {len(members)} seeds"
         groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {wide}"]
         whose = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"

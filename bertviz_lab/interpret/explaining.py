@@ -1,8 +1,11 @@
 """Why a fine-tuned model said what it said about one labelled example."""
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords
+import math
+
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question
 from bertviz_lab.interpret.attribution import METHODS, Attribution, attribute
 from bertviz_lab.interpret.inputs import ModelInputs, encode_for
+from bertviz_lab.interpret.labelling import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoint import Checkpoint
 from bertviz_lab.training.scoring import Prediction
@@ -35,8 +38,30 @@ def explain_example(checkpoint: Checkpoint, example: Example, prediction: Predic
             known = against if against in checkpoint.config.labels else None
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
     else:
-        target = choose_target(checkpoint, inputs, "start")
+        text_b, start = _shown_passage(checkpoint, example, prediction)
+        inputs = encode_for(checkpoint, text_a, text_b)
+        position = _token_at(inputs, start) if start is not None else 0
+        target = choose_target(checkpoint, inputs, "start", position=position)
     return [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
+
+
+def _shown_passage(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
+    """The part of a passage that the model saw around its answer, and where in it that starts; None for no answer."""
+    if not prediction.label:
+        return example.passage, None
+    found = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
+    first, end = next(
+        (window for window in found.windows if window[0] <= prediction.start and prediction.end <= window[1]),
+        (0, len(example.passage)),
+    )
+    return example.passage[first:end], prediction.start - first
+
+
+def _token_at(inputs: ModelInputs, start: int) -> int | None:
+    """The position of the token of text B that holds this character."""
+    encoding = inputs.encoding
+    rows = zip(encoding.token_type_ids, encoding.offsets, strict=True)
+    return next((n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= start < b), None)
 
 
 def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledWords, prediction: Prediction) -> Target:

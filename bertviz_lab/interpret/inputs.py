@@ -44,7 +44,7 @@ class ModelInputs:
 def encode_for(
     checkpoint: Checkpoint, text_a: str, text_b: str | None = None, max_length: int | None = None
 ) -> ModelInputs:
-    """Tokenize for a model; what exceeds its positions is cut, and the encoding says how much.
+    """Tokenize for a model; what exceeds what it reads is cut, and the encoding says how much.
 
     Raises `InputError` when there is no text, or a pair is given to a model with one segment only.
     """
@@ -52,7 +52,7 @@ def encode_for(
         raise InputError("Type a sentence first.")
     if text_b and checkpoint.config.type_vocab_size < 2:
         raise InputError("This model was made for single texts; leave sentence B empty.")
-    longest = checkpoint.config.max_position_embeddings
+    longest = checkpoint.longest
     encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=min(max_length or longest, longest))
     return ModelInputs(
         encoding,

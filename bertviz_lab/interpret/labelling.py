@@ -186,7 +186,7 @@ def answer_question(
     if n_best < 1:
         raise InputError("n_best must be at least 1.")
     asked = [Question("", question, passage, (), row=1)]
-    length = min(_WINDOW, checkpoint.config.max_position_embeddings)
+    length = min(_WINDOW, checkpoint.longest)
     windows = make_windows(asked, checkpoint.tokenizer, max_length=length, overlap=_OVERLAP)
     starts, ends = [], []
     for window in windows:

@@ -51,6 +51,7 @@ class Results:
     scores: dict[str, float]
     guess: dict[str, float]
     trials: tuple[dict[str, Any], ...]
+    families: tuple[dict[str, Any], ...]  # of trials that differ in their seed alone: mean and deviation of each score
     planned: int
     train_count: int
     examples: tuple[Example, ...]
@@ -162,6 +163,7 @@ def read_results(folder: Path) -> Results:
             scores=body["scores"],
             guess=body["guess"],
             trials=tuple(body["trials"]),
+            families=tuple(body.get("families", ())),
             planned=body["planned"],
             train_count=body["examples"]["train"],
             examples=examples,

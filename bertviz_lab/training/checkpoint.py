@@ -1,6 +1,7 @@
 """A checkpoint is a Hugging Face folder: config.json, model.safetensors, tokenizer files and a card."""
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,12 @@ class Checkpoint:
     name: str = ""
     path: Path | None = None
     report: LoadReport = field(default_factory=LoadReport)  # tensors that were missing or left over
+    max_length: int | None = None  # tokens that it was fine-tuned to read, where that is known
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that it is given: what it has positions for, or fewer if it learnt with fewer."""
+        return min(self.max_length or math.inf, self.config.max_position_embeddings)  # type: ignore[return-value]
 
     @property
     def architecture(self) -> str:
@@ -95,6 +102,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
         name=folder.name if Path(str(source)).exists() else str(source),
         path=folder,
         report=report,
+        max_length=_read_max_length(folder),
     )
 
 
@@ -116,7 +124,7 @@ def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
     body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
     write_tensors(state_for_huggingface(checkpoint.model), folder / "model.safetensors")
-    checkpoint.tokenizer.save(folder, max_length=checkpoint.config.max_position_embeddings)
+    checkpoint.tokenizer.save(folder, max_length=checkpoint.longest)
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
@@ -164,6 +172,15 @@ def _from_hub(repo: str, download: bool) -> Path:
             f"There is no folder or shipped model {repo!r}, and it could not be fetched from the hub; "
             f"shipped models are {', '.join(shipped_models()) or 'none'}."
         ) from error
+
+
+def _read_max_length(folder: Path) -> int | None:
+    """What the tokenizer's files say about the longest input; others write a number beyond all measure for none."""
+    try:
+        length = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["model_max_length"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
 
 
 def _read_config(folder: Path) -> dict:

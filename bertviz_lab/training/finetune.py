@@ -1,12 +1,14 @@
 """Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.training.card import source_name
 from bertviz_lab.training.checkpoint import parameter_count
 from bertviz_lab.training.events import Event, Preparing, RunFinished, RunStarted, TrialDone, TrialStarted
 from bertviz_lab.training.finetuning_setup import Setup, build_model, start_of
@@ -17,7 +19,7 @@ from bertviz_lab.training.keep import Checkpoints, Saved
 from bertviz_lab.training.labelled import prepare_labelled, read_labelled
 from bertviz_lab.training.optim import learning_rate_for
 from bertviz_lab.training.trial_run import TrialRun
-from bertviz_lab.training.trials import Clock, Trial, trials_of
+from bertviz_lab.training.trials import Clock, Trial, families, trials_of
 
 
 def finetune(
@@ -47,8 +49,8 @@ def finetune(
     # A run that goes on computes as it began: another number format would be another run.
     precision = state.get("precision", config.precision)
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
-    run.require_memory(hardware)
     trials = trials_of(config, learning_rate_for(run.model_config, finetuning=True))
+    run.require_memory(trials, hardware)
     yield from _trials(run, trials, hardware, store, saved, state, should_stop)
 
 
@@ -122,6 +124,8 @@ def _is_best(row: Mapping[str, Any], done: Sequence[Mapping[str, Any]], metric: 
 
 def _goodness(row: Mapping[str, Any], metric: str) -> float:
     value = float(row["scores"][metric])
+    if math.isnan(value):
+        return -math.inf
     return -value if metric == "loss" else value
 
 
@@ -132,9 +136,10 @@ def _write_report(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -
         "task": run.data.task,
         "labels": run.data.labels,
         "metric": run.metric,
-        "model": run.start.name,
+        "model": source_name(run.config.model),
         "scores": best["scores"],
         "trials": done,
+        "families": families(done),
         "planned": planned,
         "guess": run.guess,
         "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out)},

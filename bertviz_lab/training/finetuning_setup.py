@@ -1,5 +1,6 @@
 """What all trials of a fine-tuning share: the examples as rows of token ids, the start, and the shape of the model."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,17 +46,17 @@ class Setup:
     guess: dict[str, float]  # scores without a model
     train: Features
     held_out: Features
+    max_length: int  # tokens of a row
     notes: tuple[str, ...]
 
     @classmethod
     def prepared(cls, config: FinetuneConfig, data: Labelled, start: Checkpoint, folder: Path) -> "Setup":
         """Rows of token ids for the examples, and the shape of the model."""
         longest = start.config.max_position_embeddings
-        wanted = config.max_length or (384 if data.task == "qa" else 128)
-        length = min(wanted, longest)
-        limits = Limits(length, min(config.overlap, length // 2), min(config.max_question, length // 2))
+        length = config.length_for(data.task, longest)
+        limits = Limits.fitting(length, config.overlap, config.max_question)
         notes = [*data.notes]
-        if config.max_length and config.max_length > longest:
+        if config.length_for(data.task, 10**6) > longest:
             notes.append(f"{start.name} reads at most {longest} tokens: longer examples are cut to that.")
         pairs = data.task == "qa" or any(isinstance(e, LabelledText) and e.text_b is not None for e in data.train)
         if pairs and start.config.type_vocab_size < 2:
@@ -81,13 +82,14 @@ class Setup:
             guess=guess,
             train=encode[0],
             held_out=encode[1],
+            max_length=length,
             notes=tuple(notes),
         )
 
     def batches(self, trial: Trial, weights: np.ndarray | None) -> TaskBatches:
         return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)
 
-    def require_memory(self, hardware: Hardware) -> None:
+    def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
         """Raise `InputError` where a step does not fit; it is like one of pretraining that asks for hardly a token."""
         longest = max(len(ids) for ids in self.train.ids)
         alike = PretrainConfig(
@@ -96,7 +98,7 @@ class Setup:
             causal_share=0.0,
             mask_probability=0.01,
             seq_len=max(8, min(512, longest)),
-            batch_size=self.config.batch_size,
+            batch_size=max(trial.batch_size for trial in trials),
             accumulate=self.config.accumulate,
             dropout=self.config.dropout,
         )

@@ -65,6 +65,7 @@ class FinetuningTask:
     snapshots: Snapshots
     best: Best
     patience: int
+    max_length: int  # tokens that it reads of an example
     earlier_steps: int  # of the trials before this one
     run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
     class_weights: Tensor | None = None
@@ -104,7 +105,8 @@ class FinetuningTask:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
 
         def write(fresh: Path) -> None:
-            write_checkpoint(Checkpoint(self.model, self.tokenizer, self.model_config), fresh)
+            read = Checkpoint(self.model, self.tokenizer, self.model_config, max_length=self.max_length)
+            write_checkpoint(read, fresh)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
             if self.best.weights:
                 write_tensors(self.best.weights, fresh / _BEST)

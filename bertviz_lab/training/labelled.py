@@ -86,7 +86,7 @@ def read_labelled(folder: Path) -> Labelled:
             notes=tuple(body["notes"]),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"There are no examples in {folder}.") from error
+        raise InputError(f"There are no examples in {folder.name}.") from error
 
 
 def texts_of(examples: Sequence[Example]) -> Iterator[str]:

@@ -41,10 +41,10 @@ def predict_with(
     Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
     """
     task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
-    if max_length is not None and max_length < _SHORTEST:
+    max_length = max_length or checkpoint.longest
+    if max_length < _SHORTEST:
         raise InputError(f"A length of {max_length} tokens is too short; choose at least {_SHORTEST}.")
-    length = min(max_length or (384 if task == "qa" else 128), longest)
-    limits = Limits(length, overlap=min(128, length // 2), max_question=min(64, length // 2))
+    limits = Limits.fitting(min(max_length, longest))
     labels = checkpoint.config.labels
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
@@ -113,4 +113,5 @@ def table_of(
     yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
     for text, said in zip(texts, predictions, strict=True):
         shares = [round(share, 4) for share in said.probabilities]
-        yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), said.label, *shares]
+        answer = float(said.label) if task == "regression" else said.label
+        yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]

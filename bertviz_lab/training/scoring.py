@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -228,7 +229,8 @@ def guesses(
     """What is scored without a model: always the commonest label, the mean number, "no answer" to every question."""
     if task == "classification":
         texts = cast(Sequence[LabelledText], train)
-        counts = np.array([sum(str(e.label) == label for e in texts) for label in labels], dtype=float)
+        met = Counter(str(e.label) for e in texts)
+        counts = np.array([met[label] for label in labels], dtype=float)
         commonest = labels[int(counts.argmax())]
         scores = score(held_out, [Prediction(label=commonest)] * len(held_out), task, labels)
         shares = dict(zip(labels, counts / counts.sum(), strict=True))
@@ -239,8 +241,8 @@ def guesses(
         mean = float(np.mean([float(cast(LabelledText, e).label) for e in train]))
         return {"spearman": 0.0, "pearson": 0.0, "loss": float(((numbers - mean) ** 2).mean())}
     if task == "tokens":
-        tags = [tag for e in cast(Sequence[LabelledWords], train) for tag in e.labels]
-        commonest = max(labels, key=tags.count)
+        tags = Counter(tag for e in cast(Sequence[LabelledWords], train) for tag in e.labels)
+        commonest = max(labels, key=tags.__getitem__)
         same = [Prediction(labels=(commonest,) * len(e.words)) for e in cast(Sequence[LabelledWords], held_out)]
         return score(held_out, same, task, labels)
     found = score(held_out, [Prediction()] * len(held_out), task, labels)

@@ -1,4 +1,8 @@
-"""What happens in a run in words, for the command line."""
+"""What happens in a run and what it came to, for the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
 
 from bertviz_lab.training import events as e
 
@@ -26,3 +30,18 @@ def line_of(event: e.Event) -> str:
     elif isinstance(event, e.RunFinished):
         line = f"{event.reason} after {event.step} steps"
     return line
+
+
+def last_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
+    if (folder / "examples").is_dir():
+        report = folder / "report.json"
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        return {
+            "task": found.get("task"),
+            **found.get("scores", {}),
+            "guess": found.get("guess"),
+            "families": found.get("families"),
+        }
+    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    return {name: value for name, value in scores.items() if "_" in name}

@@ -81,6 +81,7 @@ class TrialRun:
             snapshots=Snapshots(run.folder / "snapshots", config.snapshot_room * 1_000_000),
             best=best,
             patience=config.patience,
+            max_length=run.max_length,
             earlier_steps=self._clock.step,
             run_state=self._run_state,
             class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
@@ -125,5 +126,7 @@ class TrialRun:
             run.config, run.model_config, run.start, run.data, self.trial, task.best.scores, run.metric
         )
         sweep(run.folder / "model")
-        checkpoint = Checkpoint(task.model.eval(), run.start.tokenizer, run.model_config, card)
+        checkpoint = Checkpoint(
+            task.model.eval(), run.start.tokenizer, run.model_config, card, max_length=run.max_length
+        )
         save_checkpoint(checkpoint, run.folder / "model")

@@ -1,6 +1,7 @@
 """The trials of a fine-tuning, one after another: other seeds, the cells of a grid, the same from random weights."""
 
 import itertools
+import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +36,24 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
     if config.random_baseline and config.model != RANDOM:
         found.append(Trial("random weights", config.seed, rate, config.batch_size, config.epochs, random=True))
     return tuple(found)
+
+
+def families(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in done:
+        kind = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
+        found.setdefault(kind, []).append(row)
+    return [
+        {
+            "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
+            "count": len(rows),
+            "mean": {name: statistics.fmean(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
+            "deviation": {name: statistics.stdev(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
+        }
+        for rows in found.values()
+        if len(rows) > 1
+    ]
 
 
 @dataclass(frozen=True)

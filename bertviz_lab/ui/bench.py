@@ -8,6 +8,17 @@ import gradio as gr
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.ui.running import RunPanel
+from bertviz_lab.ui.wiring import Folded
+
+
+@dataclass(frozen=True)
+class ResultsView:
+    """What a run came to: `draw(*inputs)` gives a value for each of `outputs`, and `parts` are drawn after it."""
+
+    draw: Callable[..., Any]
+    inputs: Sequence[Any]
+    outputs: Sequence[Any]
+    parts: Sequence[Folded]
 
 
 @dataclass(frozen=True)
@@ -22,7 +33,7 @@ class Bench:
             its id, or raises `InputError`.
         start: the model to start from; its choices grow with every run.
         show: draws what the form is about; called with `inputs` when the page opens, for `shown`.
-        results: draws what the run that is shown came to, for `outcome`; nothing where there is no outcome to draw.
+        results: draws what the run that is shown came to; none where there is no outcome to draw.
     """
 
     tab: str
@@ -36,5 +47,4 @@ class Bench:
     panel: RunPanel
     show: Callable[..., Any]
     shown: Sequence[Any]
-    results: Callable[[str | None], Any] | None = None
-    outcome: Sequence[Any] = ()
+    results: ResultsView | None = None

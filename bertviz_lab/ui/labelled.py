@@ -1,7 +1,7 @@
 """The labelled examples that a person fine-tunes on: a sample, or files of their own, and how these are to be read."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,16 +99,12 @@ def report_of(session: Session, config: FinetuneConfig, start: str) -> "tuple[Ta
 
     try:
         data, labelled = session.labelled(config)
-        tokenizer = session.models.open("" if start == RANDOM else start).tokenizer
-        length = config.max_length or (384 if data.task == "qa" else 128)
-        train = replace(data, examples=labelled.train, labels=labelled.labels)
-        key = ("task report", session.models.version("" if start == RANDOM else start), length, *_key(config))
-        report = session.remembered(key, lambda: examine_task(train, labelled.held_out, tokenizer, length))
+        measured = "" if start == RANDOM else start  # a vocabulary that is still to be learnt cannot measure
+        checkpoint = session.models.open(measured)
+        length = config.length_for(data.task, checkpoint.config.max_position_embeddings)
+        train = replace(data, examples=labelled.train, labels=labelled.labels, notes=labelled.notes)
+        key = ("task report", session.models.version(measured), length, *session.data_key(config))
+        report = session.remembered(key, lambda: examine_task(train, labelled.held_out, checkpoint.tokenizer, length))
     except InputError as error:
         raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
     return report, data, labelled
-
-
-def _key(config: FinetuneConfig) -> tuple[Any, ...]:
-    body = asdict(config)
-    return tuple(body[name] for name in ("train", "eval", *READING))

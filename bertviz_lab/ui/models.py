@@ -104,6 +104,7 @@ class Models:
 
         Raises as `locate`.
         """
+        model = model.strip() or self.default()
         folder, _ = self.locate(model)
         if _is_tuned(folder):
             return model

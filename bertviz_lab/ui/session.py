@@ -119,9 +119,14 @@ class Session:
         """
         from bertviz_lab.training.labelled import load_labelled
 
+        return cast(
+            "tuple[TaskData, Labelled]", self._labelled.get(self.data_key(config), lambda: load_labelled(config))
+        )
+
+    def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
+        """What decides which examples a fine-tuning uses."""
         names = ("task", "train", "eval", "eval_share", "most_examples", "seed", *config.reading)
-        key = tuple(getattr(config, name) for name in names)
-        return cast("tuple[TaskData, Labelled]", self._labelled.get(key, lambda: load_labelled(config)))
+        return tuple(getattr(config, name) for name in names)
 
     def examples(self, model: str) -> Examples:
         """Sentences to try on a model: from the very text it was trained on where the page has that."""

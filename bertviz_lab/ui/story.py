@@ -125,7 +125,10 @@ class Story:
             )
         if bench.results is not None:
             for event in (opened, began, chosen, *news):
-                self.header.direct.ask(event.then, in_order(bench.results), [panel.run], list(bench.outcome))
+                view = bench.results
+                shown = self.header.direct.ask(event.then, in_order(view.draw), view.inputs, view.outputs)
+                for part in view.parts:
+                    part.follow(shown)
 
     def _refresh(self, start: Any) -> None:
         """After `start`, say what the chosen model is and show it in every tab."""

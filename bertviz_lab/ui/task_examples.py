@@ -16,9 +16,9 @@ _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a g
 
 def task_examples(session: "Session", model: str) -> list[tuple[str, str]]:
     """(text, second text) of a few examples that the model was not trained on; none for a model without a task."""
+    from bertviz_lab.data.tasks.keeping import read_examples
     from bertviz_lab.data.tasks.reading import read_task
     from bertviz_lab.interpret import texts_of_example
-    from bertviz_lab.training.labelled import read_labelled
     from bertviz_lab.training.predicting import task_of
 
     try:
@@ -27,7 +27,7 @@ def task_examples(session: "Session", model: str) -> list[tuple[str, str]]:
         return []
     name = model.strip() or session.models.default()
     if session.models.is_run(name):
-        examples = read_labelled(session.runs.folder(name)).held_out
+        examples = read_examples(session.runs.folder(name) / "examples" / "held_out.jsonl")
     else:
         sample = LABELLED[_SAMPLES[task]]
         examples = read_task([path_of(sample.name)], sample.task).examples

@@ -33,7 +33,7 @@ def run(tmp_path_factory):
 
 
 def results(task, examples, predictions, labels=(), metric="accuracy") -> Results:
-    return Results(task, tuple(labels), metric, "m", {}, {}, (), 1, 5, tuple(examples), tuple(predictions))
+    return Results(task, tuple(labels), metric, "m", {}, {}, (), (), 1, 5, tuple(examples), tuple(predictions))
 
 
 def texts(*triples) -> Results:

@@ -1,6 +1,7 @@
 """A fine-tuning from files to a model: what it keeps, what it repeats, and how it goes on when it was interrupted."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from bertviz_lab.training.history import read_log, record
 from bertviz_lab.training.keep import newest_folder
 from bertviz_lab.training.loop import Plan
 from bertviz_lab.training.predicting import evaluate_labelled
+from bertviz_lab.training.trials import trials_of
 from tests.little import little_checkpoint
 from tests.training.support import after, identical, weights
 from tests.training.tuning import TASKS, finish
@@ -140,7 +142,11 @@ def test_random_weights_are_compared_with_and_never_chosen(files, tmp_path, monk
     # However well random weights do, a person asked for the model they named.
     options = {"learning_rate": 1e-7, "epochs": 12, "dropout": 0.0, "seed": 5}
     config = files.config(random_baseline=True, eval=(files.train("classification"),), **options)
-    monkeypatch.setattr("bertviz_lab.training.trials._RANDOM_FACTOR", 5e4)
+
+    def uneven(*arguments):
+        return tuple(replace(t, learning_rate=5e-3) if t.random else t for t in trials_of(*arguments))
+
+    monkeypatch.setattr("bertviz_lab.training.finetune.trials_of", uneven)
     finish(config, tmp_path)
     pretrained, random = report(tmp_path)["trials"]
     assert (pretrained["random"], random["random"]) == (False, True)

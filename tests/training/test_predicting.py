@@ -177,7 +177,7 @@ def test_tables_of_numbers_words_and_answers(tuned):
     number, tokens, qa = (opened(tuned, task) for task in TASKS[1:])
     single = [LabelledText("the cat", None, 0.0, 7)]
     said, _ = predict_with(number, single)
-    assert list(table_of(number, single, said)) == [["row", "text", "number"], [7, "the cat", said[0].label]]
+    assert list(table_of(number, single, said)) == [["row", "text", "number"], [7, "the cat", float(said[0].label)]]
     rows = examples("tokens", 2)
     head, *body = table_of(tokens, rows, predict_with(tokens, rows)[0])
     assert head == ["row", "word", "label", "probability"]

@@ -140,14 +140,16 @@ def test_a_pressed_column_becomes_the_label() -> None:
 def test_nothing_is_told_of_a_run_that_is_none(session: Session) -> None:
     make_run(session)
     for run_id in (None, "", "gone", PRETRAINED):
-        summary, shown, *_ = results.draw_results(session, run_id)
+        drawn, summary, shown, *_ = results.draw_results(session, run_id)
+        assert drawn == ""
         assert "Press Fine-tune" in body(summary)["note"]
         assert shown["visible"] is False
 
 
 def test_the_results_are_those_of_the_report(tuned: Session) -> None:
     found = read_results(tuned.runs.folder(RUN))
-    summary, shown, trials, confusion, listed, *_ = results.draw_results(tuned, RUN)
+    drawn, summary, shown, trials, confusion, listed, *_ = results.draw_results(tuned, RUN)
+    assert set(map(str, results.draw_results(tuned, RUN, drawn))) == {str(gr.skip())}  # it stays as it was left
     assert shown["visible"]
     facts = dict(body(summary)["items"])
     assert facts["Accuracy"] == f"{found.scores['accuracy']:.1%}"
@@ -226,6 +228,15 @@ def test_a_whole_file_comes_back_as_a_table(tuned: Session, tmp_path: Path) -> N
     assert (rows[0]["row"], rows[0]["label"]) == ("1", first.label)
     assert float(rows[0][f"p({first.label})"]) == pytest.approx(first.score, abs=1e-3)
     assert rows[1]["text"] == "'=1+1"
+    table = tmp_path / "texts.csv"
+    table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
+    update, told = whole_file.predict_file(tuned, RUN, str(table))
+    assert '1 left out: the text is empty ("texts.csv" row 3).' in body(told)["text"]
+    with Path(update["value"]).open(encoding="utf-8", newline="") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == ["the red cat", "-0.5"]
+    long = tmp_path / "long.txt"
+    long.write_text("cat " * 20_000, encoding="utf-8")
+    assert "more than 50,000 characters" in body(whole_file.predict_file(tuned, RUN, str(long))[1])["text"]
     empty = tmp_path / "empty.txt"
     empty.write_bytes(b"")
     for model, file, message in ((RUN, empty, "is empty"), ("little", path, "fine-tuned")):

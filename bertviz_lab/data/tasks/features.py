@@ -30,6 +30,11 @@ class Limits:
     overlap: int = 128
     max_question: int = 64
 
+    @classmethod
+    def fitting(cls, max_length: int, overlap: int = 128, max_question: int = 64) -> "Limits":
+        """Of a row's tokens at most half are shared with the next, and at most half are the question."""
+        return cls(max_length, min(overlap, max_length // 2), min(max_question, max_length // 2))
+
 
 @dataclass(frozen=True)
 class Features:

@@ -166,7 +166,12 @@ def _read(paths: list[Paths], wishes: Wishes, on_progress: OnProgress | None) ->
     sides = []
     for some in paths:
         ledger = Ledger()
-        sides.append(_Side(read_parts(some, wishes, ledger, on_progress), ledger))
+        try:
+            sides.append(_Side(read_parts(some, wishes, ledger, on_progress), ledger))
+        except UnicodeError:  # an encoding such as utf-16 without its mark refuses, others put in signs of damage
+            raise InputError(
+                f"The files are not in the encoding {quoted(wishes.encoding)}; leave it out to have it recognised."
+            ) from None
     parts = [part for side in sides for part in side.parts]
     kind = type(parts[0])
     for part in parts:

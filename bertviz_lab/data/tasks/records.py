@@ -24,6 +24,9 @@ ClassNames = Mapping[str, Sequence[str]]
 _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 
+_PARQUET_ROWS = 64
+_MOST_FIELDS = 1_000
+
 
 def read_json(file: TextFile, format_name: str, wishes: Wishes, ledger: Ledger) -> Part:
     """A .json or .jsonl file. Raises `InputError` where it is not JSON, or holds nothing that can be learnt."""
@@ -77,7 +80,8 @@ def read_parquet(source: Source, wishes: Wishes, ledger: Ledger) -> Part:
     try:
         with pyarrow.parquet.ParquetFile(source.path) as table:
             names = _class_names(table.schema_arrow.metadata or {})
-            rows = (row for batch in table.iter_batches(4096) for row in batch.to_pylist())
+            # Small batches: a few bytes of a packed column can stand for megabytes of text in every row.
+            rows = (row for batch in table.iter_batches(_PARQUET_ROWS) for row in batch.to_pylist())
             return part_of_records(rows, names, Reading(source.name, "parquet"), "row", wishes, ledger)
     except (pyarrow.ArrowException, OSError) as error:
         raise InputError(
@@ -122,6 +126,8 @@ def part_of_records(
         InputError: there are none, or one is neither an object nor a list.
     """
     found: list[Any] = []
+    fields: set[Any] = set()
+    characters = 0
     for number, record in enumerate(records, 1):
         if not isinstance(record, (dict, list)):
             raise InputError(
@@ -129,6 +135,16 @@ def part_of_records(
                 'give records such as {"text": "You have won", "label": "spam"}.'
             )
         found.append(record)
+        fields.update(record if isinstance(record, dict) else ())
+        values = record.values() if isinstance(record, dict) else record
+        characters += sum(len(value) for value in values if isinstance(value, str))
+        if characters > wishes.max_bytes:
+            raise InputError(f"{quoted(reading.name)} holds more text than is read at once; give a part of it.")
+        if len(fields) > _MOST_FIELDS:
+            raise InputError(
+                f"The records of {quoted(reading.name)} have more than {_MOST_FIELDS:,} different fields; "
+                "give records that all have the same few."
+            )
         if len(found) > wishes.max_examples:
             raise too_many(reading.name, wishes)
     if not found:
@@ -137,9 +153,9 @@ def part_of_records(
         return read_squad(found, reading, wishes, ledger)
     rows = [r if isinstance(r, dict) else {str(n): v for n, v in enumerate(r, 1)} for r in found]
     columns = list(dict.fromkeys(key for row in rows for key in row))
-    fields = _fields_of_words(rows, columns, wishes)
-    if fields:
-        return _sentences(rows, *fields, names, columns, reading, unit, ledger)
+    words = _fields_of_words(rows, columns, wishes)
+    if words:
+        return _sentences(rows, *words, names, columns, reading, unit, ledger)
     return _sheet(rows, columns, names, reading, unit)
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.figures.labelled import balance_payload, lengths_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.preview import preview_payload
+from bertviz_lab.training.trials import trials_of
 from bertviz_lab.ui import controls, labelled, options
 from bertviz_lab.ui.answers import clicked, picture, sentence_of, steps_in_order
 from bertviz_lab.ui.bench import Bench
@@ -26,6 +28,7 @@ from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
 from bertviz_lab.ui.wiring import QUIET, TYPING, Folded
 
+_MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
@@ -123,8 +126,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
         panel=panel,
         show=show,
         shown=shown,
-        results=results.draw,
-        outcome=results.outputs,
+        results=results,
     )
 
 
@@ -161,7 +163,14 @@ def begin(session: Session, names: tuple[str, ...], source: str, files: Any, sco
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     found = labelled.chosen(source, files, scored)
     config = labelled.config_from(session, found, names, values)
-    session.labelled(config)  # examples that cannot be used are refused here, not by a run that fails
+    _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
+    if session.settings.shared:
+        work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
+        if work > _MOST_SHARED:
+            raise InputError(
+                f"This asks for {work:,} examples over all epochs and trainings, and a page that others use too takes "
+                f"{_MOST_SHARED:,}: choose fewer epochs, seeds or examples."
+            )
     return session.runs.start(config, found.files, found.scored)
 
 
@@ -247,8 +256,7 @@ def _numbers(report: Any) -> str:
     ):
         if count:
             items.append((what, f"{count:,}"))
-    left_out = [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
-    return facts_payload(items, note=" ".join([*left_out, *report.notes]))
+    return facts_payload(items, note=" ".join(report.notes))
 
 
 def draw_labels(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:

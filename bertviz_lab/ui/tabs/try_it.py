@@ -100,8 +100,8 @@ def asked_model(session: Session, model: str) -> tuple[Any, str]:
     Raises `InputError` where there is none.
     """
     name = session.models.tuned(model)
-    if name == model:
-        return session.models.open(model), ""
+    if name == (model.strip() or session.models.default()):
+        return session.models.open(name), ""
     chosen = session.models.open(model).name
     if not name:
         raise InputError(

@@ -1,6 +1,7 @@
 """Try it, folded away: a file of texts in, a table of predictions out."""
 
 import csv
+import re
 import tempfile
 import time
 from functools import partial
@@ -12,11 +13,12 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.notice import notice, notice_payload
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.session import MOST_CHARACTERS, Session
 from bertviz_lab.ui.wiring import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 _KEPT_SECONDS = 600
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 _MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
 
@@ -36,18 +38,17 @@ def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
 
 def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.inputs import read_inputs
+    from bertviz_lab.data.tasks.inputs import MOST, read_inputs
+    from bertviz_lab.data.tasks.ledger import Ledger
     from bertviz_lab.training.predicting import predict_with, table_of, task_of
 
     try:
         name = session.models.tuned(model)
         if not name:
             raise InputError("Choose a model that was fine-tuned first.")
-        checkpoint = session.models.open(name)
-        examples = read_inputs(file, task_of(checkpoint))
-        most = _MOST_SHARED if session.settings.shared else len(examples)
-        if len(examples) > most:
-            raise InputError(f"The file has {len(examples):,} texts, and this page takes {most:,}: send a part of it.")
+        checkpoint, ledger = session.models.open(name), Ledger()
+        most = _MOST_SHARED if session.settings.shared else MOST
+        examples = read_inputs(file, task_of(checkpoint), ledger=ledger, most=most, longest=MOST_CHARACTERS)
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         _remove_old()
         path = Path(tempfile.mkdtemp(prefix="bertviz-lab-table-")) / f"{Path(file).stem}-predicted.csv"
@@ -55,13 +56,14 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
             csv.writer(stream).writerows(map(_harmless, table_of(checkpoint, examples, predictions)))
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error))
-    told = f"{len(examples):,} predictions by {checkpoint.name}."
-    return gr.update(value=str(path), visible=True), notice_payload(told, "good")
+    told = [f"{len(examples):,} predictions by {checkpoint.name}."]
+    told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in ledger.dropped]
+    return gr.update(value=str(path), visible=True), notice_payload(" ".join(told), "good")
 
 
 def _harmless(row: list[Any]) -> list[Any]:
-    """A spreadsheet would compute a cell that begins so."""
-    return [f"'{cell}" if isinstance(cell, str) and cell[:1] in "=+-@\t\r" else cell for cell in row]
+    """A quotation mark before what a spreadsheet would compute; a number or a sign alone is left as it is."""
+    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]
 
 
 def _remove_old() -> None:

@@ -1,0 +1,126 @@
+"""What a fine-tuning came to as payloads: the scores, the trials, what is taken for what, and lists of examples."""
+
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.figures.examples import (
+    AnswerExample,
+    LabelExample,
+    NumberExample,
+    Shown,
+    WordsExample,
+    examples_payload,
+)
+from bertviz_lab.figures.finetuning import confusion_payload, per_class_payload, slices_payload
+from bertviz_lab.figures.trials import trials_payload
+from bertviz_lab.ui.components.facts import facts_payload
+
+_MOST_LISTED = 200
+#: What scores are called.
+NAMES = {
+    "accuracy": "Accuracy",
+    "f1": "F1",
+    "macro_f1": "Macro F1",
+    "mcc": "MCC",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "mae": "Mean error",
+    "precision": "Precision",
+    "recall": "Recall",
+    "exact_match": "Exact match",
+    "has_answer_f1": "F1 where there is an answer",
+    "no_answer_accuracy": "Right that there is none",
+}
+
+
+def trials_view(found: Any) -> Any:
+    """The trainings beside each other, where there are several."""
+    if len(found.trials) < 2:
+        return gr.update(visible=False)
+    rows = [_row(trial) for trial in found.trials]
+    payload = trials_payload(rows, found.task, baselines=found.guess, measure=found.metric)
+    return gr.update(value=str(payload), visible=True)
+
+
+def _row(trial: dict[str, Any]) -> dict[str, Any]:
+    return {"name": trial["name"] or "this training", **trial["scores"], "best_step": trial["best_step"]}
+
+
+def summary_view(found: Any) -> str:
+    """The scores of the best model, beside those of guessing and of random weights."""
+    items = [(NAMES[name], _shown(name, value)) for name, value in found.scores.items() if name in NAMES]
+    guess = found.guess.get(found.metric)
+    if guess is not None:
+        items.append(("Without a model", _shown(found.metric, guess)))
+    random = [trial for trial in found.trials if trial["random"]]
+    if random:
+        items.append(("From random weights", _shown(found.metric, random[0]["scores"][found.metric])))
+    note = f"On {len(found.examples):,} examples that it was not trained on, after {found.train_count:,} to learn from."
+    for family in found.families:
+        mean, spread = (family[name].get(found.metric) for name in ("mean", "deviation"))
+        if mean is not None:
+            of = f"{family['name']}: " if family["name"] else ""
+            wide = _shown(found.metric, spread).removesuffix("%") if spread is not None else ""
+            note += f" {of}mean of {family['count']} seeds {_shown(found.metric, mean)} ± {wide}."
+    if len(found.trials) > 1:
+        note += " The model is the best of its trainings by these very examples, which flatters it a little."
+    if len(found.trials) < found.planned:
+        note += f" {len(found.trials)} of {found.planned} trainings have ended."
+    return facts_payload(items, note=note)
+
+
+def _shown(name: str, value: float) -> str:
+    return f"{value:.3f}" if name in ("mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"
+
+
+def confusion_view(found: Any) -> str:
+    """What is taken for what; for words the scores of each type, for others those by length."""
+    if found.task == "classification":
+        return confusion_payload(found.report)
+    if found.task == "tokens":
+        return per_class_payload(found.report)
+    return slices_payload(found.slices(), found.measure)
+
+
+def listed_view(found: Any, places: list[int], title: str = "Held-out examples, the worst first") -> str:
+    """The examples at some places, in that order."""
+    shown = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
+    wrong = int((found.goodness < 1).sum())
+    sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} are not wholly right."
+    if len(places) > _MOST_LISTED:
+        sentence += f" The first {_MOST_LISTED} are shown."
+    return examples_payload(shown, title=title, sentence=sentence, key=found.task, file="examples")
+
+
+def _as_shown(found: Any, place: int) -> Shown:
+    example, prediction = found.examples[place], found.predictions[place]
+    if found.task == "tokens":
+        return WordsExample(index=place, words=example.words, truth=example.labels, predicted=prediction.labels)
+    if found.task == "qa":
+        answers = [answer.text for answer in example.answers]
+        return AnswerExample(
+            index=place,
+            question=example.question,
+            predicted=prediction.label,
+            answers=answers,
+            score=float(found.goodness[place]),
+            probability=float(found.certainty[place]) if prediction.label else None,
+            detail=example.passage[:200],
+        )
+    if found.task == "regression":
+        return NumberExample(
+            index=place,
+            text=example.text_a,
+            text_b=example.text_b,
+            truth=example.label,
+            predicted=float(prediction.label),
+        )
+    return LabelExample(
+        index=place,
+        text=example.text_a,
+        text_b=example.text_b,
+        truth=str(example.label),
+        predicted=prediction.label,
+        probability=max(prediction.probabilities),
+    )
