@@ -17,7 +17,7 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.samples.labelled import path_of
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Task, TaskData
 from bertviz_lab.data.tasks.keeping import read_examples, write_examples
-from bertviz_lab.data.tasks.reading import read_pair, read_task
+from bertviz_lab.data.tasks.reading import MAX_BYTES, read_pair, read_task
 from bertviz_lab.data.tasks.splitting import split_held_out
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.history import write_json
@@ -36,20 +36,21 @@ class Labelled:
     notes: tuple[str, ...] = ()
 
 
-def load_labelled(config: FinetuneConfig) -> tuple[TaskData, Labelled]:
+def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, Labelled]:
     """Read the files of a fine-tuning and split off what is held out. Raises `InputError`.
 
     The data of the first files, with all that reading found out, and the examples as they are used.
     """
     files = [file_of(name) for name in config.train]
+    reading = {**config.reading, "max_bytes": max_bytes}
     train: Sequence[Example]
     held: Sequence[Example]
     if config.eval:
-        data, other = read_pair(files, [file_of(name) for name in config.eval], config.task, **config.reading)
+        data, other = read_pair(files, [file_of(name) for name in config.eval], config.task, **reading)
         train, held = data.examples, other.examples
         notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
     else:
-        data = read_task(files, config.task, **config.reading)
+        data = read_task(files, config.task, **reading)
         train, held = split_held_out(data, config.eval_share, config.seed)
         notes = [*data.notes, *_told(data)]
         notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out to score on.")

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.data.health import HealthReport, examine_files
+from bertviz_lab.data.readers.sources import MAX_BYTES
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.names import short_name
@@ -36,6 +37,7 @@ _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
 _KEPT_ANSWERS = 32
 _KEPT_LABELLED = 4  # each may be a file of a hundred megabytes
+_MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
 
 Found = TypeVar("Found")
 
@@ -119,9 +121,9 @@ class Session:
         """
         from bertviz_lab.training.labelled import load_labelled
 
-        return cast(
-            "tuple[TaskData, Labelled]", self._labelled.get(self.data_key(config), lambda: load_labelled(config))
-        )
+        most = _MOST_SHARED if self.settings.shared else MAX_BYTES
+        found = self._labelled.get(self.data_key(config), lambda: load_labelled(config, most))
+        return cast("tuple[TaskData, Labelled]", found)
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
         """What decides which examples a fine-tuning uses."""

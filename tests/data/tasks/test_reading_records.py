@@ -164,3 +164,25 @@ def test_questions_and_labelled_texts_do_not_mix(tmp_path):
     texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
     with pytest.raises(InputError, match=r"questions about passages, .* texts with a label each"):
         read_pair(questions, texts)
+
+
+def test_a_small_table_that_unpacks_to_much_text_is_refused(tmp_path):
+    column = pyarrow.array(["word " * 4_000] * 2_000).dictionary_encode()
+    labels = pyarrow.array(["ab"[n % 2] for n in range(2_000)])
+    pyarrow.parquet.write_table(pyarrow.table({"text": column, "label": labels}), tmp_path / "small.parquet")
+    assert (tmp_path / "small.parquet").stat().st_size < 10_000
+    with pytest.raises(InputError, match=r'"small.parquet" holds more text than is read at once'):
+        read_task([tmp_path / "small.parquet"], max_bytes=1_000_000)
+
+
+def test_records_that_have_a_field_each_are_refused(tmp_path):
+    lines = (json.dumps({f"id {n}": "a text", "label": "ab"[n % 2]}) for n in range(3_000))
+    path = written(tmp_path, "many.jsonl", "\n".join(lines))
+    with pytest.raises(InputError, match="more than 1,000 different fields"):
+        read_task([path])
+
+
+def test_an_encoding_that_does_not_fit_is_refused_by_its_name(tmp_path):
+    path = written(tmp_path, "plain.csv", "text,label\n" + "a good day,yes\na bad day,no\n" * 5)
+    with pytest.raises(InputError, match='not in the encoding "utf-16"'):
+        read_task([path], encoding="utf-16")
