@@ -145,8 +145,10 @@ class Session:
 
     def task_examples(self, model: str) -> list[tuple[str, str]]:
         """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""
-        key = ("task examples", self.models.version(model))
-        return self.remembered(key, lambda: task_examples(self, model))
+        name = model.strip() or self.models.default()
+        folder = self.runs.folder(name) if self.models.is_run(name) else None
+        key = ("task examples", self.models.version(name))
+        return self.remembered(key, lambda: task_examples(self.models.open(name), folder))
 
     # ---- runs
 

@@ -1,33 +1,36 @@
 """Texts to try a fine-tuned model on."""
 
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertviz_lab.data.samples.labelled import LABELLED, path_of
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.ui.session import Session
+    from bertviz_lab.training.checkpoint import Checkpoint
 
 #: The sample that suits a model of which nobody knows what it was trained on.
 _SAMPLES = {"classification": "sentiment", "regression": "paraphrases", "tokens": "entities", "qa": "questions"}
 _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
 
 
-def task_examples(session: "Session", model: str) -> list[tuple[str, str]]:
-    """(text, second text) of a few examples that the model was not trained on; none for a model without a task."""
+def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tuple[str, str]]:
+    """(text, second text) of a few examples that the model was not trained on; none for a model without a task.
+
+    They are of those that its run held out, or of a sample of its task where it is of no run.
+    """
     from bertviz_lab.data.tasks.keeping import read_examples
     from bertviz_lab.data.tasks.reading import read_task
     from bertviz_lab.interpret import texts_of_example
     from bertviz_lab.training.predicting import task_of
 
     try:
-        task = task_of(session.models.open(model))
+        task = task_of(checkpoint)
     except InputError:
         return []
-    name = model.strip() or session.models.default()
-    if session.models.is_run(name):
-        examples = read_examples(session.runs.folder(name) / "examples" / "held_out.jsonl")
+    if run_folder is not None:
+        examples = read_examples(run_folder / "examples" / "held_out.jsonl")
     else:
         sample = LABELLED[_SAMPLES[task]]
         examples = read_task([path_of(sample.name)], sample.task).examples
