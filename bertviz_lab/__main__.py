@@ -1,20 +1,21 @@
 """The command line: `python -m bertviz_lab COMMAND`. Progress goes to stderr, results to stdout."""
 
 import argparse
+import csv
 import dataclasses
+import io
 import json
 import signal
 import sys
 import threading
-import types
-import typing
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.errors import InputError
+from bertviz_lab.flags import add_options, given_options
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -72,8 +73,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     from bertviz_lab.training.track import track
 
     folder = Path(options.out)
-    given = {f.name: getattr(options, f.name) for f in dataclasses.fields(kind) if f.name in options}
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    given = given_options(options, [f.name for f in dataclasses.fields(kind)])
     resume = options.resume and (folder / "config.json").is_file()
     if resume:
         earlier = read_config(folder)
@@ -180,11 +180,33 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
     model, length = load_checkpoint(options.model), options.seq_len
     if options.task in TASKS:
-        columns = {name: getattr(options, name) for name in ("text_a", "text_b", "label")}
-        scores = evaluate_labelled(model, options.data, options.task, max_length=length, **columns)
+        reading = given_options(options, READING)
+        scores = evaluate_labelled(model, options.data, options.task, max_length=length, **reading)
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length or 128, seed=options.seed)
     return Result(scores, "\n".join(f"{name:14} {value:.4f}" for name, value in scores.items()))
+
+
+def predict_command(options: argparse.Namespace) -> Result:
+    """Say what a fine-tuned model makes of every text in a file."""
+    from bertviz_lab.data.tasks.inputs import read_inputs
+    from bertviz_lab.data.tasks.ledger import Ledger
+    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.predicting import predict_with, table_of, task_of
+
+    model, ledger = load_checkpoint(options.model), Ledger()
+    columns = {"text_a": options.text_a, "text_b": options.text_b}
+    examples = read_inputs(options.data, task_of(model), **columns, ledger=ledger)
+    head, *rows = table_of(model, examples, predict_with(model, examples)[0])
+    for dropped in ledger.dropped:
+        print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
+    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": ledger.dropped_rows}
+    table = io.StringIO()
+    csv.writer(table, lineterminator="\n").writerows([head, *rows])
+    if options.out is None:
+        return Result(body, table.getvalue().rstrip("\n"))
+    _write(Path(options.out), table.getvalue().encode())
+    return Result(body | {"path": options.out}, f"{len(examples):,} predictions, written to {options.out}")
 
 
 def export_command(options: argparse.Namespace) -> Result:
@@ -268,8 +290,14 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("--data", nargs="+", required=True, help="Text files, or labelled ones")
     evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
     evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
-    for name in ("text-a", "text-b", "label"):
-        evaluate.add_argument(f"--{name}", default="", help="A column of labelled examples; guessed if not given")
+    add_options(evaluate, FinetuneConfig, READING)
+
+    predict = command("predict", predict_command)
+    predict.add_argument("--model", required=True, help="Folder, shipped model or hub id; one that was fine-tuned")
+    predict.add_argument("--data", required=True, help="A file with a text a line, or a table of texts")
+    predict.add_argument("--out", help="A .csv to write; printed if not given")
+    predict.add_argument("--text-a", default="", help="Column of the text; guessed if not given")
+    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; guessed if not given')
 
     export = command("export", export_command)
     export.add_argument("--model", required=True, help="Folder, shipped model or hub id")
@@ -278,25 +306,6 @@ def _parser() -> argparse.ArgumentParser:
     runs = command("runs", runs_command)
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
     return parser
-
-
-def add_options(parser: argparse.ArgumentParser, config: type) -> None:
-    """One flag for each field of a config, with its type, choices and help; what is not given is not set."""
-    hints = typing.get_type_hints(config)
-    for field in dataclasses.fields(config):
-        flag, hint = "--" + field.name.replace("_", "-"), hints[field.name]
-        kinds = [kind for kind in typing.get_args(hint) if kind is not types.NoneType] or [hint]
-        default = "" if field.default in (None, "", ()) else f" (default: {field.default})"
-        keywords: dict[str, Any] = {"default": argparse.SUPPRESS, "help": field.metadata["help"] + default}
-        if hint is bool:
-            keywords["action"] = argparse.BooleanOptionalAction
-        elif typing.get_origin(hint) is tuple:
-            keywords |= {"nargs": "+", "metavar": "FILE"}
-        else:
-            keywords |= {"type": kinds[0] if isinstance(kinds[0], type) else str, "metavar": field.name.upper()}
-            if field.metadata["choices"]:
-                keywords["metavar"] = "{" + ",".join(field.metadata["choices"]) + "}"
-        parser.add_argument(flag, **keywords)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -9,6 +9,8 @@ from bertviz_lab.config.options import check_options, option
 from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "regression", "tokens", "qa")
+#: How files of labelled examples are to be read.
+READING = ("text_a", "text_b", "label", "separator", "quoting", "header", "encoding")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
 #: Scores by which models can be compared; which there are depends on the task.
@@ -149,8 +151,7 @@ class FinetuneConfig:
     @property
     def reading(self) -> dict[str, Any]:
         """How the files are to be read, for `data.tasks.read_task`."""
-        names = ("text_a", "text_b", "label", "separator", "quoting", "header", "encoding")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in READING}
 
     def gone_on_with(self, **given: Any) -> Self:
         """The settings of a run that is gone on with. Raises `InputError` naming one that would make it another."""

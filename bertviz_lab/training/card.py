@@ -49,7 +49,7 @@ def pretraining_card(
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
     texts = ", ".join(_plain(name) for name in config.corpus)
     rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
-    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _changed(config).items())
+    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
     return "\n".join(
         [
             "---",
@@ -94,7 +94,7 @@ def finetuning_card(
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
     texts = ", ".join(_plain(name) for name in config.train)
     scored = ", ".join(_plain(name) for name in config.eval) or f"{len(data.held_out):,} examples held out of it"
-    options = " ".join(f"--{name.replace('_', '-')} {value}" for name, value in _changed(config).items())
+    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
     labels = ", ".join(_plain(label) for label in data.labels)
     said = f"- Labels: {labels}" if labels else f"- Answers: {_PIPELINES[data.task]}"
     return "\n".join(
@@ -126,6 +126,14 @@ def finetuning_card(
             "",
         ]
     )
+
+
+def _typed(name: str, value: object) -> str:
+    """An option as it is typed."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    return f"--{flag} {value}"
 
 
 def _changed(config: RunConfig) -> dict[str, object]:
