@@ -14,6 +14,8 @@ _ORDER = (
     "pretraining",
     "cost",
     "time_to_quality",
+    "task_scores",
+    "finetuning",
     "tiny_town",
     "first_minutes",
     "explorer",

@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.get_browser import find
+
+# Two files are tested at a time, each with a browser and a server: what takes a moment alone may take seconds.
+expect.set_options(timeout=20_000)
 
 FLAGS = (
     "--no-sandbox",

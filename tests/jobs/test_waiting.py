@@ -45,10 +45,10 @@ def test_those_for_whom_there_is_no_room_wait_in_the_order_in_which_they_came(ru
     assert runs.state(third).message == "One other is before it in line."
     assert runs.state(fourth).message == "2 others are before it in line."
     end(runs, first)
-    wait_for(lambda: launched == [first, second], 5)
+    wait_for(lambda: launched == [first, second], 30)
     assert runs.state(third).message == "It is next in line."
     end(runs, second)
-    wait_for(lambda: launched == [first, second, third], 5)
+    wait_for(lambda: launched == [first, second, third], 30)
 
 
 def test_as_many_train_as_the_machine_bears(tmp_path: Path, launched) -> None:
@@ -56,7 +56,7 @@ def test_as_many_train_as_the_machine_bears(tmp_path: Path, launched) -> None:
     names = [runs.start(settings()) for _ in range(3)]
     assert launched == names[:2]
     end(runs, names[0])
-    wait_for(lambda: launched == names, 5)
+    wait_for(lambda: launched == names, 30)
 
 
 def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_again(runs: Runs, launched) -> None:
@@ -67,9 +67,9 @@ def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_agai
     runs.resume(second)
     assert runs.state(second).message == "One other is before it in line."
     end(runs, first)
-    wait_for(lambda: launched == [first, third], 5)
+    wait_for(lambda: launched == [first, third], 30)
     end(runs, third)
-    wait_for(lambda: launched == [first, third, second], 5)
+    wait_for(lambda: launched == [first, third, second], 30)
 
 
 def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None:
@@ -80,7 +80,7 @@ def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None
     again.attend()
     assert launched == [first], "the first has not ended yet"
     end(again, first)
-    wait_for(lambda: launched == [first, second], 5)
+    wait_for(lambda: launched == [first, second], 30)
     assert again.state(third).status == "waiting"
 
 
@@ -108,7 +108,7 @@ def test_a_run_that_cannot_be_launched_now_is_launched_later(runs: Runs, launche
     wait_for(lambda: len(failures) > 1, 5)
     assert runs.state(second).status == "waiting"
     monkeypatch.setattr(Runs, "_launch", works)
-    wait_for(lambda: launched == [first, second], 5)
+    wait_for(lambda: launched == [first, second], 30)
 
 
 def test_a_waiting_run_trains_when_the_one_before_it_is_killed(runs: Runs, text: Path) -> None:
