@@ -11,7 +11,6 @@ import json
 import statistics
 import sys
 import tempfile
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -38,16 +37,14 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
                 threads=threads,
                 snapshot_room=0,
             )
-            began = time.perf_counter()
             for _ in finetune(config, run):
                 pass
-            seconds = time.perf_counter() - began
             body = json.loads((run / "report.json").read_text(encoding="utf-8"))
         found["examples"] = body["examples"]
         found["guess"] = {metric: body["guess"].get(metric) for metric in TASKS[name].metrics}
         scores = {metric: [trial["scores"][metric] for trial in body["trials"]] for metric in TASKS[name].metrics}
-        found[side] = scores | {"seconds": round(seconds / SEEDS, 1)}
-        print(name, side, scores, round(seconds), file=sys.stderr, flush=True)
+        found[side] = scores
+        print(name, side, scores, file=sys.stderr, flush=True)
     return found
 
 
