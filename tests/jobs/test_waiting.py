@@ -25,8 +25,8 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     def launch(self: Runs, folder: Path) -> None:
-        names.append(folder.name)
         runs_module.write_state(folder, runs_module.RunState("training", pid=os.getpid()))
+        names.append(folder.name)  # last: a test that sees the name may end the run at once
 
     monkeypatch.setattr(Runs, "_launch", launch)
     monkeypatch.setattr(runs_module, "_process", lambda pid, folder: object() if pid else None)
