@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from bertviz_lab.config.model import PRESETS
-from bertviz_lab.config.options import check_options, option
+from bertviz_lab.config.options import changed_settings, check_options, known_settings, option
 from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "regression", "tokens", "qa")
@@ -155,19 +155,12 @@ class FinetuneConfig:
 
     def gone_on_with(self, **given: Any) -> Self:
         """The settings of a run that is gone on with. Raises `InputError` naming one that would make it another."""
-        for name, value in given.items():
-            if name not in _ADJUSTABLE and value != getattr(self, name):
-                raise InputError(
-                    f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(self, name)!r}); "
-                    "name another --out for another run."
-                )
-        return dataclasses.replace(self, **given)
+        return changed_settings(self, given, _ADJUSTABLE)
 
     def to_dict(self) -> dict[str, Any]:
         return {"kind": "finetune", **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Self:
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {name: value for name, value in body.items() if name in known}
+        values = known_settings(cls, body)
         return cls(**(values | {name: tuple(values.get(name, ())) for name in ("train", "eval")}))

@@ -3,10 +3,16 @@
 import dataclasses
 import difflib
 import math
+from collections.abc import Collection, Mapping
 from dataclasses import field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bertviz_lab.errors import InputError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+ConfigT = TypeVar("ConfigT", bound="DataclassInstance")
 
 
 def option(
@@ -39,6 +45,26 @@ def check_options(config: Any) -> None:
                 raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
             if isinstance(meta["low"], int) and not isinstance(value, int):
                 raise InputError(f"{flag} must be a whole number, not {value!r}.")
+
+
+def changed_settings(config: ConfigT, given: Mapping[str, Any], adjustable: Collection[str]) -> ConfigT:
+    """The settings of a run that is gone on with, with those changed that leave it the same run.
+
+    Raises `InputError` naming one that would make it another.
+    """
+    for name, value in given.items():
+        if name not in adjustable and value != getattr(config, name):
+            raise InputError(
+                f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(config, name)!r}); "
+                "name another --out for another run."
+            )
+    return dataclasses.replace(config, **given)
+
+
+def known_settings(config: type, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What a file says about the fields that a config has; other versions of the lab may have others."""
+    known = {f.name for f in dataclasses.fields(config)}
+    return {name: value for name, value in body.items() if name in known}
 
 
 def is_number(value: object) -> bool:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from bertviz_lab.config.model import PRESETS, BertConfig
-from bertviz_lab.config.options import check_options, option, parse_duration
+from bertviz_lab.config.options import changed_settings, check_options, known_settings, option, parse_duration
 from bertviz_lab.errors import InputError
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
@@ -183,13 +183,7 @@ class PretrainConfig:
 
         Raises `InputError` naming one that would make it another.
         """
-        for name, value in given.items():
-            if name not in ADJUSTABLE and value != getattr(self, name):
-                raise InputError(
-                    f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(self, name)!r}); "
-                    "name another --out for another run."
-                )
-        return dataclasses.replace(self, **given)
+        return changed_settings(self, given, ADJUSTABLE)
 
     @property
     def time_budget_seconds(self) -> float | None:
@@ -216,6 +210,5 @@ class PretrainConfig:
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Self:
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {name: value for name, value in body.items() if name in known}
+        values = known_settings(cls, body)
         return cls(**(values | {"corpus": tuple(values.get("corpus", ()))}))

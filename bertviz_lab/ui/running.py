@@ -1,13 +1,11 @@
 """The lower half of a tab that trains: watch a run, stop it, go on with it, take its model."""
 
 import json
-import tempfile
 import time
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -22,10 +20,9 @@ from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components import loss_chart
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.components.run_strip import strip_payload
+from bertviz_lab.ui.downloads import download_folder
 from bertviz_lab.ui.models import newest_model, saved_at
 from bertviz_lab.ui.session import Session
-
-_KEPT_SECONDS = 600  # a zip is copied by Gradio as soon as it is made; its original may go soon after
 
 
 @dataclass(frozen=True)
@@ -181,23 +178,11 @@ def zip_model(session: Session, run_id: str | None) -> tuple[Any, Any]:
     """The newest model of a run as a zip: (its path for the download button, a message)."""
     try:
         folder, name = session.models.locate(run_id or "")
-        target = Path(tempfile.mkdtemp(prefix="bertviz-lab-zip-")) / f"{name}.zip"
+        target = download_folder() / f"{name}.zip"
         with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
             for path in sorted(folder.iterdir()):
                 if path.is_file() and not path.name.startswith(("optimizer.", "trainer.", "checksums.")):
                     archive.write(path, f"{name}/{path.name}")
     except Exception as error:
         return gr.skip(), notice_payload(sentence_of(error))
-    _remove_old_zips()
     return gr.update(value=str(target)), gr.skip()
-
-
-def _remove_old_zips() -> None:
-    for folder in Path(tempfile.gettempdir()).glob("bertviz-lab-zip-*"):
-        try:
-            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
-                for path in folder.iterdir():
-                    path.unlink()
-                folder.rmdir()
-        except OSError:
-            continue  # another visitor's download is removing it too

@@ -2,8 +2,6 @@
 
 import csv
 import re
-import tempfile
-import time
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +11,11 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.notice import notice, notice_payload
+from bertviz_lab.ui.downloads import download_folder
 from bertviz_lab.ui.session import MOST_CHARACTERS, Session
 from bertviz_lab.ui.wiring import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
-_KEPT_SECONDS = 600
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 _MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
@@ -50,8 +48,7 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         most = _MOST_SHARED if session.settings.shared else MOST
         examples = read_inputs(file, task_of(checkpoint), ledger=ledger, most=most, longest=MOST_CHARACTERS)
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
-        _remove_old()
-        path = Path(tempfile.mkdtemp(prefix="bertviz-lab-table-")) / f"{Path(file).stem}-predicted.csv"
+        path = download_folder() / f"{Path(file).stem}-predicted.csv"
         with path.open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows(map(_harmless, table_of(checkpoint, examples, predictions)))
     except Exception as error:
@@ -64,14 +61,3 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
 def _harmless(row: list[Any]) -> list[Any]:
     """A quotation mark before what a spreadsheet would compute; a number or a sign alone is left as it is."""
     return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]
-
-
-def _remove_old() -> None:
-    for folder in Path(tempfile.gettempdir()).glob("bertviz-lab-table-*"):
-        try:
-            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
-                for path in folder.iterdir():
-                    path.unlink()
-                folder.rmdir()
-        except OSError:
-            continue  # another visitor's download is removing it too
