@@ -9,6 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.session import Session
 from tests.browser import PageLog, watch
+from tests.e2e.take_pictures import TABS
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -16,18 +17,6 @@ __all__ = ["event_loops"]
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
 TRAINING = 60_000  # milliseconds until a training on a busy machine shows something
-TABS = (
-    "Fill-mask",
-    "Next sentence",
-    "Attention",
-    "Why",
-    "Vectors",
-    "Input",
-    "Masking",
-    "Pretrain",
-    "Fine-tune",
-    "Try it",
-)
 
 
 @pytest.fixture(scope="module")

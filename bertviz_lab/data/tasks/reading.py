@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, count
 from pathlib import Path
-from typing import cast
+from typing import TypedDict, Unpack, cast
 
 from bertviz_lab.data.readers.naming import quoted
 from bertviz_lab.data.readers.sources import MAX_BYTES, OnProgress
@@ -33,29 +33,10 @@ __all__ = ["MAX_BYTES", "MAX_EXAMPLES", "NO_TEXT", "Reading", "check_held_out", 
 Paths = Sequence[str | Path] | str | Path
 
 
-def read_task(
-    paths: Paths,
-    task: str = "auto",
-    *,
-    text_a: str = "",
-    text_b: str = "",
-    label: str = "",
-    separator: str = "",
-    quoting: str = "auto",
-    header: str = "auto",
-    encoding: str = "",
-    max_bytes: float = MAX_BYTES,
-    max_examples: int = MAX_EXAMPLES,
-    on_progress: OnProgress | None = None,
-) -> TaskData:
-    """The examples in some files, which are one set together.
+class ReadingOptions(TypedDict, total=False):
+    """What a person can say about labelled files; what is not said, or "" or "auto", is recognised.
 
-    Args:
-        paths: files of any of these formats, folders, zips and patterns of them: .csv and .tsv tables, lines that
-            begin with a label ("0 How far is it?", "__label__spam You have won"), words and labels in columns (CoNLL),
-            CoNLL-U, .json and .jsonl records, SQuAD, .parquet; and "dataset:NAME[:CONFIG][@SPLIT]" (`readers.hub`).
-        task: one of `examples.TASKS`, or "auto": a number with decimals is predicted (regression), one of a few values
-            is a class.
+    Attributes:
         text_a: the column with the text (or with the words), by its name or its number from 1; "" guesses.
         text_b: the column with the second text of a pair; "none" for texts that are no pairs; "" guesses.
         label: the column with the label; for CoNLL-U also "xpos", "deprel" ...; "" guesses.
@@ -65,15 +46,41 @@ def read_task(
         encoding: of the text, as Python names it; "" recognises it.
         max_bytes: size allowed, unpacked, over all files.
         max_examples: examples allowed in a file.
+    """
+
+    text_a: str
+    text_b: str
+    label: str
+    separator: str
+    quoting: str
+    header: str
+    encoding: str
+    max_bytes: float
+    max_examples: int
+
+
+def read_task(
+    paths: Paths,
+    task: str = "auto",
+    *,
+    on_progress: OnProgress | None = None,
+    **options: Unpack[ReadingOptions],
+) -> TaskData:
+    """The examples in some files, which are one set together.
+
+    Args:
+        paths: files of any of these formats, folders, zips and patterns of them: .csv and .tsv tables, lines that
+            begin with a label ("0 How far is it?", "__label__spam You have won"), words and labels in columns (CoNLL),
+            CoNLL-U, .json and .jsonl records, SQuAD, .parquet; and "dataset:NAME[:CONFIG][@SPLIT]" (`readers.hub`).
+        task: one of `examples.TASKS`, or "auto": a number with decimals is predicted (regression), one of a few values
+            is a class.
+        options: how the files are read, see `ReadingOptions`; what is not given is recognised.
         on_progress: hears (bytes read, bytes in all).
 
     Raises:
         InputError: a file cannot be read, holds no examples, or has labels that nothing can be learnt from.
     """
-    wishes = Wishes(
-        task, text_a, text_b, label, separator, quoting, header, encoding, max_bytes, max_examples
-    )  # fmt: skip
-    return _read([paths], wishes, on_progress)[0]
+    return _read([paths], Wishes(task, **options), on_progress)[0]
 
 
 def read_pair(
@@ -81,16 +88,8 @@ def read_pair(
     held_out: Paths,
     task: str = "auto",
     *,
-    text_a: str = "",
-    text_b: str = "",
-    label: str = "",
-    separator: str = "",
-    quoting: str = "auto",
-    header: str = "auto",
-    encoding: str = "",
-    max_bytes: float = MAX_BYTES,
-    max_examples: int = MAX_EXAMPLES,
     on_progress: OnProgress | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> tuple[TaskData, TaskData]:
     """The examples to train on and those held out, of one task and with the same labels; arguments as for `read_task`.
 
@@ -100,10 +99,7 @@ def read_pair(
     Raises:
         InputError: as `read_task`, and as `check_held_out`.
     """
-    wishes = Wishes(
-        task, text_a, text_b, label, separator, quoting, header, encoding, max_bytes, max_examples
-    )  # fmt: skip
-    first, second = _read([train, held_out], wishes, on_progress)
+    first, second = _read([train, held_out], Wishes(task, **options), on_progress)
     notes = check_held_out(first, second)
     return first, replace(second, notes=(*second.notes, *notes))
 
