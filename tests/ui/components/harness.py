@@ -296,7 +296,13 @@ def build(desk: Desk) -> gr.Blocks:
         }
         for name, part in parts.items():
             feed = gr.Button(f"feed {name}", elem_id=f"feed-{name}")
-            feed.click(lambda name=name: desk.values[name], None, part, show_progress="hidden")
+            feed.click(
+                lambda name=name: desk.values[name],
+                None,
+                part,
+                show_progress="hidden",
+                trigger_mode="multiple",  # else a click that comes before the last one is put away is not heard
+            )
         blocks.load(lambda: [desk.values[name] for name in parts], None, list(parts.values()))
         for name, event in (
             ("attention", "head_select"),
