@@ -141,6 +141,21 @@ def read_tensors(files: Iterable[Path]) -> dict[str, Tensor]:
     return state
 
 
+def write_weights(state: dict[str, Tensor], folder: Path, most_bytes: int | None = None) -> None:
+    """Save a model's weights in `folder`: in one file, or with an index in several of at most `most_bytes` each."""
+    if most_bytes is None:
+        write_tensors(state, folder / "model.safetensors")
+        return
+    from huggingface_hub import split_torch_state_dict_into_shards
+
+    plan = split_torch_state_dict_into_shards(state, max_shard_size=most_bytes)
+    for name, tensors in plan.filename_to_tensors.items():
+        write_tensors({tensor: state[tensor] for tensor in tensors}, folder / name)
+    if plan.is_sharded:
+        index = {"metadata": plan.metadata, "weight_map": plan.tensor_to_filename}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index, indent=2), encoding="utf-8")
+
+
 def write_tensors(state: dict[str, Tensor], path: Path) -> None:
     """Save under Hugging Face's names with the note that its loader asks for."""
     save_file(state, path, metadata={"format": "pt"})

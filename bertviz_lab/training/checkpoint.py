@@ -27,7 +27,7 @@ from bertviz_lab.model.weights import (
     read_tensors,
     state_for_huggingface,
     weight_files,
-    write_tensors,
+    write_weights,
 )
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.folders import whole_folder
@@ -119,11 +119,17 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     return folder
 
 
-def write_checkpoint(checkpoint: Checkpoint, folder: Path) -> None:
-    """Write the files of a model into a folder that is there."""
+def write_checkpoint(
+    checkpoint: Checkpoint, folder: Path, *, half: bool = False, most_bytes: int | None = None
+) -> None:
+    """Write the files of a model into a folder that is there.
+
+    `half` keeps the weights in 16 bits, which are 32 again when they are opened; `most_bytes` is the largest file.
+    """
     body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
-    write_tensors(state_for_huggingface(checkpoint.model), folder / "model.safetensors")
+    state = state_for_huggingface(checkpoint.model)
+    write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)
     checkpoint.tokenizer.save(folder, max_length=checkpoint.longest)
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training import checkpoint as module
-from bertviz_lab.training.checkpoint import load_checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoint import load_checkpoint, save_checkpoint, write_checkpoint
 from tests.model.support import (
     KINDS,
     MASKED_LM,
@@ -217,3 +217,18 @@ def test_transformers_fills_masks_with_a_model_of_the_lab(tokenizer, tmp_path):
     probabilities, ids = logits.softmax(-1).topk(3)
     assert [answer["token"] for answer in answers] == ids.tolist()
     assert [answer["score"] for answer in answers] == pytest.approx(probabilities.tolist(), rel=1e-4)
+
+
+def test_weights_in_16_bits_and_several_files_are_opened_by_both(tokenizer, tmp_path):
+    saved = checkpoint_of(PRETRAINING, tokenizer)
+    write_checkpoint(saved, tmp_path, half=True, most_bytes=20_000)
+    sizes = [path.stat().st_size for path in tmp_path.glob("model-*.safetensors")]
+    assert len(sizes) > 1
+    assert not (tmp_path / "model.safetensors").exists()
+    again = load_checkpoint(tmp_path)
+    assert not again.report.missing
+    rounded = {name: p.half().float() for name, p in saved.model.named_parameters()}
+    assert all(torch.equal(p, rounded[name]) for name, p in again.model.named_parameters())
+    theirs = transformers.AutoModelForPreTraining.from_pretrained(tmp_path).eval()
+    assert theirs.dtype == torch.float32
+    assert same_outputs(PRETRAINING, again.model, theirs)
