@@ -94,10 +94,13 @@ def sort_entries(entries: Sequence[str | Path]) -> tuple[list[str], list[Dataset
 def _sample(path: str) -> Callable[[], Iterator[Document]]:
     from bertviz_lab.data.samples import SAMPLES  # late: samples are written with this module's Document
 
-    name = path.removeprefix(SAMPLE_PREFIX)
+    name, _, part = path.removeprefix(SAMPLE_PREFIX).partition(":")
     if name not in SAMPLES:
         raise InputError(f"There is no sample {quoted(name)}; there are {', '.join(sorted(SAMPLES))}.")
-    return SAMPLES[name].documents
+    found = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
+    if found is None:
+        raise InputError(f"The sample {quoted(name)} has no part {quoted(part)}.")
+    return found
 
 
 class _Reading:

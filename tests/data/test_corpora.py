@@ -94,6 +94,17 @@ def test_a_named_sample_is_read_and_an_unknown_one_refused():
         read_documents(["sample:huge-town"])
 
 
+def test_a_sample_may_have_more_that_is_never_trained_on():
+    trained = {document.sentences for document in read_documents(["sample:tiny-town"])}
+    kept = [document.sentences for document in read_documents(["sample:tiny-town:held-out"])]
+    assert len(kept) == 500
+    assert not trained.intersection(kept)
+    with pytest.raises(InputError, match="no part"):
+        read_documents(["sample:docstrings:held-out"])
+    with pytest.raises(InputError, match="no part"):
+        read_documents(["sample:tiny-town:elsewhere"])
+
+
 def test_a_very_long_document_comes_in_parts_that_continue_each_other(tmp_path):
     count = 2 * PART_SENTENCES + 17
     text = "\n".join(f"This is sentence number {n}." for n in range(count))

@@ -20,6 +20,7 @@ class Sample:
         description: a sentence or two, for people.
         documents: reads or writes it anew at every call.
         settings: options of a pretraining, by name, that do well on it within minutes.
+        held_out: more of the same that is never trained on, `sample:name:held-out`; None where there is no more.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Sample:
     description: str
     documents: Callable[[], Iterator[Document]]
     settings: Mapping[str, Any] = field(default_factory=dict)
+    held_out: Callable[[], Iterator[Document]] | None = None
 
 
 SAMPLES = {
@@ -49,6 +51,7 @@ SAMPLES = {
                 "time_budget": "2m",
                 "causal_share": 0.0,
             },
+            tiny_town.held_out,
         ),
         Sample(
             "docstrings",
