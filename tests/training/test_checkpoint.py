@@ -159,7 +159,7 @@ def test_saving_that_fails_midway_leaves_the_old_folder_and_nothing_else(folder,
     def disk_full(*_) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(module, "write_tensors", disk_full)
+    monkeypatch.setattr(module, "write_weights", disk_full)
     with pytest.raises(OSError, match="No space left"):
         save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
     assert files(folder) == before
