@@ -179,12 +179,18 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.predicting import evaluate_labelled
 
     model, length = load_checkpoint(options.model), options.seq_len
-    if options.task in TASKS:
+    if options.task == "probes":
+        from bertviz_lab.interpret import probe
+
+        scores = dict(probe(model, " ".join(options.data) or "auto").right)
+    elif not options.data:
+        raise InputError("Name the files to score on, for example --data other.txt.")
+    elif options.task in TASKS:
         reading = given_options(options, READING)
         scores = evaluate_labelled(model, options.data, options.task, max_length=length, **reading)
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length or 128, seed=options.seed)
-    return Result(scores, "\n".join(f"{name:14} {value:.4f}" for name, value in scores.items()))
+    return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()))
 
 
 def predict_command(options: argparse.Namespace) -> Result:
@@ -211,26 +217,11 @@ def predict_command(options: argparse.Namespace) -> Result:
 
 def export_command(options: argparse.Namespace) -> Result:
     """Write a model as a Hugging Face folder of its own."""
-    from bertviz_lab.training.checkpoint import load_checkpoint, save_checkpoint
+    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.export import export_checkpoint
 
-    folder = Path(options.out)
-    if folder.exists() and any(folder.iterdir()):
-        raise InputError(f"{folder} is not empty; name a new folder.")
-    path = save_checkpoint(load_checkpoint(options.model), folder)
-    _require_transformers_agrees(path)
+    path = export_checkpoint(load_checkpoint(options.model), Path(options.out))
     return Result({"path": str(path)}, f"Written to {path}; transformers opens it")
-
-
-def _require_transformers_agrees(folder: Path) -> None:
-    """Open an exported folder with `transformers`, which must find every tensor it looks for."""
-    import transformers
-
-    architecture = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"][0]
-    transformers.logging.set_verbosity_error()
-    _, info = getattr(transformers, architecture).from_pretrained(folder, output_loading_info=True)
-    problems = [*info["missing_keys"], *info["unexpected_keys"]]
-    if problems:
-        raise InputError(f"transformers does not find its tensors in {folder}: {', '.join(map(str, problems[:3]))}.")
 
 
 def runs_command(options: argparse.Namespace) -> Result:
@@ -286,8 +277,10 @@ def _parser() -> argparse.ArgumentParser:
 
     evaluate = command("evaluate", evaluate_command)
     evaluate.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    evaluate.add_argument("--task", choices=("mlm", "nsp", *TASKS), default="mlm", help="What to score")
-    evaluate.add_argument("--data", nargs="+", required=True, help="Text files, or labelled ones")
+    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to score")
+    evaluate.add_argument(
+        "--data", nargs="+", default=[], help="Text files, or labelled ones; for probes tiny-town or english"
+    )
     evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
     evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
     add_options(evaluate, FinetuneConfig, READING)

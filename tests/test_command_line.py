@@ -112,6 +112,21 @@ def test_tokenize_shows_tokens_ids_and_segments(capsys, model: str) -> None:
     assert found["token_type_ids"][-1] == 1
 
 
+def test_evaluate_says_what_a_model_can_do(capsys) -> None:
+    scores = answer(capsys, "evaluate", "--task", "probes", "--model", "tiny-town")
+    assert scores["agreement"] >= 0.9
+    assert scores == answer(capsys, "evaluate", "--task", "probes", "--model", "tiny-town", "--data", "tiny-town")
+    assert main(["evaluate", "--task", "probes", "--model", "tiny-town"]) == 0
+    assert "word_order           1.0000" in capsys.readouterr().out
+    assert "too few of the words" in refusal(
+        capsys, "evaluate", "--task", "probes", "--model", "tiny-town", "--data", "english"
+    )
+
+
+def test_evaluate_wants_a_text_for_all_else(capsys) -> None:
+    assert "Name the files to score on" in refusal(capsys, "evaluate", "--task", "mlm", "--model", "tiny-town")
+
+
 def test_evaluate_gives_the_same_scores_twice(capsys, model: str, text: str) -> None:
     arguments = ["evaluate", "--model", model, "--task", "mlm", "--data", text]
     assert answer(capsys, *arguments) == answer(capsys, *arguments)

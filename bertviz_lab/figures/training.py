@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from bertviz_lab.data.probes import PROBES
 from bertviz_lab.figures.payload import Payload, to_json
 
 #: The chart needs nothing else of an event; leaving the rest out keeps a shipped model's curve small.
-_KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "TrialDone", "RunFinished")
+_KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
 
 
 def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
@@ -15,7 +16,7 @@ def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
     The chart stops asking when the run has ended. A run that goes on after that is followed again when the
     payload differs from the last one: give `mark` any new text, such as the time at which it was resumed.
     """
-    return to_json({"run_id": run_id, "title": title, "mark": mark})
+    return to_json({"run_id": run_id, "title": title, "mark": mark, "probes": _probes()})
 
 
 def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_steps: int = 2000) -> Payload:
@@ -30,7 +31,12 @@ def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_s
     if len(steps) > most_steps:
         spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
         kept = list(_selection(kept, spaced))
-    return to_json({"rows": kept, "title": title})
+    return to_json({"rows": kept, "title": title, "probes": _probes()})
+
+
+def _probes() -> dict[str, Any]:
+    """What a model may be able to do, in words: events know it by a short name only."""
+    return {name: {"title": probes.title, "kinds": dict(probes.kinds)} for name, probes in PROBES.items()}
 
 
 def _selection(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:

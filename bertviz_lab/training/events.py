@@ -65,6 +65,17 @@ class EvalDone:
 
 
 @dataclass(frozen=True)
+class ProbesDone:
+    """What the model can do already: pairs of sentences of which it finds the good one likelier than the bad one."""
+
+    step: int
+    seconds: float
+    tokens: int
+    probes: str  # the set that was asked, a key of `data.probes.PROBES`
+    right: Mapping[str, float]  # kind -> share of its pairs found right; 0.5 is guessing
+
+
+@dataclass(frozen=True)
 class CheckpointSaved:
     """The run can go on from here, and the model can be opened."""
 
@@ -120,6 +131,7 @@ Event = (
     | StepDone
     | EvalDone
     | SnapshotSaved
+    | ProbesDone
     | CheckpointSaved
     | TrialDone
     | RunFinished

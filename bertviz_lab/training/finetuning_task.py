@@ -129,6 +129,9 @@ class FinetuningTask:
             return ""
         return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
 
+    def probe(self, progress: Progress) -> None:
+        """A model that learns a task is not asked about its language."""
+
     def take_best(self) -> None:
         """The model becomes the best that it was."""
         load_state(self.model, self.best.weights)

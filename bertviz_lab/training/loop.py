@@ -6,12 +6,20 @@ A generator of events: whoever iterates decides what to do with them, and traini
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.training.events import CheckpointSaved, EvalDone, Event, RunFinished, SnapshotSaved, StepDone
+from bertviz_lab.training.events import (
+    CheckpointSaved,
+    EvalDone,
+    Event,
+    ProbesDone,
+    RunFinished,
+    SnapshotSaved,
+    StepDone,
+)
 from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.optim import rate_at, set_learning_rate
 from bertviz_lab.training.snapshots import is_due
@@ -45,6 +53,9 @@ class Batch(Protocol):
         ...
 
 
+#: Asking what the model can do takes at most this share of the time, and so many seconds more for the first steps.
+_PROBING, _HEAD_START = 0.03, 6.0
+
 BatchT = TypeVar("BatchT", bound=Batch)
 TaskBatchT = TypeVar("TaskBatchT", bound=Batch, contravariant=True)
 
@@ -66,6 +77,10 @@ class Task(Protocol[TaskBatchT]):
 
     def snapshot(self, progress: "Progress") -> str:
         """Keep the weights as they are, to look back at; returns the path, "" where none are kept."""
+        ...
+
+    def probe(self, progress: "Progress") -> ProbesDone | None:
+        """What the model can do already, the same for all processes; None where nothing is asked."""
         ...
 
     def learnt_enough(self) -> bool:
@@ -129,12 +144,22 @@ def train(
     first_step = progress.step
     enough = first_step > 0 and task.learnt_enough()  # one that is gone on with may have ended early already
 
+    probing = _Pace(progress.seconds)
+
     def finished() -> bool:
         return enough or plan.share_done(progress) >= 1.0
 
+    def look_back() -> Iterator[Event]:
+        if kept := task.snapshot(progress):
+            yield SnapshotSaved(progress.step, kept)
+        if probing.affordable(progress) or finished():
+            yield from probing.ask(task, progress, hardware)
+
     _, stop = watch.look()
-    if progress.step == 0 and not stop and (kept := task.snapshot(progress)):
-        yield SnapshotSaved(0, kept)
+    if progress.step == 0 and not stop:
+        began = time.perf_counter()
+        yield from look_back()
+        watch.paused += time.perf_counter() - began
     while not finished() and not stop:
         report = _report_due(window, progress)
         rate = plan.learning_rate * rate_at(
@@ -159,30 +184,58 @@ def train(
             yield _step_done(window, summed, progress, plan, rate)
             window = Window(progress.seconds)
         began = time.perf_counter()
-        if is_due(progress.step) and (kept := task.snapshot(progress)):
-            yield SnapshotSaved(progress.step, kept)
+        if is_due(progress.step):
+            yield from look_back()
         if (due_eval or due_checkpoint) and not finished():
             if due_eval:
+                asked = time.perf_counter()
                 scores = task.evaluate(model)
                 yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
-                cost = time.perf_counter() - began
+                cost = time.perf_counter() - asked
                 (pace,) = hardware.agree(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
                 next_eval = progress.seconds + pace
                 enough = bool(*hardware.agree(task.learnt_enough()))
+                if probing.due(progress) and not is_due(progress.step):
+                    yield from probing.ask(task, progress, hardware)
             if due_checkpoint and not enough:
                 checkpoint = task.save(model, progress, scores)
                 yield CheckpointSaved(progress.step, checkpoint)
                 next_checkpoint = progress.seconds + plan.checkpoint_every
         watch.paused += time.perf_counter() - began
 
-    if finished() and progress.step > first_step and not is_due(progress.step) and (kept := task.snapshot(progress)):
-        yield SnapshotSaved(progress.step, kept)
+    if finished() and progress.step > first_step and not is_due(progress.step):
+        yield from look_back()
     path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)
     if progress.step and not enough:
         yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model))
     reason = "stopped" if stop and not finished() else "finished"
     yield RunFinished(progress.step, progress.seconds, reason, path, "")
+
+
+@dataclass
+class _Pace:
+    """When a model may be asked again what it can do, by how long that took so far."""
+
+    next: float  # seconds of training
+    cost: float = 0.0  # seconds that it took the last time
+    spent: float = 0.0  # in this sitting
+
+    def due(self, progress: Progress) -> bool:
+        """Whether it is time to ask between the steps that snapshots are kept of."""
+        return progress.seconds >= self.next
+
+    def affordable(self, progress: Progress) -> bool:
+        """Whether there is time to ask at a step that a snapshot is kept of, which come thick and fast at first."""
+        return self.spent + self.cost <= _HEAD_START + _PROBING * progress.seconds
+
+    def ask(self, task: Task[Any], progress: Progress, hardware: Hardware) -> Iterator[Event]:
+        began = time.perf_counter()
+        if found := task.probe(progress):
+            (self.cost,) = hardware.agree(time.perf_counter() - began)
+            self.spent += self.cost
+            self.next = progress.seconds + self.cost / _PROBING
+            yield found
 
 
 def _forward_and_back(

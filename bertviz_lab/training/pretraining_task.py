@@ -14,10 +14,12 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.curriculum import Curriculum
 from bertviz_lab.training.evaluate import evaluate_pretraining, predict, right
-from bertviz_lab.training.hardware import Hardware
+from bertviz_lab.training.events import ProbesDone
+from bertviz_lab.training.hardware import Hardware, from_main
 from bertviz_lab.training.history import write_json
 from bertviz_lab.training.keep import Checkpoints
 from bertviz_lab.training.loop import Progress, StepOutput
+from bertviz_lab.training.probing import Questions, shares_right
 from bertviz_lab.training.resume import save_optimizers
 from bertviz_lab.training.snapshots import Snapshots
 
@@ -35,6 +37,7 @@ class PretrainingTask:
     hardware: Hardware
     checkpoints: Checkpoints
     snapshots: Snapshots
+    questions: Questions | None = None  # about what the model can do already
 
     def step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
@@ -78,6 +81,14 @@ class PretrainingTask:
 
     def snapshot(self, progress: Progress) -> str:
         return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+
+    def probe(self, progress: Progress) -> ProbesDone | None:
+        if self.questions is None:
+            return None
+        # One process asks; the others would find the same.
+        right = shares_right(self.questions.ask(self.model)) if self.hardware.is_main else {}
+        right = from_main(self.hardware.accelerator, right)
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, self.questions.probes.name, right)
 
     def learnt_enough(self) -> bool:
         return False

@@ -23,6 +23,11 @@ def line_of(event: e.Event) -> str:
         line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
     elif isinstance(event, e.EvalDone):
         line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+    elif isinstance(event, e.ProbesDone):
+        shares = event.right.values()
+        known = sum(share >= 0.8 for share in shares)
+        mean = sum(shares) / max(1, len(shares))
+        line = f"probes: {mean:.0%} of the pairs right, {known} of {len(shares)} kinds 80% or more"
     elif isinstance(event, e.TrialStarted):
         line = f"trial {event.trial + 1} of {event.trials}: {event.name}" if event.trials > 1 else ""
     elif isinstance(event, e.TrialDone):

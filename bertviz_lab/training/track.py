@@ -8,7 +8,7 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.events import EvalDone, Event, RunStarted, StepDone
+from bertviz_lab.training.events import EvalDone, Event, ProbesDone, RunStarted, StepDone
 from bertviz_lab.training.hardware import start_processes
 
 
@@ -32,6 +32,8 @@ def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[
                 tracker.log({f"train/{name}": value for name, value in values.items()}, step=event.step)
             elif isinstance(event, EvalDone):
                 tracker.log({f"held_out/{name}": value for name, value in event.metrics.items()}, step=event.step)
+            elif isinstance(event, ProbesDone):
+                tracker.log({f"probes/{kind}": share for kind, share in event.right.items()}, step=event.step)
             yield event
     finally:
         for opened in tracker.trackers:

@@ -3,6 +3,7 @@
 import itertools
 import json
 
+from bertviz_lab.data.probes import PROBES
 from bertviz_lab.figures.training import live_payload, replay_payload
 from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
@@ -11,7 +12,15 @@ from tests.ui.components.tuned import task_events
 def test_following_again_needs_another_mark():
     assert live_payload("abc") == live_payload("abc")
     assert live_payload("abc", mark="2") != live_payload("abc")
-    assert json.loads(live_payload("abc", "A run")) == {"run_id": "abc", "title": "A run", "mark": ""}
+    body = json.loads(live_payload("abc", "A run"))
+    assert {name: body[name] for name in ("run_id", "title", "mark")} == {"run_id": "abc", "title": "A run", "mark": ""}
+
+
+def test_the_chart_is_told_in_words_what_is_asked():
+    for payload in (live_payload("abc"), replay_payload(events(5))):
+        probes = json.loads(payload)["probes"]
+        assert probes["english"]["kinds"]["agreement"] == PROBES["english"].kinds["agreement"]
+        assert probes.keys() == PROBES.keys()
 
 
 def test_replay_keeps_what_the_chart_draws():

@@ -9,6 +9,7 @@ from bertviz_lab.training.events import (
     CheckpointSaved,
     EvalDone,
     Preparing,
+    ProbesDone,
     RunFinished,
     RunStarted,
     SnapshotSaved,
@@ -49,6 +50,7 @@ EVENTS = [
     STEP,
     EvalDone(step=7, seconds=1.5, tokens=4_096, metrics={"mlm_loss": 5.0, "mlm_accuracy": 0.25}),
     SnapshotSaved(5, "runs/blue-fox/snapshots/step-00000005.safetensors"),
+    ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75, "word_order": 1.0}),
     CheckpointSaved(7, "runs/blue-fox/checkpoints/last"),
     TrialStarted(trial=1, trials=3, name="seed 1", step=7, total_steps=40),
     TrialDone(trial=1, name="seed 1", step=47, best_step=30, metrics={"accuracy": 0.5}),
@@ -75,6 +77,12 @@ def test_the_metrics_of_a_task_stand_beside_the_fields():
     assert row["mlm_loss"] == 5.5
     assert row["loss"] == 6.25
     assert "metrics" not in row
+
+
+def test_what_a_model_can_do_is_an_object_of_its_own():
+    row = json.loads(to_json(ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75})))
+    assert row["right"] == {"agreement": 0.75}
+    assert row["probes"] == "english"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

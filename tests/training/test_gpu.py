@@ -6,8 +6,11 @@ import torch
 from bertviz_lab.training.checkpoint import load_checkpoint
 from bertviz_lab.training.events import StepDone
 from bertviz_lab.training.hardware import choose_hardware
+from bertviz_lab.training.probing import Questions
+from tests.little import little_checkpoint
 from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config
 from tests.training.support import finish, short_run, started
+from tests.training.test_probing import SOME
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
 
@@ -38,3 +41,12 @@ def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
     assert losses[-1] < losses[0]
     model = load_checkpoint(tmp_path / "model").model
     assert all(p.device.type == "cpu" and bool(p.isfinite().all()) for p in model.parameters())
+
+
+def test_what_a_model_can_do_is_scored_there_as_on_the_cpu():
+    one = little_checkpoint()
+    questions = Questions(SOME, one.tokenizer)
+    here = questions.ask(one.model)
+    there = questions.ask(one.model.cuda())
+    for a, b in zip(here, there, strict=True):
+        assert (a.good, a.bad) == pytest.approx((b.good, b.bad), abs=1e-2)

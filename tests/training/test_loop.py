@@ -11,10 +11,11 @@ from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training import loop
-from bertviz_lab.training.events import CheckpointSaved, EvalDone, RunFinished, SnapshotSaved, StepDone
+from bertviz_lab.training.events import CheckpointSaved, EvalDone, ProbesDone, RunFinished, SnapshotSaved, StepDone
 from bertviz_lab.training.hardware import Hardware
 from bertviz_lab.training.loop import Plan, Progress, StepOutput, train
 from bertviz_lab.training.optim import rate_at
+from bertviz_lab.training.snapshots import is_due
 
 CPU = Hardware(torch.device("cpu"), "fp32", 1)
 
@@ -41,6 +42,9 @@ class FitALine:
     evaluated: int = 0
     enough_after: int = 1_000_000
     snapshots: list[int] = field(default_factory=list)
+    room: bool = True  # for snapshots
+    probing: float | None = None  # seconds that a probe takes; None: there are none
+    probed: list[int] = field(default_factory=list)
     measured: list[bool] = field(default_factory=list)
 
     def step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
@@ -61,7 +65,16 @@ class FitALine:
 
     def snapshot(self, progress: Progress) -> str:
         self.snapshots.append(progress.step)
-        return f"snapshot-{progress.step}"
+        return f"snapshot-{progress.step}" if self.room else ""
+
+    def probe(self, progress: Progress) -> ProbesDone | None:
+        if self.probing is None:
+            return None
+        self.probed.append(progress.step)
+        began = time.perf_counter()
+        while time.perf_counter() < began + self.probing:
+            pass
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, "some", {"counting": 0.5})
 
     def learnt_enough(self) -> bool:
         return self.evaluated >= self.enough_after
@@ -280,6 +293,51 @@ def test_weights_are_kept_at_log_spaced_steps_and_at_the_end():
     events = run(task, plan(steps=23))
     assert task.snapshots == [0, 1, 2, 5, 10, 20, 23]
     assert [event.step for event in events if isinstance(event, SnapshotSaved)] == task.snapshots
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_what_the_model_can_do_is_asked_at_the_same_steps_whether_or_not_there_is_room_for_weights(room):
+    task = FitALine(probing=0.0, room=room)
+    events = run(task, plan(steps=23))
+    assert task.probed == [0, 1, 2, 5, 10, 20, 23]
+    assert [event.step for event in events if isinstance(event, ProbesDone)] == task.probed
+    for event, before in zip(events[1:], events, strict=False):
+        if isinstance(event, ProbesDone) and room:
+            assert before == SnapshotSaved(event.step, f"snapshot-{event.step}")
+    assert isinstance(events[-3], CheckpointSaved)  # the last probe stands before it, and is not cut from a log
+
+
+def test_between_those_steps_it_is_asked_after_scores(report_never):
+    task = FitALine(probing=0.0)
+    run(task, plan(steps=23, eval_steps=6))
+    assert task.probed == [0, 1, 2, 5, 6, 10, 12, 18, 20, 23]
+
+
+def test_a_run_that_goes_on_does_not_ask_again_about_its_checkpoint():
+    task = FitALine(probing=0.0)
+    run(task, progress=Progress(step=20, seconds=3.0, tokens=200))
+    assert task.probed == []
+
+
+@pytest.mark.parametrize("cost", [0.5, 2.0])
+def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypatch, cost):
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    task = FitALine(probing=cost)
+    events = run(task, plan(steps=5_000, eval_every=0.05))
+    assert len(task.probed) * cost < 6 + 0.03 * events[-1].seconds + 2 * cost
+    assert task.probed[:2] == [0, 1]
+    assert task.probed[-1] == 5_000
+    assert [step for step in task.probed if not is_due(step)], "between snapshots it is asked too"
+    slow = {step for step in range(5_001) if is_due(step)} - set(task.probed)
+    assert bool(slow) is (cost > 1)
+
+
+def test_asking_takes_nothing_from_the_time_of_training(report_never, monkeypatch):
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    seconds = [run(FitALine(probing=cost), plan(steps=30, eval_every=1e9))[-1].seconds for cost in (None, 0.9)]
+    assert seconds[0] == pytest.approx(seconds[1], abs=0.5)
 
 
 def test_scores_can_be_asked_for_after_so_many_steps_whatever_the_time(report_never):

@@ -8,6 +8,7 @@ let status = null;
 let follower = 0; // number of the polling loop that is in charge
 let cursor = null; // index of the step under the pointer
 let plans = [];
+let titles = {}; // of what it may be able to do, by the name of the questions
 let drawWanted = false;
 let saidAt = 0;
 
@@ -67,7 +68,8 @@ const why = h('p', { class: 'quiet why' }, 'Shaded: the run reads forwards first
   + 'before it. Reading forwards, every word is a question; masked, only one in seven is. So it learns the language '
   + 'sooner, and when it then reads in both directions the masked-word curve suddenly falls.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
-const curves = h('div', {}, knobs, panels, readout, keys, why, trialList);
+const abilities = abilityList();
+const curves = h('div', {}, knobs, panels, readout, keys, why, trialList, abilities.node);
 view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, change, notes), spoken, curves);
 new ResizeObserver(want).observe(panels);
 onThemeChange(want);
@@ -79,6 +81,7 @@ function show(payload) {
   log = makeLog();
   [state, status, cursor] = [null, null, null];
   notes.replaceChildren();
+  titles = payload.probes ?? {};
   title.textContent = payload.title ?? '';
   title.hidden = !payload.title;
   if (payload.rows) {
@@ -151,6 +154,7 @@ function refresh() {
     box.panel = panelsNow[place] ?? null;
     box.node.dataset.panel = box.panel?.id ?? '';
   });
+  abilities.show(log, titles);
   want();
   speak();
 }
@@ -160,7 +164,7 @@ function speak() {
   if (spoken.dataset.status === status && performance.now() - saidAt < 15000) return;
   saidAt = performance.now();
   spoken.dataset.status = status;
-  spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log)}`
+  spoken.textContent = status === 'training' && log.last ? `${stage.textContent}; ${newestWords(log)}${abilityWords(log)}`
     : `${stage.textContent}. ${detail.textContent}`;
 }
 
@@ -260,7 +264,9 @@ function keyMove(event) {
 function picture() {
   const [width, height, head] = [460, 260, 58];
   const shown = boxes.filter((box) => !box.node.hidden);
-  const canvas = h('canvas', { width: 2 * (width * shown.length + 20), height: 2 * (height + head + 10) });
+  const lines = abilitiesOf(log, titles);
+  const below = abilitiesHeight(lines, shown.length);
+  const canvas = h('canvas', { width: 2 * (width * shown.length + 20), height: 2 * (height + head + 10 + below) });
   const context = canvas.getContext('2d');
   const paints = paintbox();
   context.scale(2, 2);
@@ -279,6 +285,8 @@ function picture() {
     paintPanel(context, planPanel(box.panel, log, look, width - 10, height), paints);
     context.restore();
   });
+  context.translate(10, height + head + 14);
+  if (lines.length) paintAbilities(context, lines, shown.length, width, paints);
   return canvas;
 }
 

@@ -9,8 +9,11 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 
 LOSS_CHART = Assembly(
     "loss",
-    ("loss_panels.js", "loss_data.js", "loss_trials.js", "loss_words.js", "loss_draw.js", "loss_chart.js"),
-    ("loss_chart.css",),
+    (
+        *("loss_panels.js", "loss_data.js", "loss_trials.js", "loss_words.js", "loss_draw.js", "loss_probes.js"),
+        "loss_chart.js",
+    ),
+    ("loss_chart.css", "loss_probes.css"),
 )
 
 

@@ -10,7 +10,7 @@ const ENDED = ['finished', 'stopped', 'failed', 'missing'];
 
 /** An empty log. `fold(row)` takes the events of events.jsonl one by one, in order. */
 function makeLog() {
-  const log = { count: 0, fields: [], columns: {}, evals: [], trials: [], done: [], started: null, preparing: null, last: null,
+  const log = { count: 0, fields: [], columns: {}, evals: [], probes: [], trials: [], done: [], started: null, preparing: null, last: null,
     finished: null };
   let capacity = 1024;
   const add = (field) => {
@@ -30,7 +30,7 @@ function makeLog() {
 
   function dropAfter(step) {
     while (log.count && log.columns.step[log.count - 1] > step) log.count -= 1;
-    for (const rows of [log.evals, log.trials, log.done]) while (rows.length && rows.at(-1).step > step) rows.pop();
+    for (const rows of [log.evals, log.probes, log.trials, log.done]) while (rows.length && rows.at(-1).step > step) rows.pop();
   }
 
   const handlers = {
@@ -65,6 +65,10 @@ function makeLog() {
       const trial = log.trials.at(-1)?.trial; // a trial's first scores come at the step of the last one's end
       if (last?.step === row.step && last.trial === trial) log.evals.pop();
       log.evals.push(trial === undefined ? row : { ...row, trial });
+    },
+    ProbesDone(row) {
+      if (log.probes.at(-1)?.step === row.step) log.probes.pop();
+      log.probes.push(row);
     },
     TrialDone(row) {
       const name = log.trials.find((trial) => trial.trial === row.trial)?.name ?? row.name;
@@ -152,11 +156,20 @@ function indexNear(xs, count, target) {
   return low > 0 && target - xs[low - 1] < xs[low] - target ? low - 1 : low;
 }
 
-const lossRows = (log) => (taskOf(log) ? taskRows(log) : [
-  ['kind', ...FIELDS],
-  ...Array.from({ length: log.count }, (_, index) => ['training', ...FIELDS.map((field) => {
-    const value = log.columns[field][index];
-    return Number.isFinite(value) ? value : null;
-  })]),
-  ...log.evals.map((row) => ['held-out', ...FIELDS.map((field) => row[field] ?? null)]),
-]);
+const lossRows = (log) => (taskOf(log) ? taskRows(log) : pretrainingRows(log));
+
+/** What the model can do has a column for each kind of pair: the share of its pairs found right. */
+function pretrainingRows(log) {
+  const kinds = [...new Set(log.probes.flatMap((row) => Object.keys(row.right ?? {})))];
+  const rest = kinds.map(() => null);
+  return [
+    ['kind', ...FIELDS, ...kinds.map((kind) => `right_${kind}`)],
+    ...Array.from({ length: log.count }, (_, index) => ['training', ...FIELDS.map((field) => {
+      const value = log.columns[field][index];
+      return Number.isFinite(value) ? value : null;
+    }), ...rest]),
+    ...log.evals.map((row) => ['held-out', ...FIELDS.map((field) => row[field] ?? null), ...rest]),
+    ...log.probes.map((row) => ['what it can do', ...FIELDS.map((field) => row[field] ?? null),
+      ...kinds.map((kind) => row.right?.[kind] ?? null)]),
+  ];
+}
