@@ -96,8 +96,7 @@ def test_null_in_a_file_means_the_default():
     [
         ({"model_type": "roberta"}, "a 'roberta' model; the lab reads BERT"),
         ({"position_embedding_type": "relative_key_query"}, "relative positions"),
-        ({"is_decoder": True}, "decoder"),
-        ({"add_cross_attention": True}, "decoder"),
+        ({"is_decoder": True, "add_cross_attention": True}, "cross-attention"),
         ({"id2label": ["a"]}, "id2label must map 0, 1, 2"),
         ({"id2label": {"x": "a"}}, "id2label must map 0, 1, 2"),
         ({"hidden_size": "64"}, "hidden_size must be a whole number"),
@@ -106,6 +105,11 @@ def test_null_in_a_file_means_the_default():
 def test_a_file_of_another_model_is_refused(body, message):
     with pytest.raises(InputError, match=message):
         BertConfig.from_dict(body)
+
+
+def test_a_bert_that_reads_forwards_only_is_read_as_one():
+    assert BertConfig.from_dict({"is_decoder": True}).is_decoder
+    assert not BertConfig.from_dict({}).is_decoder
 
 
 def test_a_config_cannot_be_changed():

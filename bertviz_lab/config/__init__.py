@@ -1,5 +1,6 @@
 """Every setting, declared once, checked on construction."""
 
+from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_of
 from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
@@ -15,13 +16,17 @@ def run_config(body: dict) -> RunConfig:
 
 
 __all__ = [
+    "ABLATIONS",
     "ACTIVATIONS",
     "PRESETS",
     "RECIPES",
+    "Ablation",
     "BertConfig",
     "FinetuneConfig",
     "PretrainConfig",
     "RunConfig",
+    "ablated",
+    "ablation_of",
     "parse_duration",
     "run_config",
 ]

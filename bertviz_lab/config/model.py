@@ -46,6 +46,7 @@ class BertConfig:
     share_layers: bool = False  # one set of weights for all layers (ALBERT); Hugging Face's BERT finds it repeated
     id2label: tuple[str, ...] = ()  # label names by index; a mapping in Hugging Face's file
     problem_type: str | None = None  # "regression" where one label is a number, which `transformers` asks for
+    is_decoder: bool = False  # reads forwards only: no token sees what comes after it, as in GPT
 
     def __post_init__(self) -> None:
         for name in (
@@ -122,8 +123,8 @@ class BertConfig:
             raise InputError(f"This checkpoint is a {kind!r} model; the lab reads BERT checkpoints (model_type bert).")
         if body.get("position_embedding_type", "absolute") != "absolute":
             raise InputError("This BERT uses relative positions; the lab reads learned absolute positions only.")
-        if body.get("is_decoder") or body.get("add_cross_attention"):
-            raise InputError("This BERT is a decoder; the lab reads encoders only.")
+        if body.get("add_cross_attention"):
+            raise InputError("This BERT also attends to another model's text (cross-attention), which the lab cannot.")
         known = {f.name for f in dataclasses.fields(cls)}
         values = {name: value for name, value in body.items() if name in known and value is not None}
         labels = values.pop("id2label", None) or {}

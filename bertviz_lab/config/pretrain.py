@@ -49,7 +49,7 @@ RECIPES: dict[str, dict[str, Any]] = {
 #: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
 ADJUSTABLE = frozenset(
     "steps time_budget learning_rate clip_norm accumulate threads eval_every checkpoint_every "
-    "keep_checkpoints snapshot_room tracker".split()
+    "keep_checkpoints snapshot_room probes tracker".split()
 )
 
 
@@ -108,6 +108,12 @@ class PretrainConfig:
         group="advanced",
         choices=("dynamic", "static"),
     )
+    mask_split: str = option(
+        "80/10/10",
+        "What becomes of the chosen tokens, in percent: [MASK], a random token, or left as it is",
+        group="advanced",
+        choices=("80/10/10", "100/0/0"),
+    )
     whole_word: bool = option(False, "Choose whole words for masking, not word pieces", group="advanced")
     span_masking: bool = option(
         False, "Choose runs of up to ten neighbouring words for masking, as SpanBERT does", group="advanced"
@@ -115,7 +121,18 @@ class PretrainConfig:
     short_seq_probability: float = option(
         0.1, "Share of examples that are made shorter at random", group="advanced", low=0.0, high=1.0
     )
+    layers: int | None = option(
+        None, "Layers of the model; empty takes the model size's", group="advanced", low=1, high=48
+    )
+    heads: int | None = option(
+        None, "Attention heads in each layer; empty takes the model size's", group="advanced", low=1, high=64
+    )
     share_layers: bool = option(False, "One set of weights for all layers, as in ALBERT", group="advanced")
+    segments: bool = option(True, "Tell the model which of the two sentences a token is in", group="advanced")
+    positions: bool = option(True, "Tell the model where in the text a token stands", group="advanced")
+    bidirectional: bool = option(
+        True, "Let each token see what comes after it as well; without, the model reads forwards only", group="advanced"
+    )
     optimizer: str = option(
         "muon",
         "Update rule: AdamW for all weights, or Muon for the encoder's matrices and AdamW for the rest",
@@ -159,6 +176,7 @@ class PretrainConfig:
         low=0,
         high=1_000_000,
     )
+    probes: bool = option(True, "Ask at snapshots what the model can do already", group="advanced")
     tracker: str = option(
         "", "Also log to this tracker, such as tensorboard, by its name in Accelerate", group="advanced"
     )
@@ -171,6 +189,13 @@ class PretrainConfig:
             raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
+        width = PRESETS[self.preset][1]
+        if self.heads and width % self.heads:
+            known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]
+            raise InputError(
+                f"--heads {self.heads} cannot share the {width} numbers of a {self.preset} model's vectors equally; "
+                f"choose {', '.join(known[:-1])} or {known[-1]}."
+            )
         parse_duration(self.time_budget)
 
     @classmethod
@@ -197,13 +222,23 @@ class PretrainConfig:
 
     def model_config(self, vocab_size: int) -> BertConfig:
         """The model this run trains, for the vocabulary its tokenizer turned out to have."""
+        layers, _, heads = PRESETS[self.preset]
         return BertConfig.preset(
             self.preset,
             vocab_size=vocab_size,
+            num_hidden_layers=self.layers or layers,
+            num_attention_heads=self.heads or heads,
             hidden_dropout_prob=self.dropout,
             attention_probs_dropout_prob=self.dropout,
             share_layers=self.share_layers,
+            is_decoder=not self.bidirectional,
         )
+
+    @property
+    def mask_shares(self) -> tuple[float, float]:
+        """Of the chosen tokens the shares that become [MASK] and a random token; the others stay as they are."""
+        masked, random, _ = (int(part) / 100 for part in self.mask_split.split("/"))
+        return masked, random
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

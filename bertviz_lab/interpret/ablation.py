@@ -76,7 +76,7 @@ def _from_layer(
 ) -> NDArray[np.float64]:
     """The target's log-probability, (variants,), when the encoder goes on from a layer with some heads switched off."""
     length = hidden_1LD.shape[1]
-    visible = visibility(inputs.attention_mask, length, causal=False, device=hidden_1LD.device)
+    visible = visibility(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
     found = []
     for gates_BLH in gates_NLH.split(variants_at_once(length)):
         hidden_BLD = hidden_1LD.expand(len(gates_BLH), -1, -1)

@@ -102,7 +102,7 @@ def fill_mask(
             MaskPrediction(
                 position,
                 candidates_of(checkpoint.tokenizer, row_V, top_k),
-                None if wanted is None else _ranked(checkpoint.tokenizer, row_V, wanted),
+                None if wanted is None else ranked(checkpoint.tokenizer, row_V, wanted),
             )
             for position, row_V in zip(positions, probabilities_PV, strict=True)
         ),
@@ -145,7 +145,8 @@ def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> 
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 
 
-def _ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
+def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
+    """One token of a prediction, (vocabulary,), with its place among all."""
     probability = probabilities_V[token_id]
     rank = int((probabilities_V > probability).sum()) + 1
     return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)

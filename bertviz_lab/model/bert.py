@@ -70,15 +70,15 @@ class BertModel(nn.Module):
         """Encode a batch; ids and masks are (batch, tokens), 1 in `attention_mask` marks a real token.
 
         `explicit` computes attention by the written-out formula, which asking for attentions or a trace implies.
-        Interventions: `head_gates` ([batch,] layers, heads) scales heads, `causal` hides later tokens, `inputs_embeds`
-        (batch, tokens, hidden) replaces the word vectors. `positions` (batch, P) asks for these positions' vectors
-        only: the last layer computes them and [CLS], and nothing else. Raises `ValueError` for a text too long.
+        Interventions: `head_gates` ([batch,] layers, heads) scales heads, `causal` hides later tokens (always so in a
+        decoder), `inputs_embeds` (batch, tokens, hidden) replaces the word vectors. `positions` (batch, P) asks for
+        their vectors only: the last layer computes them and [CLS]. Raises `ValueError` for a text too long.
         """
-        embedded_BLD = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
-        visible = visibility(attention_mask, embedded_BLD.shape[1], causal, embedded_BLD.device)
+        first_BLD = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
+        visible = visibility(attention_mask, first_BLD.shape[1], causal or self.config.is_decoder, first_BLD.device)
         explicit = explicit or output_attentions or output_trace
         asked = None if positions is None else F.pad(positions, (1, 0))  # the pooler wants [CLS], at position 0
-        states, layers = self.encoder(embedded_BLD, visible, head_gates, explicit, asked)
+        states, layers = self.encoder(first_BLD, visible, head_gates, explicit, asked)
         return BertModelOutput(
             last_hidden_state=states[-1] if positions is None else states[-1][:, 1:],
             pooler_output=None if self.pooler is None else torch.tanh(self.pooler(states[-1][:, 0])),

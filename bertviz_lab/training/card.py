@@ -49,6 +49,7 @@ def pretraining_card(
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
     texts = ", ".join(_plain(name) for name in config.corpus)
     rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
+    differs = _unlike_bert(config, model)
     options = " ".join(_typed(name, value) for name, value in _changed(config).items())
     return "\n".join(
         [
@@ -62,6 +63,7 @@ def pretraining_card(
             "",
             f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, "
             f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            *(["", f"Unlike BERT, {differs}."] if differs else []),
             "",
             "## Training",
             "",
@@ -79,6 +81,22 @@ def pretraining_card(
             "",
         ]
     )
+
+
+def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
+    """What the model was built or trained without, in words; "" for a BERT like any other."""
+    found = []
+    if model.is_decoder:
+        found.append("it reads forwards only (`is_decoder`): no token sees those after it")
+    if not config.positions:
+        found.append("it was trained without position embeddings (that table is zero)")
+    if not config.segments:
+        found.append("it was trained without segment embeddings (that table is zero)")
+    if model.share_layers:
+        found.append("all its layers share one set of weights")
+    if config.mask_shares[0] == 1.0:
+        found.append("every token that it was asked for stood as [MASK] (100/0/0)")
+    return "; ".join(found)
 
 
 def finetuning_card(

@@ -61,7 +61,10 @@ def memory_needed(
     weights = sum(p.numel() for p in shape.parameters())
     matrices = sum(p.numel() for name, p in shape.named_parameters() if p.dim() == 2 and ".layers." in name)
     table = model.vocab_size * model.hidden_size
-    averages = 2 * weights - (matrices if settings.optimizer == "muon" else 0)
+    tables = shape.bert.embeddings
+    unlearnt = 0 if settings.positions else tables.position.weight.numel()  # nothing is averaged for these
+    unlearnt += 0 if settings.segments else tables.token_type.weight.numel()
+    averages = 2 * (weights - unlearnt) - (matrices if settings.optimizer == "muon" else 0)
     kept = 4 * (weights + averages) + (2 * (matrices + table) if half else 0)
 
     rows = -(-settings.batch_size // (settings.accumulate * processes))

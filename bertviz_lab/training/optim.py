@@ -7,6 +7,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.layers import Embedding, Linear
 
 #: Peak learning rates that did well for minutes of training, by hidden size: smaller models take larger steps.
@@ -81,6 +82,7 @@ def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_ra
     layers = max(depths.values(), default=0)
     for parameter in model.parameters():
         parameter.requires_grad_(depths.get(id(parameter), layers + 1) > settings.freeze or settings.freeze == 0)
+    leave_out(model)
     groups = []
     for group in parameter_groups(model, settings.weight_decay):
         for depth in range(layers + 2):
@@ -91,6 +93,22 @@ def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_ra
     if not groups:
         raise InputError(f"--freeze {settings.freeze} leaves nothing to learn: the model has {layers} layers.")
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
+
+
+@torch.no_grad()
+def leave_out(model: nn.Module, *, positions: bool = False, segments: bool = False) -> None:
+    """Have a model do without these embeddings: all their vectors become zero, which adds nothing, and learn no more.
+
+    The table stays in the checkpoint, so that it is a BERT like any other. A table that is zero already, because the
+    model was trained without it, is held as it is too.
+    """
+    for module in model.modules():
+        if isinstance(module, Embeddings):
+            for table, unwanted in ((module.position, positions), (module.token_type, segments)):
+                if unwanted:
+                    table.weight.zero_()
+                if not table.weight.any():
+                    table.weight.requires_grad_(False)
 
 
 def _depths(model: nn.Module) -> dict[int, int]:

@@ -12,6 +12,7 @@ import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.batching import PretrainingData, masking_rule
+from bertviz_lab.data.probes import probes_for
 from bertviz_lab.data.tokenized import TokenizedCorpus, split_held_out
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -34,9 +35,10 @@ from bertviz_lab.training.history import write_json
 from bertviz_lab.training.keep import Checkpoints, Saved
 from bertviz_lab.training.loop import Plan, Progress, train
 from bertviz_lab.training.memory import require_memory
-from bertviz_lab.training.optim import build_optimizers, learning_rate_for
+from bertviz_lab.training.optim import build_optimizers, learning_rate_for, leave_out
 from bertviz_lab.training.prepare import prepare
 from bertviz_lab.training.pretraining_task import PretrainingTask
+from bertviz_lab.training.probing import Questions
 from bertviz_lab.training.resume import load_optimizers
 from bertviz_lab.training.snapshots import Snapshots
 
@@ -87,6 +89,7 @@ def pretrain(
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     bare = _model(objective, model_config, config.seed, start)
+    leave_out(bare, positions=not config.positions, segments=not config.segments)
     model = hardware.share(bare)
     peak = config.learning_rate or learning_rate_for(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(bare, config, peak)
@@ -112,7 +115,11 @@ def pretrain(
     curriculum = Curriculum(stages(config, training), lambda: plan.share_done(progress), place)
     batches = fixed_batches(held_out)
     snapshots = Snapshots(folder / "snapshots", config.snapshot_room * 1_000_000)
-    task = PretrainingTask(bare, model_config, tokenizer, curriculum, batches, optimizers, hardware, store, snapshots)
+    probes = probes_for(config.corpus, tokenizer) if config.probes else None
+    questions = Questions(probes, tokenizer, model_config.max_position_embeddings) if probes else None
+    task = PretrainingTask(
+        bare, model_config, tokenizer, curriculum, batches, optimizers, hardware, store, snapshots, questions
+    )
     yield RunStarted(
         run=folder.name,
         step=progress.step,
@@ -161,7 +168,14 @@ def _data(
     training = PretrainingData(
         documents=train_view,
         tokenizer=tokenizer,
-        rule=masking_rule(tokenizer, config.mask_probability, config.whole_word, config.span_masking),
+        rule=masking_rule(
+            tokenizer,
+            config.mask_probability,
+            config.whole_word,
+            config.span_masking,
+            mask_share=config.mask_shares[0],
+            random_share=config.mask_shares[1],
+        ),
         seq_len=config.seq_len,
         batch_size=config.batch_size,
         short_seq_probability=config.short_seq_probability,
@@ -191,7 +205,11 @@ def _model_config(config: PretrainConfig, objective: str, tokenizer: Tokenizer, 
         )
     if objective != "mlm" and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
-    return start.config.replace(hidden_dropout_prob=config.dropout, attention_probs_dropout_prob=config.dropout)
+    return start.config.replace(
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+        is_decoder=start.config.is_decoder or not config.bidirectional,  # what reads forwards only goes on doing so
+    )
 
 
 def _model(

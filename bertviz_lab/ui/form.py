@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
 #: A model that is gone on with has these already, and what it learnt by reading forwards too.
-BROUGHT = ("preset", "vocab_size", "algorithm", "lowercase", "share_layers", "causal_share")
+BROUGHT = ("preset", "layers", "heads", "vocab_size", "algorithm", "lowercase", "share_layers", "causal_share")
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
@@ -64,7 +64,11 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     """The shape of the model that a run trains: its own, or that of the one it starts from."""
     if start is None:
         return config.model_config(vocab_size)
-    return start.config.replace(hidden_dropout_prob=config.dropout, attention_probs_dropout_prob=config.dropout)
+    return start.config.replace(
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+        is_decoder=start.config.is_decoder or not config.bidirectional,
+    )
 
 
 def report_of(session: Session, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> HealthReport:

@@ -80,6 +80,7 @@ def describe(session: Session, model: str | None) -> str:
             ("Layers", f"{config.num_hidden_layers}"),
             ("Hidden size", f"{config.hidden_size}"),
             ("Heads", f"{config.num_attention_heads} a layer"),
+            *([("Reads", "forwards only")] if config.is_decoder else []),
             ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
             ("Parameters", _millions(parameter_count(checkpoint.model))),
             ("Architecture", checkpoint.architecture),

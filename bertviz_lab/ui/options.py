@@ -19,6 +19,7 @@ GROUPS = (
             "causal_share",
             "mask_probability",
             "masking",
+            "mask_split",
             "whole_word",
             "span_masking",
             "seq_len",
@@ -41,10 +42,14 @@ GROUPS = (
             "clip_norm",
             "accumulate",
             "precision",
-            "share_layers",
         ),
     ),
-    ("reporting", "Keeping and reporting", ("steps", "eval_every", "checkpoint_every", "seed")),
+    (
+        "building",
+        "How it is built",
+        ("layers", "heads", "share_layers", "segments", "positions", "bidirectional"),
+    ),
+    ("reporting", "Keeping and reporting", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
 )
 
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
@@ -111,6 +116,7 @@ LABELS = {
     "causal_share": "Share of the run that reads forwards",
     "mask_probability": "Share of masked tokens",
     "masking": "Masks",
+    "mask_split": "Of the masked tokens",
     "whole_word": "Mask whole words",
     "span_masking": "Mask neighbouring words",
     "seq_len": "Tokens in one example",
@@ -127,9 +133,15 @@ LABELS = {
     "clip_norm": "Longest gradient",
     "accumulate": "Parts of a step",
     "precision": "Number format",
+    "layers": "Layers",
+    "heads": "Heads in each layer",
     "share_layers": "Same weights in every layer",
+    "segments": "Segment embeddings",
+    "positions": "Position embeddings",
+    "bidirectional": "Reads in both directions",
     "eval_every": "Seconds between scores",
     "checkpoint_every": "Seconds between checkpoints",
+    "probes": "Ask what it can do",
     "seed": "Seed",
 }
 
@@ -173,6 +185,7 @@ HELP = {
     "causal_share": "At first it guesses each next word from those before it; 0 to mask words from the first step.",
     "mask_probability": "How many are asked for.",
     "masking": "Dynamic: fresh in every pass over the text. Static: ten passes that repeat, as in Google's code.",
+    "mask_split": "In percent: [MASK], a random token, the token itself. The paper: 80/10/10.",
     "whole_word": "All pieces of a word, not single ones.",
     "span_masking": "Up to ten in a row, as SpanBERT does.",
     "seq_len": "Longer ones show more context and take more time.",
@@ -189,9 +202,15 @@ HELP = {
     "clip_norm": "A longer one is shortened to this.",
     "accumulate": "Computed one after the other, to need less memory.",
     "precision": "Of the arithmetic; auto tries what is fast here.",
+    "layers": "Leave empty for those of the model size.",
+    "heads": "Leave empty for those of the model size; they share its hidden size equally.",
     "share_layers": "As in ALBERT: fewer weights, as much to compute.",
+    "segments": "What tells sentence A from sentence B; without, that table is zero.",
+    "positions": "What tells the first word from the last; without, that table is zero.",
+    "bidirectional": "Without, each word sees those before it only, as in GPT.",
     "eval_every": "How often it is asked about the text kept aside.",
     "checkpoint_every": "How often it is saved, to be opened or to go on from.",
+    "probes": "Of two sentences, one right and one wrong, which does it find likelier? Asked as it learns.",
     "seed": "The start of all random numbers: the same gives the same run.",
 }
 

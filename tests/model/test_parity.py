@@ -94,6 +94,21 @@ def test_attention_masks_and_segments_may_be_left_out(kind):
         assert largest_difference(getattr(a, name), getattr(b, name)) < TOLERANCE
 
 
+@every_head
+@both_attentions
+def test_a_model_that_reads_forwards_only_is_that_of_transformers(kind, explicit):
+    ours = build(kind, small_config(is_decoder=True))
+    theirs = as_huggingface(kind, ours)
+    a, b = (
+        ours(**inputs(), explicit=explicit),
+        theirs(**inputs(), use_cache=False) if kind is MODEL else theirs(**inputs()),
+    )
+    for name in kind.outputs:
+        assert largest_difference(getattr(a, name), getattr(b, name)) < TOLERANCE
+    both_ways = build(kind, small_config())
+    assert largest_difference(getattr(both_ways(**inputs()), kind.outputs[0]), getattr(a, kind.outputs[0])) > 0.01
+
+
 def test_positions_and_embeddings_may_be_given():
     ours = build(MODEL)
     theirs = as_huggingface(MODEL, ours)

@@ -169,7 +169,7 @@ def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path,
     def disk_full(*_) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(checkpoint_module, "write_tensors", disk_full)
+    monkeypatch.setattr(checkpoint_module, "write_weights", disk_full)
     with pytest.raises(
         InputError, match=r"step 12 could not be written: .*The last good one, of step 3, is .*step-00000003"
     ):
