@@ -35,7 +35,8 @@ def comparison_payload(comparison: ComparisonLike) -> Payload:
         texts=texts,
         peak=1.0,
         file="comparison",
-        sentence="The likeliest tokens of both, and what each model gives them.",
+        sentence=f"The likeliest tokens of {'both' if len(comparison.names) == 2 else 'all'}, and what each model "
+        "gives them.",
     )
 
 

@@ -1,0 +1,54 @@
+// All heads of several models on one text. Rows are the tokens that look, columns those looked at.
+
+const view = onPayload('Ask a sentence: the heads of every model are shown here.', show);
+const host = h('div', { class: 'models' });
+const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+let made = [];
+view.content.append(h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),
+  saveButtons('the heads', { PNG: () => saveCanvas('heads.png', entire()) })),
+h('p', { class: 'quiet' }, 'Each square is a head: a row for each token that looks, a column for each that is looked at, brighter for more weight '
+  + '(square roots, so that little is seen too).'), host, readout);
+
+function show(body) {
+  readout.replaceChildren(h('span', { class: 'quiet' }, 'Choose a head, by a click or the arrow keys, to read where it looks.'));
+  made = body.grids.map((text, place) => {
+    const data = readAttention({ ...JSON.parse(text), title: body.names[place] });
+    const grid = h('div', { class: 'grid', role: 'grid', 'aria-label': `Heads of ${body.names[place]}` });
+    const overview = makeOverview(grid, (layer, head) => {
+      overview.mark(layer, head);
+      readout.textContent = `${body.names[place]}, layer ${layer + 1}, head ${head + 1}: ${strongest(data, layer, head)}`;
+    }, () => {});
+    const node = h('div', { class: 'model' }, h('p', { class: 'heading' }, body.names[place]), grid);
+    return { overview, node, data };
+  });
+  host.replaceChildren(...made.map(({ node }) => node));
+  for (const { overview, data } of made) {
+    overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' });
+    overview.mark(0, 0);
+  }
+}
+
+/** The three largest weights of a head, in words. */
+function strongest(data, layer, head) {
+  const weights = headWeights(data, layer, head);
+  const places = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, 3);
+  return places.map((place) => `${data.tokens[Math.floor(place / data.size)]} → ${data.tokens[place % data.size]} ${percent(weights[place], 0)}`).join(', ');
+}
+
+/** The pictures of all models under each other. */
+function entire() {
+  const pictures = made.map(({ overview }) => overview.picture(''));
+  const canvas = h('canvas', { width: Math.max(...pictures.map((one) => one.width)), height: pictures.reduce((sum, one) => sum + one.height, 0) });
+  const context = canvas.getContext('2d');
+  context.fillStyle = colour('--lab-page');
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  let top = 0;
+  for (const one of pictures) {
+    context.drawImage(one, 0, top);
+    top += one.height;
+  }
+  return canvas;
+}
+
+onThemeChange(() => made.forEach(({ overview, data }) => overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' })));
+view.start();

@@ -1,0 +1,101 @@
+// Cards for what may be left out of the recipe: tick, train, predict, reveal.
+
+const view = onPayload('Nothing to take apart yet.', show);
+const wholeState = h('span', { class: 'quiet' });
+const start = h('button', { type: 'button', class: 'start', onclick: queue }, '');
+const compare = h('button', { type: 'button', class: 'second', onclick: sideBySide }, 'See their curves side by side');
+const all = h('button', { type: 'button', class: 'second', onclick: tickAll }, 'Tick all');
+const said = h('span', { class: 'quiet', role: 'status' });
+const grid = h('div', { class: 'cards' });
+const bar = h('div', { class: 'bar', 'data-noexport': '' }, start, all, compare, said);
+const buttons = saveButtons('the cards', { PNG: () => savePng('recipe.png', entire()), SVG: () => saveSvg('recipe.svg', entire()) });
+const head = h('div', { class: 'bar' }, h('p', {}, h('b', {}, 'The whole recipe'), ' ', wholeState), buttons);
+const picture = h('div', {}, head, grid);
+view.content.append(bar, picture);
+
+let payload = null;
+let cards = [];
+let states = {};
+let follower = 0;
+
+const entire = () => pictureOf(picture);
+
+function show(body) {
+  payload = body;
+  follower += 1;
+  states = {};
+  cards = body.cards.map((card) => makeCard(card, body.set, body.predictions, tell, reveal));
+  grid.replaceChildren(...cards.map((card) => card.node));
+  said.textContent = '';
+  refresh();
+  follow(follower);
+}
+
+const runs = () => [payload.whole, ...cards.map((card) => card.run)].filter(Boolean);
+
+function refresh() {
+  wholeState.textContent = payload.whole ? progressWords(states[payload.whole]) : `trains first: ${plural(payload.steps, 'step')} on Tiny Town, and each of the others as many.`;
+  tell();
+}
+
+/** What pressing the button would do. */
+function tell() {
+  for (const card of cards) card.update(states[card.run], states[payload.whole]);
+  const ticked = cards.filter((card) => card.box.checked && !card.box.hidden);
+  const first = !payload.whole || ['stopped', 'failed', 'missing'].includes(states[payload.whole]?.status);
+  const count = ticked.length + (first ? 1 : 0);
+  start.textContent = ticked.length ? `Train ${first ? 'the whole recipe and ' : ''}${plural(ticked.length, first ? 'other' : 'more', first ? 'others' : 'more')}` : 'Take the recipe apart';
+  start.disabled = ticked.length === 0;
+  start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}` : 'Tick what to leave out first';
+  all.hidden = cards.every((card) => card.box.checked || card.box.hidden);
+  compare.hidden = runs().length < 2;
+}
+
+function tickAll() {
+  for (const card of cards) if (!card.box.hidden) card.box.checked = true;
+  tell();
+}
+
+function queue() {
+  const names = cards.filter((card) => card.box.checked && !card.box.hidden).map((card) => card.name);
+  said.textContent = 'They are put in line …';
+  start.disabled = true;
+  trigger('train_request', { names });
+}
+
+function sideBySide() {
+  trigger('compare_request', { runs: runs() });
+}
+
+const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
+
+/** Ask how far the runs are, until all have ended or other cards are shown. */
+async function follow(mine) {
+  let failures = 0;
+  while (mine === follower && element.isConnected && runs().length && server) {
+    const answer = await server.look(runs());
+    if (mine !== follower) return;
+    failures = answer ? 0 : failures + 1;
+    if (answer) {
+      const before = JSON.stringify(states);
+      states = answer;
+      if (JSON.stringify(states) !== before) refresh();
+      for (const card of cards) if (card.revealed && card.revealable && !card.told) reveal(card);
+      if (!Object.values(states).some((run) => RUNNING.includes(run.status))) return;
+    }
+    await pause(failures ? Math.min(10000, 1000 * 2 ** failures) : 2000);
+  }
+}
+
+async function reveal(card) {
+  card.told = true;
+  const text = await server.reveal(card.name, payload.whole, card.run, card.predicted);
+  if (text === undefined) {
+    card.told = false;
+    said.textContent = 'The server did not answer; try again.';
+    return;
+  }
+  card.tell(JSON.parse(text));
+}
+
+view.start();

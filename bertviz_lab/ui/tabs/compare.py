@@ -1,0 +1,241 @@
+"""Compare: runs beside each other, and short runs that take the recipe apart."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.config.ablations import STEPS
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.attention import attention_payload
+from bertviz_lab.figures.comparison import comparison_payload
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.side_by_side import follows_payload, heads_payload
+from bertviz_lab.ui import chosen_runs, recipe_runs
+from bertviz_lab.ui.answers import clicked, in_order, picture, sentence_of
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.heads_beside import heads_beside
+from bertviz_lab.ui.components.notice import notice, notice_payload
+from bertviz_lab.ui.components.recipe_cards import recipe_cards
+from bertviz_lab.ui.components.run_compare import run_compare
+from bertviz_lab.ui.header import Header
+from bertviz_lab.ui.running import strip_of
+from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.wiring import QUIET
+
+_MOST_REMEMBERED = 50  # runs of one browser
+_LONGEST = 64  # tokens of a sentence whose heads are shown for every model
+
+
+@dataclass(frozen=True)
+class Compare:
+    """What the rest of the page joins: the tab is drawn when the page opens and again when it is looked at."""
+
+    session: Session
+    chosen: gr.Dropdown
+    comparison: gr.HTML
+    cards: gr.HTML
+    message: gr.HTML
+    steps: gr.Number
+    seed: gr.Number
+    text: gr.Textbox
+    text_b: gr.Textbox
+    ask: gr.Button
+    answers: tuple[gr.HTML, gr.HTML, gr.HTML]
+
+    def join(self, page: gr.Blocks, tab: gr.Tab, own: gr.BrowserState, header: Header) -> None:
+        """Join the parts; to be called once all of the page is drawn."""
+        session = self.session
+        everything = [self.chosen, self.comparison, self.cards, self.steps, self.seed, self.text]
+        page.load(in_order(partial(open_tab, session)), [own, self.chosen, self.steps, self.seed], everything, **QUIET)
+        for news in (tab.select, header.strip.run_changed):
+            news(partial(refresh, session), [own, self.chosen], self.chosen, **QUIET)
+        self.chosen.change(picture(partial(draw, session)), [own, self.chosen], self.comparison, **QUIET)
+        for field in (self.steps, self.seed):
+            field.change(picture(partial(cards_of, session)), [own, self.steps, self.seed], self.cards, **QUIET)
+        self.cards.train_request(
+            clicked(partial(queue, session)),
+            [own, self.chosen, self.steps, self.seed],
+            [own, self.cards, self.chosen, self.message, header.strip],
+            **QUIET,
+        )
+        self.cards.compare_request(
+            clicked(partial(set_beside, session)), [own, self.chosen], self.chosen, **QUIET
+        ).then(None, js="() => document.querySelector('#compare-runs')?.scrollIntoView({block: 'start'})")
+        asked = [own, self.chosen, self.text, self.text_b]
+        for trigger in (self.ask.click, self.text.submit, self.text_b.submit):
+            header.direct.ask(trigger, in_order(partial(answer, session)), asked, list(self.answers), slow=True)
+
+
+def create_compare(session: Session) -> Compare:
+    """Draw the tab."""
+    gr.HTML(
+        "<p class='lead'>Runs beside each other: what was done otherwise, and what came of it. "
+        "Further down: <a href='#recipe-apart'>take BERT's recipe apart.</a></p>"
+    )
+    first = chosen_runs.beginning(session, ())
+    chosen = gr.Dropdown(
+        chosen_runs.choices(session, ()),
+        value=first,
+        multiselect=True,
+        max_choices=chosen_runs.MOST,
+        allow_custom_value=True,
+        label="Runs",
+        info=f"Up to {chosen_runs.MOST}; they may still be training.",
+        elem_id="compare-chosen",
+    )
+    comparison = run_compare(poll=partial(session.follow), elem_id="compare-runs")
+    with gr.Accordion("Ask all of them the same", open=False, elem_id="compare-ask-part"):
+        with gr.Row(elem_classes="ask"):
+            text = gr.Textbox(label="A sentence with [MASK]", lines=1, max_lines=4, scale=5, elem_id="compare-text")
+            text_b = gr.Textbox(label="Sentence B, if you like", lines=1, max_lines=4, scale=4, elem_id="compare-b")
+            ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="compare-ask")
+        fills = chart(label="What each would write", elem_id="compare-fills")
+        follows = chart(label="Whether B follows A", elem_id="compare-follows")
+        heads = heads_beside(elem_id="compare-heads")
+    gr.HTML(
+        "<h2 id='recipe-apart'>Take the recipe apart</h2><p class='lead'>What is each part of BERT's recipe good for? "
+        "Leave one out, say what you expect, and see. All runs have the same stories, the same seed and the same "
+        "number of steps; about a minute each on two idle cores, one after the other.</p>"
+    )
+    message = notice(elem_id="recipe-message")
+    cards = recipe_cards(
+        look=partial(recipe_runs.look, session), reveal=partial(recipe_runs.reveal, session), elem_id="recipe-cards"
+    )
+    with gr.Accordion("How they are trained", open=False, elem_id="recipe-settings"), gr.Row(elem_classes="settings"):
+        steps = gr.Number(
+            STEPS, precision=0, label="Steps of each run", info="More steps, clearer answers.", elem_id="recipe-steps"
+        )
+        seed = gr.Number(
+            0, precision=0, label="Seed", info="Another one shows how much is luck.", elem_id="recipe-seed"
+        )
+    return Compare(session, chosen, comparison, cards, message, steps, seed, text, text_b, ask, (fills, follows, heads))
+
+
+def open_tab(session: Session, own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
+    """The page opens: (runs to choose, comparison, cards, steps, seed, sentence)."""
+    own = _runs(session, own)
+    first = chosen_runs.beginning(session, own)
+    steps, seed = recipe_runs.newest_set(session, own)
+    return (
+        gr.update(choices=chosen_runs.choices(session, own), value=first),
+        picture(draw)(session, own, first),
+        picture(cards_of)(session, own, steps, seed),
+        steps,
+        seed,
+        _sentence(session, first),
+    )
+
+
+def refresh(session: Session, own: Any, names: Any) -> Any:
+    """The tab is looked at, or a run has reached another state: what can be chosen now."""
+    own = _runs(session, own)
+    names = names or chosen_runs.beginning(session, own)
+    return gr.update(choices=chosen_runs.choices(session, own), value=names)
+
+
+def draw(session: Session, own: Any, names: Any) -> str:
+    """The comparison of the chosen runs."""
+    return chosen_runs.draw(session, _runs(session, own), names)
+
+
+def cards_of(session: Session, own: Any, steps: Any, seed: Any) -> str:
+    """The cards of the recipe, for runs of so many steps from a seed."""
+    return recipe_runs.cards(session, _runs(session, own), steps, seed)
+
+
+def queue(session: Session, data: dict[str, Any], own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
+    """Train what was ticked: (own runs, cards, runs to choose, message, strip).
+
+    They are not set beside each other at once: their curves would give away what a person is to predict.
+    """
+    own = _runs(session, own)
+    try:
+        started = recipe_runs.queue(session, own, data.get("names"), steps, seed)
+    except Exception as error:
+        cards = picture(cards_of)(session, own, steps, seed)
+        return own, cards, gr.skip(), notice_payload(sentence_of(error)), gr.skip()
+    own = [*reversed(started), *own][:_MOST_REMEMBERED]
+    strip = strip_of(session, started[0]) if started else gr.skip()
+    chosen = gr.update(choices=chosen_runs.choices(session, own), value=names)
+    return own, cards_of(session, own, steps, seed), chosen, "", strip
+
+
+def set_beside(session: Session, data: dict[str, Any], own: Any, names: Any) -> Any:
+    """The runs of the cards are chosen above."""
+    own = _runs(session, own)
+    asked = [str(run) for run in data.get("runs", ()) if str(run) in session.models.visible_runs(own)]
+    return gr.update(choices=chosen_runs.choices(session, own), value=asked[: chosen_runs.MOST] or names)
+
+
+def answer(session: Session, own: Any, names: Any, text: Any, text_b: Any) -> tuple[str, str, str]:
+    """What each of the chosen models says to a sentence: (words for its blanks, whether B follows, heads)."""
+    try:
+        found = chosen_runs.chosen(session, _runs(session, own), names)
+        checkpoints, labels = [], []
+        for name in found:
+            checkpoints.append(session.models.open(name))
+            labels.append(chosen_runs.name_of(session, name))
+    except Exception as error:
+        return message_payload(sentence_of(error)), *(message_payload("Nothing to show yet."),) * 2
+    return (
+        picture(_fills)(checkpoints, labels, text),
+        picture(_follows)(checkpoints, labels, text, text_b),
+        picture(_heads)(checkpoints, labels, text, text_b),
+    )
+
+
+def _fills(checkpoints: Sequence[Any], labels: Sequence[str], text: Any) -> str:
+    from bertviz_lab.interpret import compare_fills
+
+    compared = compare_fills(checkpoints, checked(text), top_k=5)
+    return comparison_payload(_Named(tuple(labels), compared.blanks))
+
+
+def _follows(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_b: Any) -> str:
+    from bertviz_lab.interpret import next_sentence
+
+    first, second = checked(text), checked(text_b)
+    if not second.strip():
+        raise InputError("Type a sentence B, and each model says whether it follows.")
+    shares: list[float | None] = []
+    for checkpoint in checkpoints:
+        asked = checkpoint.architecture in ("BertForPreTraining", "BertForNextSentencePrediction")
+        shares.append(next_sentence(checkpoint, first, second).is_next if asked else None)
+    return follows_payload(labels, shares)
+
+
+def _heads(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_b: Any) -> str:
+    from bertviz_lab.interpret import trace_text
+
+    grids = []
+    for checkpoint in checkpoints:
+        trace = trace_text(checkpoint, checked(text), checked(text_b).strip() or None)
+        if len(trace.tokens) > _LONGEST:
+            raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
+        grids.append(attention_payload(trace.tokens, trace.encoding.token_type_ids, trace.attentions))
+    return heads_payload(labels, grids)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A comparison under the names that the page gives its models."""
+
+    names: tuple[str, ...]
+    blanks: Sequence[Sequence[Any]]
+
+
+def _sentence(session: Session, names: Sequence[str]) -> Any:
+    """An example that the first of the chosen models can be asked."""
+    try:
+        return session.examples(names[0]).masked[0]
+    except (InputError, IndexError):
+        return gr.skip()
+
+
+def _runs(session: Session, own: Any) -> list[str]:
+    """The remembered runs that are still there; what a browser sends may be anything."""
+    ids = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
+    return [run_id for run_id in ids[:_MOST_REMEMBERED] if session.models.is_run(run_id)]

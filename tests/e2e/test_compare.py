@@ -1,0 +1,139 @@
+"""The recipe taken apart and runs beside each other, with real mouse and keyboard."""
+
+import json
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertviz_lab.config import ABLATIONS, ablated
+from bertviz_lab.config.ablations import WHOLE
+from bertviz_lab.jobs.names import short_name
+from bertviz_lab.training.history import RunState, write_json, write_state
+from bertviz_lab.ui.session import Session
+from tests.browser import PageLog
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TRAINING = 120_000  # milliseconds until two short runs on a busy machine have ended
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    settings = little_settings(tmp_path_factory.mktemp("compare"))
+    log = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1000}]
+    for step in range(1, 6):
+        log.append({"event": "StepDone", "step": step, "seconds": step, "tokens": 9 * step, "mlm_accuracy": 0.1 * step})
+        log.append({"event": "EvalDone", "step": step, "seconds": step, "tokens": 9 * step, "mlm_accuracy": 0.1 * step})
+    text = "".join(json.dumps(row) + "\n" for row in log)
+    (settings.checkpoints / "little" / "training.jsonl").write_text(text, encoding="utf-8")
+    with serve(settings) as served:
+        yield served
+
+
+def open_compare(page: Page, address: str) -> None:
+    page.goto(address)
+    page.get_by_role("tab", name="Compare", exact=True).click()
+    expect(page.locator("#recipe-cards .card")).to_have_count(len(ABLATIONS))
+
+
+def card(page: Page, name: str) -> Locator:
+    return page.locator(f"#recipe-cards .card[data-name={name}]")
+
+
+def test_an_ablation_is_queued_predicted_and_revealed(
+    page: Page, page_log: PageLog, served: tuple[str, Session]
+) -> None:
+    address, session = served
+    open_compare(page, address)
+    # A model that ships is there to be looked at before anybody has trained.
+    expect(page.locator("#compare-runs table")).to_contain_text("50.0 %")
+    page.get_by_role("button", name="How they are trained").click()
+    steps = page.locator("#recipe-steps input")
+    steps.fill("25")
+    steps.press("Tab")
+    expect(page.locator("#recipe-cards")).to_contain_text("25 steps on Tiny Town")
+    for name in ABLATIONS:
+        card(page, name).get_by_role("checkbox").set_checked(name == "one-layer")
+    page.get_by_role("button", name="Train the whole recipe and 1 other").click()
+    one = card(page, "one-layer")
+    expect(one.locator(".state")).to_contain_text(re.compile("Waits|Starting|Reading|Training|Trained"))
+    expect(one.get_by_role("button", name="Reveal")).to_be_disabled()
+    for group in one.get_by_role("radiogroup").all():
+        group.locator("label", has_text="worse").click()
+    expect(one.get_by_role("button", name="Reveal")).to_be_enabled(timeout=TRAINING)
+    one.get_by_role("button", name="Reveal").click()
+    outcome = one.locator(".outcome")
+    expect(outcome).to_contain_text(re.compile(r"Masked words: \d+\.\d% right"))
+    expect(outcome).to_contain_text(re.compile("As you said|You said: worse"))
+    expect(outcome).to_contain_text("one seed")
+    runs = {session.runs.config(run).layers: run for run in session.runs.ids()}
+    assert set(runs) == {None, 1}
+    score = [row for row in session.runs.events(runs[1])[0] if row["event"] == "EvalDone"][-1]["mlm_accuracy"]
+    expect(outcome).to_contain_text(f"{score:.1%} right")
+
+    # It is all there after a reload: what was trained, what was predicted, what came of it.
+    page.reload()
+    page.get_by_role("tab", name="Compare", exact=True).click()
+    expect(card(page, "one-layer").locator(".outcome")).to_contain_text("one seed")
+    assert page_log.outside == []
+    page_log.clear()  # what was asked when the page was reloaded had no answer
+
+    # Their curves, beside each other.
+    page.get_by_role("button", name="See their curves side by side").click()
+    table = page.locator("#compare-runs table")
+    expect(table).to_contain_text("Layers")
+    expect(table).to_contain_text("Masked words right")
+    expect(table).to_contain_text(f"{100 * score:.1f} %")
+    plot = page.locator("#compare-runs .plot")
+    expect(plot.locator("polyline.way")).to_have_count(2)
+    plot.focus()
+    page.keyboard.press("End")
+    expect(page.locator("#compare-runs .readout")).to_contain_text(re.compile(r"step 25: Whole recipe .*One layer"))
+    page.locator("#compare-runs").get_by_role("radio", name="time").check()
+    plot.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#compare-runs .readout")).to_contain_text(re.compile(r"^\d+ (s|min)"))
+    expect(page.locator("#compare-runs .probes")).to_contain_text("guessing")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the curves as CSV").click()
+    assert "held-out" in waiting.value.path().read_text(encoding="utf-8")
+
+    # One question to both.
+    page.get_by_role("button", name="Ask all of them the same").click()
+    page.locator("#compare-text textarea").fill("The [MASK] is red.")
+    page.locator("#compare-b textarea").fill("Ben likes it.")
+    page.locator("#compare-ask").click()
+    expect(page.locator("#compare-fills")).to_contain_text("One layer")
+    expect(page.locator("#compare-follows")).to_contain_text("B follows A")
+    expect(page.locator("#compare-heads canvas")).to_have_count(4 + 2)
+
+
+def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    run_id = "calm-otter-0123456789abcdef"  # a run that was stopped
+    folder = session.runs.root / run_id
+    folder.mkdir(parents=True)
+    write_state(folder, RunState("stopped", message="<img src=x onerror='window.hacked=1'>"))
+    write_json(folder / "config.json", ablated(WHOLE, steps=999).to_dict())
+    open_compare(page, address)
+    chosen = page.locator("#compare-chosen input")
+    chosen.click()
+    page.get_by_role("option", name=f"Whole recipe ({short_name(run_id)})").click()
+    expect(page.locator("#compare-runs table")).to_contain_text("stopped")
+    # A run that is removed while it is looked at.
+    folder.rename(folder.with_name("gone"))
+    (folder.with_name("gone") / "config.json").unlink()
+    chosen.fill("<b>nothing</b> {{7*7}}")
+    chosen.press("Enter")
+    expect(page.locator("#compare-runs")).to_contain_text("little")
+    page.locator("#compare-chosen").get_by_role("button", name=re.compile("Clear|Remove all")).first.click()
+    expect(page.locator("#compare-runs")).to_contain_text("Choose one or more runs")
+    page.get_by_role("button", name="How they are trained").click()
+    page.locator("#recipe-steps input").fill("3")
+    page.locator("#recipe-steps input").press("Tab")
+    expect(page.locator("#recipe-cards")).to_contain_text("must lie between 20 and")
+    assert page.evaluate("() => window.hacked") is None

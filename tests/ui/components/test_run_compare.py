@@ -1,0 +1,151 @@
+"""Runs beside each other, and the cards of the recipe, as pages of their own in a browser."""
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.config import ABLATIONS
+from bertviz_lab.figures.recipes import recipe_payload
+from bertviz_lab.figures.runs import RunView, runs_payload
+from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
+from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from tests.ui.components.harness import HOSTILE
+
+SETTINGS = {"corpus": ("sample:tiny-town",), "positions": True}
+
+
+def rows(last: float, steps: int = 40, nsp: bool = True) -> list[dict]:
+    """A run whose masked-word accuracy rises in a straight line to `last`."""
+    found: list[dict] = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1234}]
+    for step in range(1, steps + 1):
+        scores = {"mlm_accuracy": last * step / steps, "mlm_loss": 5 - step / steps}
+        scores |= {"nsp_accuracy": 0.5} if nsp else {}
+        at = {"step": step, "seconds": step / 2, "tokens": 100 * step}
+        found.append({"event": "StepDone", **at, **scores})
+        if step % (steps // 4) == 0:
+            found.append({"event": "EvalDone", **at, **scores})
+    right = {"word_order": last, "agreement": 0.5}
+    return [*found, {"event": "ProbesDone", "step": steps, "probes": "tiny-town", "right": right}]
+
+
+def open_alone(page: Page, folder: Path, assembly: Assembly, payload: str, width: int = 1280) -> None:
+    path = folder / "alone.html"
+    path.write_text(assembly.page("Alone", payload), encoding="utf-8")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(path.as_uri())
+
+
+def compared(*runs: RunView) -> str:
+    return runs_payload(runs, {"tiny-town": {"word_order": "put words in order"}})
+
+
+def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp_path: Path) -> None:
+    views = [
+        RunView("", "whole", SETTINGS, rows(0.8)),
+        RunView("", "without", SETTINGS | {"positions": False}, rows(0.4)),
+    ]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    table = page.get_by_role("table")
+    expect(table.get_by_role("row", name="positions yes no")).to_be_visible()
+    expect(table).not_to_contain_text("corpus")
+    best = table.get_by_role("row", name="Masked words right").locator("b")
+    expect(best).to_contain_text("80.0 %")
+    expect(best).to_contain_text("(best)")
+    expect(page.get_by_text("cannot be weighed against each other")).to_be_hidden()
+
+
+def test_scores_on_other_texts_are_not_weighed_against_each_other(page: Page, tmp_path: Path) -> None:
+    views = [RunView("", "one", SETTINGS, rows(0.8)), RunView("", "other", {"corpus": ("b.txt",)}, rows(0.4))]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    expect(page.get_by_text("cannot be weighed against each other")).to_be_visible()
+    expect(page.locator("table b")).to_have_count(0)
+
+
+def test_keys_read_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
+    views = [RunView("", "whole", SETTINGS, rows(0.8)), RunView("", "half", SETTINGS, rows(0.4, nsp=False))]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    plot, readout = page.locator(".plot"), page.locator(".readout")
+    plot.focus()
+    page.keyboard.press("End")
+    expect(readout).to_have_text("step 40: whole 80.0 % · half 40.0 %")
+    page.keyboard.press("ArrowLeft")
+    expect(readout).to_have_text("step 30: whole 60.0 % · half 30.0 %")
+    page.get_by_role("radio", name="next sentences").check()
+    plot.focus()
+    page.keyboard.press("Home")
+    expect(readout).to_have_text("step 10: whole 50.0 % · half –")
+    page.get_by_role("radio", name="tokens").check()
+    plot.focus()
+    page.keyboard.press("End")
+    expect(readout).to_contain_text("tokens 4,000")
+    assert "Arrow keys" in (plot.get_attribute("aria-label") or "")
+
+
+def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path) -> None:
+    views = [RunView("", "long", SETTINGS, rows(0.8, 400)), RunView("", "short", SETTINGS, rows(0.4, 8))]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    box = page.get_by_role("checkbox", name="logarithmic")
+    expect(box).to_be_checked()
+    box.uncheck()
+    expect(page.locator(".plot polyline.way")).to_have_count(2)
+    open_alone(page, tmp_path, RUN_COMPARE, compared(views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))))
+    expect(box).not_to_be_checked()
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int) -> None:
+    names = ["plain", *HOSTILE]
+    views = [RunView("", name, SETTINGS, rows(0.1 * (1 + at))) for at, name in enumerate(names)]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views), width)
+    expect(page.locator("thead th")).to_have_text(names)
+    strokes = page.locator(".plot polyline.way").evaluate_all("lines => lines.map(l => getComputedStyle(l).stroke)")
+    assert len(set(strokes)) == 6
+    expect(page.locator(".probes")).to_contain_text("put words in order")
+    expect(page.locator(".probes")).to_contain_text("guessing")
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_curves_table_and_probes_can_be_saved(page: Page, tmp_path: Path) -> None:
+    open_alone(page, tmp_path, RUN_COMPARE, compared(RunView("", "=1+1", SETTINGS, rows(0.8))))
+    for what, name in (("the curves", "curves"), ("the table", "runs"), ("the probes", "probes")):
+        for kind in ("CSV", "SVG", "PNG"):
+            with page.expect_download() as waiting:
+                page.get_by_role("button", name=f"Save {what} as {kind}").click()
+            content = waiting.value.path().read_bytes()
+            assert waiting.value.suggested_filename == f"{name}.{kind.lower()}"
+            assert len(content) > 60
+            if kind == "CSV":
+                assert b"'=1+1" in content, "no spreadsheet runs a run's name"
+
+
+def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> None:
+    views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
+    expect(page.locator(".plot")).to_contain_text("None of these runs was scored on this")
+    expect(page.get_by_text("What each can do")).to_be_hidden()
+
+
+def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None:
+    open_alone(page, tmp_path, RECIPE_CARDS, recipe_payload({}, 500, 0, ticked=("one-layer",)))
+    expect(page.locator(".card")).to_have_count(len(ABLATIONS))
+    button = page.locator("button.start")
+    expect(button).to_have_text("Train the whole recipe and 1 other")
+    page.get_by_role("button", name="Tick all").click()
+    expect(button).to_have_text(f"Train the whole recipe and {len(ABLATIONS)} others")
+    for box in page.get_by_role("checkbox").all():
+        box.uncheck()
+    expect(button).to_be_disabled()
+
+
+def test_a_card_asks_for_a_prediction_once_it_is_ticked(page: Page, tmp_path: Path) -> None:
+    open_alone(page, tmp_path, RECIPE_CARDS, recipe_payload({}, 500, 0))
+    card = page.locator(".card[data-name=no-nsp]")
+    expect(card.locator("fieldset")).to_be_hidden()
+    card.get_by_role("checkbox").check()
+    expect(card.get_by_role("radiogroup")).to_have_count(1)
+    expect(card.get_by_role("radio")).to_have_count(3)
+    page.locator(".card[data-name=one-layer]").get_by_role("checkbox").check()
+    expect(page.locator(".card[data-name=one-layer]").get_by_role("radiogroup")).to_have_count(2)
