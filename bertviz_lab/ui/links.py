@@ -40,6 +40,15 @@ def field_updates(said: dict[str, str], tab: str, fields: Mapping[str, Component
     return [_read(component, mine[name]) if name in mine else gr.skip() for name, component in fields.items()]
 
 
+def fresh_fields(said: Mapping[str, str], fields: Mapping[str, Component]) -> list[Any]:
+    """A value for each of a tab's fields: what is said of it, or else what it began with when the page was built."""
+    found = [_read(component, said[name]) if name in said else component.value for name, component in fields.items()]
+    return [
+        "" if value is None and isinstance(fields[name], gr.Textbox) else value
+        for name, value in zip(fields, found, strict=True)
+    ]
+
+
 def _read(component: Component, text: str) -> Any:
     """A field's value out of an address; what it cannot hold is passed over."""
     if isinstance(component, gr.Checkbox):

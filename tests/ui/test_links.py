@@ -6,7 +6,7 @@ import gradio as gr
 import pytest
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.links import field_updates, told, with_link
+from bertviz_lab.ui.links import field_updates, fresh_fields, told, with_link
 
 
 def test_a_payload_carries_what_a_link_to_it_says() -> None:
@@ -52,3 +52,9 @@ def test_an_address_fills_in_the_fields_of_its_own_tab_only() -> None:
 )
 def test_a_field_takes_from_an_address_only_what_it_can_hold(field: Any, text: str, value: Any) -> None:
     assert field_updates({"tab": "x", "it": text}, "x", {"it": field}) == [value]
+
+
+def test_fields_that_are_not_spoken_of_begin_anew() -> None:
+    fields: dict[str, Any] = {"text": gr.Textbox(), "share": gr.Slider(0, 10, 3), "tick": gr.Checkbox(True)}
+    assert fresh_fields({"text": "hello"}, fields) == ["hello", 3, True]
+    assert fresh_fields({"share": "11", "tick": ""}, fields) == ["", gr.skip(), False]

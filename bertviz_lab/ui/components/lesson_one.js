@@ -1,0 +1,91 @@
+// One lesson: idea, what to look at, the question, and what the measurement says once a guess was made.
+
+/** `acts`: choose(index), reveal(), setUp(step), go(number). Gives the node, and `tell(body)` for the measurement. */
+function drawLesson(lesson, count, acts) {
+  const heading = h('h2', { tabindex: '-1' }, lesson.title);
+  const told = h('div', { class: 'told', hidden: true });
+  const hint = h('p', { class: 'quiet hint' });
+  const done = memory.done.includes(lesson.number);
+  const show = h('button', { type: 'button', class: 'main', onclick: () => acts.reveal() }, 'Reveal');
+  const boxes = lesson.choices.map((text, at) => drawChoice(lesson, text, at, () => {
+    acts.choose(at);
+    refresh();
+  }));
+  const question = h('fieldset', { class: 'question' }, h('legend', {}, ...marked(lesson.question)),
+    ...boxes.map((box) => box.node), h('div', { class: 'act' }, show, hint));
+
+  function refresh() {
+    const chosen = memory.chosen[lesson.number] !== undefined;
+    show.disabled = !chosen;
+    hint.textContent = chosen ? '' : 'Choose what you expect first.';
+  }
+
+  /** The measurement has come, or a sentence why there is none. */
+  function tell(body, fresh) {
+    show.disabled = false;
+    show.textContent = 'Reveal';
+    told.hidden = false;
+    if (body.message) {
+      told.replaceChildren(h('p', { class: 'verdict' }, body.message));
+      return;
+    }
+    show.parentElement.hidden = true;
+    const guess = memory.chosen[lesson.number];
+    boxes.forEach((box, at) => box.settle(at === body.answer, at === guess));
+    told.replaceChildren(verdict(lesson, body, guess), drawBars(lesson.measured_by, body.bars),
+      ...body.paragraphs.map((text) => paragraph(text)),
+      drawSteps('See for yourself', body.proof, lesson.look.length, acts), drawFormula(lesson), drawNext(lesson, count, acts));
+    if (!fresh) return;
+    told.firstChild.focus({ preventScroll: true });
+    told.firstChild.scrollIntoView({ block: 'center' }); // with the bars under it
+  }
+
+  refresh();
+  const node = h('article', { class: 'one' },
+    h('p', { class: 'quiet' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
+    lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question can be thought about, not measured.`, { class: 'verdict' }) : null,
+    paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, 0, acts),
+    h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example' }, lesson.example) : null, question, told);
+  return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; }, done };
+}
+
+/** A choice; when it is settled it says whether it is right, and whether it was chosen. */
+function drawChoice(lesson, text, at, onChange) {
+  const input = h('input', { type: 'radio', name: `lab-lesson-${lesson.number}`, value: at, onchange: onChange });
+  input.checked = memory.chosen[lesson.number] === at;
+  const said = h('span', { class: 'said' });
+  const node = h('label', { class: 'choice' }, input, h('span', { class: 'text' }, ...marked(text)), said);
+  const settle = (right, mine) => {
+    input.disabled = true;
+    node.classList.add('settled');
+    node.classList.toggle('right', right);
+    said.textContent = right ? '✓ right' : mine ? 'your guess' : '';
+  };
+  return { node, settle };
+}
+
+function verdict(lesson, body, guess) {
+  const right = body.answer === null ? 'The measurement bears out none of these.'
+    : body.answer === guess ? 'You were right.' : `It is another one: ${lesson.choices[body.answer]}`;
+  return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
+}
+
+/** Things to look at; `first` is the number of the first among all of the lesson. */
+function drawSteps(title, steps, first, acts) {
+  const rows = steps.map((step, at) => h('li', {}, paragraph(step.text),
+    h('button', { type: 'button', class: 'set-up', onclick: () => acts.setUp(first + at),
+      'aria-label': `Set it up in ${step.tab}: ${step.text.replaceAll('`', '')}` }, `Set it up in ${step.tab}`)));
+  return h('section', {}, h('h3', {}, title), h('ol', { class: 'steps' }, ...rows));
+}
+
+function drawFormula(lesson) {
+  return h('details', {}, h('summary', {}, 'In one formula'), h('p', { class: 'formula' }, lesson.formula),
+    h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, lesson.source));
+}
+
+function drawNext(lesson, count, acts) {
+  const last = lesson.number === count;
+  const words = last ? 'That was the last one. Now train a model of your own: press Train your own at the top.' : '';
+  return h('div', { class: 'act' }, last ? h('p', { class: 'quiet' }, words)
+    : h('button', { type: 'button', class: 'main', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
+}

@@ -1,0 +1,90 @@
+"""The sheet that is handed out: eight questions on one page, the measured answers on the other; it prints as it is."""
+
+import html
+import re
+from collections.abc import Sequence
+
+from bertviz_lab.ui.lessons.lesson import Lesson
+from bertviz_lab.ui.lessons.measuring import Measured
+
+_RULES = """
+@page { size: A4; margin: 12mm 13mm }
+* { box-sizing: border-box }
+body { max-width: 190mm; margin: 16px auto; padding: 0 16px; font: 9.2pt/1.33 system-ui, "Segoe UI", Roboto, sans-serif;
+  color: #1e293b; background: #fff }
+header { display: flex; justify-content: space-between; align-items: baseline; gap: 12px;
+  border-bottom: 1.5px solid #3730a3; margin-bottom: 7px; padding-bottom: 3px }
+h1 { font-size: 15pt; margin: 0 }
+h2 { font-size: 10.4pt; margin: 0 0 2px }
+p { margin: 0 0 3px }
+.lead { margin-bottom: 8px }
+.columns { columns: 2; column-gap: 9mm }
+.columns section { break-inside: avoid; margin-bottom: 8px }
+.quiet { color: #475569 }
+.number { display: inline-block; min-width: 1.55em; margin-right: 4px; border-radius: 4px; text-align: center;
+  color: #fff; background: #3730a3; -webkit-print-color-adjust: exact; print-color-adjust: exact }
+ul { list-style: none; margin: 2px 0 0; padding: 0 }
+li { padding-left: 1.6em; text-indent: -1.6em }
+li::before { content: "☐"; display: inline-block; width: 1.6em; text-indent: 0 }
+li.right::before { content: "☑" }
+code { font: 0.92em ui-monospace, Menlo, Consolas, monospace }
+.formula { font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 0.88em; white-space: pre-wrap }
+.answers { break-before: page; font-size: 8.7pt }
+.name { border-bottom: 1px solid #94a3b8; min-width: 60mm; display: inline-block }
+button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-radius: 6px; color: #3730a3;
+  background: none; cursor: pointer }
+@media screen { .answers { margin-top: 40px } }
+@media print { body { margin: 0; padding: 0; max-width: none } button { display: none } }
+@media (max-width: 640px) { .columns { columns: 1 } header { flex-wrap: wrap } }
+"""
+
+
+def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "") -> str:
+    """A page of its own that works offline and fits on two sheets of A4.
+
+    `measured` are those lessons whose model is there; `address` is where the page of the lab is found, if it is told.
+    """
+    where = f" Open <code>{html.escape(address)}?lesson=1</code> and follow along." if address else ""
+    minutes = sum(lesson.minutes for lesson in lessons)
+    questions = "".join(_question(lesson) for lesson in lessons)
+    answers = "".join(_answer(found) for found in measured)
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>BertViz Lab: eight lessons</title><style>{_RULES}</style></head><body>
+<main><header><h1>How BERT reads: eight lessons</h1><span>Name <span class="name">&nbsp;</span></span></header>
+<p class="lead quiet">About {minutes} minutes in all.{where} Predict first, tick what you expect, then look.
+<button onclick="print()">Print</button></p>
+<div class="columns">{questions}</div></main>
+<article class="answers"><header><h1>Answers</h1><span class="quiet">measured on the models of this page</span></header>
+<div class="columns">{answers}</div></article>
+</body></html>"""
+
+
+def _question(lesson: Lesson) -> str:
+    choices = "".join(f"<li>{_marked(choice)}</li>" for choice in lesson.choices)
+    example = f"<p><i>{_marked(lesson.example)}</i></p>" if lesson.example else ""
+    return (
+        f"<section>{_title(lesson)}<p class='quiet'>{_marked(lesson.idea)}</p>{example}"
+        f"<p><b>{_marked(lesson.question)}</b></p>"
+        f"<ul>{choices}</ul></section>"
+    )
+
+
+def _answer(measured: Measured) -> str:
+    lesson = measured.lesson
+    right = "" if measured.answer is None else lesson.choices[measured.answer]
+    choice = f"<ul><li class='right'>{_marked(right)}</li></ul>" if right else ""
+    told = "".join(f"<p>{_marked(text)}</p>" for text in measured.paragraphs)
+    return (
+        f"<section>{_title(lesson)}{choice}{told}<p class='formula'>{html.escape(lesson.formula)}</p>"
+        f"<p class='quiet'>{html.escape(lesson.source)}</p></section>"
+    )
+
+
+def _title(lesson: Lesson) -> str:
+    return f"<h2><span class='number'>{lesson.number}</span>{html.escape(lesson.title)}</h2>"
+
+
+def _marked(text: str) -> str:
+    """Text for a page, in which backticks become code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -1,0 +1,178 @@
+"""The lessons from the first to the last, by real clicks on the page as it ships."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.ui.lessons import LESSONS, Lesson
+from bertviz_lab.ui.lessons.measuring import measure
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.browser import PageLog
+from tests.ui.pages import event_loops, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+#: What is to be seen in each tab once a lesson has set it up.
+SHOWN = {
+    "fill": "#fill-bars .candidate",
+    "next": "#next-verdict [data-item]",
+    "attention": "#attention-grid canvas",
+    "why": "#why-tokens td",
+    "vectors": "#vectors-table [data-item]",
+    "input": "#input-strip td",
+    "masking": "#masking-strip .token, #masking-strip td",
+    "try": "#try-verdict [data-item]",
+    "pretrain": "#run-chart",
+    "finetune": "#tabs [role=tabpanel]:visible button",
+    "learning": "#learning-view",
+}
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    """The page with the models that come with the lab."""
+    with serve(Settings(runs_dir=tmp_path_factory.mktemp("lessons"))) as served:
+        yield served
+
+
+def open_lesson(page: Page, address: str, said: str) -> None:
+    page.goto(f"{address}?lesson={said}")
+    expect(page.locator("#lessons h2")).to_be_visible(timeout=60_000)
+
+
+def tab_shown(page: Page, name: str) -> None:
+    expect(page.locator(f"#tabs [role=tab][data-tab-id={name}][aria-selected=true]")).to_have_count(1)
+
+
+def follow_steps(page: Page, lesson: Lesson, numbers: range) -> None:
+    """Press each button, see the place, and come back by the line above it."""
+    for number in numbers:
+        step = lesson.steps[number]
+        page.locator("#lessons .set-up").nth(number).click()
+        tab_shown(page, step.place.tab)
+        expect(page.locator("#lesson-bar .lab")).to_contain_text(f"Lesson {lesson.number}: {lesson.title}")
+        expect(page.locator("#lesson-bar .lab")).to_be_focused()
+        expect(page.locator(SHOWN[step.place.tab]).first).to_be_visible()
+        page.get_by_role("button", name="Back to the lesson").click()
+        tab_shown(page, "learn")
+        expect(page.locator("#lessons h2")).to_have_text(lesson.title)
+
+
+def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, Session]) -> None:
+    address, session = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    page.get_by_role("tab", name="Learn", exact=True).click()
+    for lesson in LESSONS:
+        expect(page.locator("#lessons h2")).to_have_text(lesson.title)
+        follow_steps(page, lesson, range(len(lesson.look)))
+        expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
+        guess = lesson.number % len(lesson.choices)
+        page.locator("#lessons .choice").nth(guess).click()
+        page.get_by_role("button", name="Reveal").click()
+        right = "You were right." if guess == lesson.answer else "It is another one"
+        expect(page.locator("#lessons .verdict")).to_contain_text(right)
+        told = page.locator("#lessons .told")
+        for text in measure(session, lesson).paragraphs:
+            expect(told).to_contain_text(text.replace("`", ""))
+        follow_steps(page, lesson, range(len(lesson.look), len(lesson.steps)))
+        if lesson.number < len(LESSONS):
+            page.get_by_role("button", name="Next lesson").click()
+    expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
+    assert (page_log.errors, page_log.outside) == ([], [])
+    page.reload()
+    page_log.clear()  # what was asked when the page was reloaded had no answer
+    page.get_by_role("tab", name="Learn", exact=True).click()
+    expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
+    expect(page.locator("#lessons h2")).to_have_text(LESSONS[-1].title)
+    expect(page.locator("#lessons .verdict")).to_be_visible()
+
+
+def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, Session]) -> None:
+    """The number of a reveal and the one in the tab that it leads to are the same."""
+    address, session = served
+    numbers = measure(session, LESSONS[0]).finding.numbers
+    open_lesson(page, address, "1")
+    page.locator("#lessons .set-up").first.click()
+    expect(page.locator("#fill-bars")).to_contain_text(re.compile(numbers["both"].replace("%", " ?%")))
+    expect(page.locator("#model-picker input")).to_have_value("tiny-town (comes with the lab)")
+    page.get_by_role("button", name="Back to the lesson").click()
+    page.locator("#lessons .choice").first.click()
+    page.get_by_role("button", name="Reveal").click()
+    page.get_by_role("button", name="Set it up in Why").click()
+    expect(page.locator("#why-causal input")).to_be_checked()
+    expect(page.locator("#why-change")).to_contain_text(re.compile(numbers["forwards"].replace("%", " ?%")))
+    expect(page.locator("#why-change-part")).to_be_in_viewport()
+
+
+def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, Session]) -> None:
+    open_lesson(page, served[0], "5")
+    page.get_by_role("tab", name="Attention", exact=True).click()
+    page.locator("#attention-b textarea").fill("My own sentence.")
+    page.get_by_role("tab", name="Learn", exact=True).click()
+    page.get_by_role("button", name="Set it up in Attention").click()
+    expect(page.locator("#attention-a textarea")).to_have_value(LESSONS[4].look[0].place.fields["a"])
+    expect(page.locator("#attention-b textarea")).to_have_value("")
+
+
+def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, Session]) -> None:
+    open_lesson(page, served[0], "2")
+    expect(page.locator("#lesson-bar .lab")).to_be_hidden()
+    page.get_by_role("button", name="Set it up in Masking").click()
+    line = page.locator("#lesson-bar .lab")
+    expect(line).to_be_visible()
+    page.mouse.move(600, 500)
+    page.mouse.wheel(0, 2000)
+    page.wait_for_timeout(300)
+    expect(line).to_be_in_viewport()
+    page.get_by_role("tab", name="Learn", exact=True).click()
+    expect(line).to_be_hidden()
+    page.get_by_role("tab", name="Fill-mask", exact=True).click()
+    expect(line).to_be_visible()
+    page.get_by_role("button", name="Hide this line").click()
+    expect(line).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("said", "title"), [("3", LESSONS[2].title), ("leader", "For leaders"), ("nine", LESSONS[0].title)]
+)
+def test_an_address_leads_to_a_lesson(page: Page, served: tuple[str, Session], said: str, title: str) -> None:
+    open_lesson(page, served[0], said)
+    expect(page.locator("#lessons h2")).to_have_text(title)
+
+
+def test_the_links_of_the_leaders_page_lead_to_their_places(
+    page: Page, page_log: PageLog, served: tuple[str, Session]
+) -> None:
+    open_lesson(page, served[0], "leader")
+    link = page.locator("#lessons .links a", has_text="Why").first
+    expect(link).to_be_visible()
+    page.goto(link.get_attribute("href") or "")
+    page_log.clear()  # what was asked when the page was left had no answer
+    tab_shown(page, "why")
+    expect(page.locator("#why-text textarea")).to_have_value(LESSONS[0].proof[0].place.fields["text"])
+
+
+def test_the_handout_fits_on_two_sheets_and_works_alone(
+    page: Page, served: tuple[str, Session], tmp_path: Path, page_log: PageLog
+) -> None:
+    open_lesson(page, served[0], "leader")
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name="Save the handout").click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    page.goto(path.as_uri())
+    page_log.errors.clear()  # what the page of the lab had asked when it was left had no answer
+    for lesson in LESSONS:
+        expect(page.get_by_role("main")).to_contain_text(lesson.question.replace("`", ""))
+    expect(page.get_by_role("article").locator(".right")).to_have_count(len(LESSONS))
+    page.emulate_media(media="print")
+    expect(page.get_by_role("button", name="Print")).to_be_hidden()
+    sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))
+    assert len(sheets) == 2
+    assert page_log.outside == []

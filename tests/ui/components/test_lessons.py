@@ -1,0 +1,261 @@
+"""The lessons under real mouse and keyboard, with answers made by hand."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import gradio as gr
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.figures.payload import message_payload, to_json
+from bertviz_lab.ui.components.lesson_bar import bar_payload, lesson_bar
+from bertviz_lab.ui.components.lesson_view import lesson_view
+from tests.browser import PageLog, eventually
+from tests.ui.components.harness import HOSTILE, running
+from tests.ui.components.test_accessibility import complaints
+
+pytestmark = pytest.mark.e2e
+
+
+@dataclass
+class Desk:
+    """What the page was told, and what it is answered."""
+
+    answers: dict[int, str] = field(default_factory=dict)
+    fired: list[Any] = field(default_factory=list)
+
+
+def payload(text: str = "An idea with `[MASK]` in it.") -> str:
+    one = {
+        "title": "A lesson", "minutes": 5, "model": "toy", "missing": False, "idea": text, "example": text,
+        "question": "What is it?",
+        "look": [{"text": "Look at this.", "tab": "Fill-mask"}], "choices": ["this", "that", "neither"],
+        "formula": "a = b", "formula_says": "They are the same.", "source": "Somebody 2018", "measured_by": "How much",
+    }  # fmt: skip
+    return to_json(
+        {"lessons": [{**one, "number": number, "title": f"Lesson {'ABC'[number - 1]}"} for number in (1, 2, 3)]}
+    )
+
+
+def answer(text: str = "It is {that}.") -> str:
+    return to_json(
+        {
+            "answer": 1,
+            "paragraphs": [text],
+            "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
+            "proof": [{"text": "See it.", "tab": "Why"}],
+            "links": [["Fill-mask", "?tab=fill", "Look at this."], ["Why", "?tab=why", "See it."]],
+        }
+    )
+
+
+@contextmanager
+def lessons(desk: Desk, text: str) -> Iterator[str]:
+    def measured(number: Any) -> str:
+        return desk.answers.get(int(number), answer())
+
+    def handout(address: Any) -> str:
+        return f"<p>{address}</p>"
+
+    def heard(event: gr.EventData) -> str:
+        desk.fired.append(event._data)
+        return bar_payload(1, "Lesson A", "Look at `this`.").having(asked=len(desk.fired))
+
+    def build() -> gr.Blocks:
+        with gr.Blocks() as blocks:
+            bar = lesson_bar(elem_id="bar")
+            view = lesson_view(payload(text), server_functions=[measured, handout], elem_id="lessons")
+            view.set_up(heard, None, bar, show_progress="hidden")
+        return blocks
+
+    with running(build) as address:
+        yield address
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[str, Desk]]:
+    desk = Desk()
+    with lessons(desk, payload_text()) as address:
+        yield address, desk
+
+
+def payload_text() -> str:
+    return f"An idea with `[MASK]` in it. {' '.join(HOSTILE)}"
+
+
+@pytest.fixture
+def desk(served: tuple[str, Desk]) -> Desk:
+    desk = served[1]
+    desk.answers.clear()
+    desk.fired.clear()
+    return desk
+
+
+@pytest.fixture
+def visit(served: tuple[str, Desk], page: Page) -> Any:
+    def open_page(query: str = "", width: int = 1280) -> Page:
+        page.set_viewport_size({"width": width, "height": 900})
+        page.goto(served[0] + query)
+        page.locator("#lessons .one, #lessons .leader").wait_for()
+        return page
+
+    return open_page
+
+
+def reveal(page: Page, choice: int = 1) -> None:
+    page.locator("#lessons .choice").nth(choice).click()
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#lessons .bars")).to_be_visible()
+
+
+def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk) -> None:
+    page = visit()
+    expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
+    expect(page.locator("#lessons .told")).to_be_hidden()
+    page.get_by_role("radio", name="this", exact=True).check()
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#lessons .verdict")).to_have_text("It is another one: that")
+    expect(page.locator("#lessons .choice").nth(0)).to_contain_text("your guess")
+    expect(page.locator("#lessons .choice").nth(1)).to_contain_text("right")
+    expect(page.get_by_role("radio", name="neither")).to_be_disabled()
+
+
+def test_the_whole_lesson_is_taken_by_keys(visit: Any, desk: Desk) -> None:
+    page = visit()
+    page.get_by_role("radio", name="this", exact=True).focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Reveal")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.locator("#lessons .verdict")).to_have_text("You were right.")
+    expect(page.locator("#lessons .verdict")).to_be_focused()
+    page.get_by_role("button", name="Next lesson").press("Enter")
+    expect(page.locator("#lessons h2")).to_have_text("Lesson B")
+    expect(page.locator("#lessons h2")).to_be_focused()
+
+
+def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, desk: Desk) -> None:
+    page = visit()
+    reveal(page, 0)
+    page.get_by_role("button", name="Next lesson").click()
+    page.reload()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson B")
+    expect(page.locator("#lessons .side")).to_contain_text("1 of 3 done")
+    page.locator("#lessons .list button").first.click()
+    expect(page.locator("#lessons .verdict")).to_have_text("It is another one: that")
+    page.get_by_role("button", name="Start again").click()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+    expect(page.locator("#lessons .told")).to_be_hidden()
+    page.reload()
+    expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
+
+
+@pytest.mark.parametrize("kept", ["{", "[]", '{"at": 99, "chosen": 3, "done": "x"}', "null"])
+def test_whatever_a_browser_has_kept_the_lessons_open(visit: Any, desk: Desk, kept: str) -> None:
+    page = visit()
+    page.evaluate("kept => localStorage.setItem('bertviz-lab-lessons', kept)", kept)
+    page.reload()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+    reveal(page)
+
+
+@pytest.mark.parametrize(
+    ("query", "title"), [("?lesson=3", "Lesson C"), ("?lesson=99", "Lesson A"), ("?lesson=<b>", "Lesson A")]
+)
+def test_an_address_opens_a_lesson(visit: Any, desk: Desk, query: str, title: str) -> None:
+    expect(visit(query).locator("#lessons h2")).to_have_text(title)
+
+
+def test_a_button_tells_which_place_is_meant_and_a_line_leads_back(visit: Any, desk: Desk) -> None:
+    page = visit()
+    expect(page.locator("#bar .lab")).to_be_hidden()
+    page.get_by_role("button", name="Set it up in Fill-mask: Look at this.").click()
+    expect(page.locator("#bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
+    expect(page.locator("#bar .lab")).to_be_focused()
+    eventually(page, lambda: desk.fired == [{"lesson": 1, "step": 0}])
+    page.locator("#lessons .list button").last.click()
+    page.get_by_role("button", name="Back to the lesson").click()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+    reveal(page)
+    page.get_by_role("button", name="Set it up in Why: See it.").click()
+    eventually(page, lambda: desk.fired[-1] == {"lesson": 1, "step": 1})
+
+
+def test_a_line_that_was_hidden_comes_back_when_the_same_place_is_set_up(visit: Any, desk: Desk) -> None:
+    page = visit()
+    for _ in range(2):
+        page.get_by_role("button", name="Set it up in Fill-mask").click()
+        expect(page.locator("#bar .lab")).to_be_visible()
+        page.get_by_role("button", name="Hide this line").click()
+        expect(page.locator("#bar .lab")).to_be_hidden()
+
+
+def test_a_model_that_is_not_there_is_told_in_place(visit: Any, desk: Desk) -> None:
+    desk.answers[1] = message_payload("There is no such model.")
+    page = visit()
+    page.locator("#lessons .choice").first.click()
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#lessons .verdict")).to_have_text("There is no such model.")
+    expect(page.locator("#lessons .side")).not_to_contain_text("done")
+
+
+def test_a_measurement_that_bears_out_no_choice_says_so(visit: Any, desk: Desk) -> None:
+    desk.answers[1] = json.dumps({**json.loads(answer()), "answer": None})
+    page = visit()
+    reveal(page)
+    expect(page.locator("#lessons .verdict")).to_have_text("The measurement bears out none of these.")
+
+
+def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: PageLog) -> None:
+    desk.answers[1] = "no answer at all"
+    page = visit()
+    page.locator("#lessons .choice").first.click()
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#lessons .verdict")).to_contain_text("did not answer")
+    del desk.answers[1]
+    page.get_by_role("button", name="Reveal").click()
+    expect(page.locator("#lessons .bars")).to_be_visible()
+
+
+def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
+    desk.answers[1] = answer(" ".join(HOSTILE))
+    page = visit()
+    reveal(page)
+    expect(page.locator("#lessons .idea code").first).to_have_text("[MASK]")
+    expect(page.locator("#lessons .told")).to_contain_text(HOSTILE[0])
+    expect(page.locator("#lessons .idea")).to_contain_text(HOSTILE[1])
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_a_leader_sees_all_answers_and_hands_out_a_sheet(visit: Any, desk: Desk, tmp_path: Any) -> None:
+    page = visit("?lesson=leader")
+    expect(page.locator("#lessons .leader .right")).to_have_text(["that ✓"] * 3)
+    expect(page.get_by_role("link", name="?lesson=2")).to_be_visible()
+    expect(page.locator("#lessons .leader")).to_contain_text("15 in all")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the handout").click()
+    waiting.value.save_as(tmp_path / "sheet.html")
+    assert "http://127.0.0.1" in (tmp_path / "sheet.html").read_text(encoding="utf-8")
+    page.get_by_role("button", name="Back to the lessons").click()
+    expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -> None:
+    page = visit(f"?__theme={theme}", width)
+    page.emulate_media(reduced_motion="reduce")
+    assert complaints(page, "lessons") == []
+    reveal(page, 0)
+    page.locator("#lessons summary").click()
+    page.get_by_role("button", name="Set it up in Why").click()
+    expect(page.locator("#bar .lab")).to_be_visible()
+    assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    page.get_by_role("button", name="For leaders").click()
+    expect(page.locator("#lessons .leader .right")).to_have_count(3)
+    assert complaints(page, "lessons") == []
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
