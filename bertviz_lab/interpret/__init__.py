@@ -5,6 +5,7 @@ from bertviz_lab.interpret.attention import TextTrace, trace_text
 from bertviz_lab.interpret.attribution import METHODS, Attribution, Method, attribute
 from bertviz_lab.interpret.compare import FillComparison, attention_difference, compare_fills, untrained
 from bertviz_lab.interpret.draws import MaskingCounts, count_masks
+from bertviz_lab.interpret.dynamics import Blank, Frame, Plane, frame, related_tokens, word_plane
 from bertviz_lab.interpret.embeddings import (
     EmbeddingSum,
     Movement,
@@ -41,6 +42,7 @@ from bertviz_lab.interpret.predictions import (
     fill_mask,
     next_sentence,
 )
+from bertviz_lab.interpret.probing import ProbeReport, probe
 from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.surprise import Surprise, surprise
 from bertviz_lab.interpret.targets import Target, choose_target
@@ -49,6 +51,7 @@ __all__ = [
     "METHODS",
     "METRICS",
     "Attribution",
+    "Blank",
     "Candidate",
     "Classification",
     "EmbeddingSum",
@@ -56,6 +59,7 @@ __all__ = [
     "FillComparison",
     "FillMask",
     "Filling",
+    "Frame",
     "HeadEffects",
     "HeadMap",
     "JointFilling",
@@ -70,6 +74,8 @@ __all__ = [
     "Neighbour",
     "NextSentence",
     "PassageAnswer",
+    "Plane",
+    "ProbeReport",
     "QueryKey",
     "RankedCandidate",
     "Results",
@@ -92,6 +98,7 @@ __all__ = [
     "explain_example",
     "fill_jointly",
     "fill_mask",
+    "frame",
     "head_effects",
     "head_map",
     "label_words",
@@ -102,8 +109,10 @@ __all__ = [
     "measure_heads",
     "nearest_tokens",
     "next_sentence",
+    "probe",
     "query_key",
     "read_results",
+    "related_tokens",
     "rollout",
     "similarity",
     "surprise",
@@ -111,4 +120,5 @@ __all__ = [
     "trace_text",
     "untrained",
     "word_movement",
+    "word_plane",
 ]

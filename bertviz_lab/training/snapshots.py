@@ -1,9 +1,11 @@
 """Weights at log-spaced steps of a run, in 16 bits: the model after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
 
-A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names. They have a room that
-they may take: once it is full, the one goes whose neighbours are nearest in the logarithm of the step.
+A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names, with the shape of the
+model beside them. They have a room that they may take: once it is full, the one goes whose neighbours are nearest in
+the logarithm of the step.
 """
 
+import json
 import math
 import os
 import re
@@ -13,7 +15,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
+from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
+
+#: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
+SHAPE = "config.json"
 
 _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
@@ -42,6 +48,7 @@ class Snapshots:
         if not write:
             return str(path)
         self.folder.mkdir(exist_ok=True)
+        self._tell_shape(model)
         fresh = path.with_suffix(".part")
         write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
         os.replace(fresh, path)
@@ -51,6 +58,21 @@ class Snapshots:
         for _, file in set(snapshots_in(self.folder)) - set(kept):
             file.unlink(missing_ok=True)
         return str(path)
+
+    def _tell_shape(self, model: nn.Module) -> None:
+        config, path = getattr(model, "config", None), self.folder / SHAPE
+        if not isinstance(config, BertConfig):
+            return
+        text = json.dumps({"architectures": [type(model).__name__], **config.to_dict()}, indent=2)
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            fresh = path.with_suffix(".part")
+            fresh.write_text(text, encoding="utf-8")
+            os.replace(fresh, path)
+
+
+def parts_of(snapshot: Path) -> list[Path]:
+    """The files of a snapshot: its own, and where it ships in several, `step-00000010.2.safetensors` and so on."""
+    return [snapshot, *sorted(snapshot.parent.glob(f"{snapshot.stem}.*{snapshot.suffix}"))]
 
 
 def snapshots_in(folder: Path) -> list[tuple[int, Path]]:

@@ -10,15 +10,19 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import theme
 from bertviz_lab.ui.api import add_endpoints
+from bertviz_lab.ui.components.lesson_bar import lesson_bar
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.story import Memory, Story
 from bertviz_lab.ui.tabs import (
     create_attention,
+    create_compare,
     create_fill_mask,
     create_finetune,
     create_input,
+    create_learn,
+    create_learning,
     create_masking,
     create_next_sentence,
     create_pretrain,
@@ -41,7 +45,10 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
             awaited=gr.BrowserState("", storage_key="bertviz-lab-awaited", secret=secret),
         )
         header = create_header(session)
+        bar = lesson_bar(elem_id="lesson-bar")
         with gr.Tabs(selected="fill", elem_id="tabs", overflow_behavior="wrap") as tabs:
+            with gr.Tab("Learn", id="learn"):
+                learn = create_learn(session, bar)
             with gr.Tab("Fill-mask", id="fill"):
                 fill = create_fill_mask(session, header)
             with gr.Tab("Next sentence", id="next"):
@@ -58,13 +65,18 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
                 masking = create_masking(session, header)
             with gr.Tab("Pretrain", id="pretrain"):
                 pretrain = create_pretrain(session)
+            with gr.Tab("Learning", id="learning") as learning_tab:
+                learning = create_learning(session, header, memory.own, learning_tab)
+            with gr.Tab("Compare", id="compare") as compare_tab:
+                compare = create_compare(session)
             with gr.Tab("Fine-tune", id="finetune"):
                 finetune = create_finetune(session, header)
             with gr.Tab("Try it", id="try"):
                 tried = create_try_it(session, header)
-        looking = (fill, following, attention, why, vectors, tokens, masking, tried)
-        story = Story(session, memory, header, tabs, looking, (pretrain, finetune))
+        looking = (fill, following, attention, why, vectors, tokens, masking, learning, tried)
+        story = Story(session, memory, header, tabs, looking, (pretrain, finetune), learn)
         story.join(page)
+        compare.join(page, compare_tab, memory.own, header)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

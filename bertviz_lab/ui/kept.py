@@ -7,10 +7,14 @@ from typing import Any
 
 
 class Kept:
-    """Values under keys, of which those asked for last are kept; safe to use from many threads."""
+    """Values under keys, of which those asked for last are kept; safe to use from many threads.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    `most` is how many; with `weigh` it is what they may weigh together, such as bytes, the newest one apart.
+    """
+
+    def __init__(self, most: int, weigh: Callable[[Any], int] = lambda value: 1) -> None:
+        self._most, self._weigh = most, weigh
+        self._weights: dict[Hashable, int] = {}
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
         self._making: dict[Hashable, threading.Lock] = {}
         self._lock = threading.Lock()
@@ -33,7 +37,8 @@ class Kept:
                 with self._lock:
                     self._making.pop(key, None)
             with self._lock:
-                self._values[key] = value
-                while len(self._values) > self._most:
-                    self._values.popitem(last=False)
+                self._values[key], self._weights[key] = value, self._weigh(value)
+                while len(self._values) > 1 and sum(self._weights.values()) > self._most:
+                    oldest, _ = self._values.popitem(last=False)
+                    del self._weights[oldest]
         return value

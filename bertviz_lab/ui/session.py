@@ -22,6 +22,7 @@ from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE
 from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
+from bertviz_lab.ui.histories import Histories
 from bertviz_lab.ui.kept import Kept
 from bertviz_lab.ui.models import Models, run_label, saved_at
 from bertviz_lab.ui.settings import Settings
@@ -64,6 +65,7 @@ class Session:
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
         self.runs.attend()
         self.models = Models(settings, self.runs)
+        self.histories = Histories(self.models)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, KeptTrace] = OrderedDict()
         self._answers = Kept(_KEPT_ANSWERS)

@@ -29,6 +29,7 @@ from bertviz_lab.ui.running import (
 )
 from bertviz_lab.ui.second import second_choices
 from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.tabs.learn import Learn
 from bertviz_lab.ui.wiring import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
@@ -54,6 +55,7 @@ class Story:
     tabs: gr.Tabs
     looking: Sequence[Tab]
     benches: Sequence[Bench]
+    learn: Learn | None = None
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a tab."""
@@ -72,6 +74,8 @@ class Story:
         )
         self._refresh(opened)
         self._refresh(picker.input(self.remember, picker, model, **QUIET))
+        if self.learn is not None:
+            self.learn.join(self.tabs, picker, self.looking, self._refresh)
         self.header.train.click(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
         changed = strip.run_changed(
             clicked(self.run_changed),
@@ -168,8 +172,10 @@ class Story:
             for part in (run_list(self.session, own, run_id, bench.kind), *state)
         ]
         charts = [chart for chart, *_ in shown]
-        known = said.get("tab") in [tab.id for tab in self.looking]
-        opened = gr.Tabs(selected=said["tab"]) if known else gr.skip()
+        known = said.get("tab") in ["compare", *(tab.id for tab in self.looking)]
+        opened = (
+            gr.Tabs(selected="learn" if "lesson" in said else said["tab"]) if known or "lesson" in said else gr.skip()
+        )
         fields = [update for tab in self.looking for update in links.field_updates(said, tab.id, tab.fields)]
         meant = [
             (said.get("tab"), said.get("part")) == (tab.id, part.name) for tab in self.looking for part in tab.parts

@@ -12,6 +12,7 @@ from tests.browser import FLAGS
 from tests.get_browser import find
 
 TABS = (
+    "Learn",
     "Fill-mask",
     "Next sentence",
     "Attention",
@@ -20,6 +21,8 @@ TABS = (
     "Input",
     "Masking",
     "Pretrain",
+    "Learning",
+    "Compare",
     "Fine-tune",
     "Try it",
 )
@@ -37,7 +40,7 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
             page.get_by_role("tab", name=name, exact=True).click()
             if name == "Why":
                 page.get_by_role("button", name="Switch off heads").click()
-            page.wait_for_timeout(3000 if name in ("Pretrain", "Fine-tune") else 1200)
+            page.wait_for_timeout(3000 if name in ("Pretrain", "Learning", "Fine-tune") else 1200)
             page.mouse.move(0, 0)
             page.screenshot(path=folder / f"{name.lower().replace(' ', '-')}.png", full_page=True)
         browser.close()

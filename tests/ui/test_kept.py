@@ -43,3 +43,16 @@ def test_what_fails_is_tried_again() -> None:
     with pytest.raises(ZeroDivisionError):
         kept.get("key", lambda: 1 // 0)
     assert kept.get("key", lambda: 7) == 7
+
+
+def test_values_may_be_kept_by_their_weight() -> None:
+    made: list[int] = []
+    kept = Kept(10, weigh=int)
+
+    def make(n: int) -> int:
+        made.append(n)
+        return n
+
+    for n in (4, 5, 4, 3, 4, 5, 20, 20):  # 3 drives out 5, which drives out nothing but 3, and 20 all the others
+        assert kept.get(n, lambda n=n: make(n)) == n
+    assert made == [4, 5, 3, 5, 20]

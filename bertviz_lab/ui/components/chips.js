@@ -10,7 +10,7 @@ function update() {
   root.hidden = items.length === 0;
   root.replaceChildren(h('span', { class: 'quiet' }, body?.label ?? ''), ...items.map((texts) =>
     h('button', { type: 'button', class: 'chip', title: 'Put this into the field', onclick: () => trigger('pick', { texts }) },
-      texts.filter((text) => text).join('  |  '))));
+      texts.slice(0, body.shown).filter((text) => text).join('  |  '))));
 }
 
 watch('value', update);

@@ -17,9 +17,13 @@ def chips(value: str = "", *, label: str = "Examples", **options: Any) -> gr.HTM
     return component(CHIPS, value=value, label=label, **options)
 
 
-def chips_payload(items: Sequence[Sequence[str]], label: str = "Try") -> str:
-    """Each item is the texts that go into the fields, in their order: one, or sentence A and B."""
-    return to_json({"label": label, "items": [list(item) for item in items]})
+def chips_payload(items: Sequence[Sequence[str]], label: str = "Try", *, shown: int | None = None) -> str:
+    """Each item is the texts that go into the fields, in their order: one, or sentence A and B.
+
+    Of items with further texts, such as settings, only the first `shown` stand on the button.
+    """
+    body = {"label": label, "items": [list(item) for item in items]}
+    return to_json(body if shown is None else body | {"shown": shown})
 
 
 def chip_items(payload: str | None) -> list[tuple[str, ...]]:

@@ -1,0 +1,120 @@
+"""A model as it was: any snapshot of a run, or of a model that ships with its snapshots, opened as a checkpoint.
+
+What all snapshots of one run share, its shape and its tokenizer, is read once; a step then costs no more than its file.
+"""
+
+import contextlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+
+from bertviz_lab.config import BertConfig, FinetuneConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
+from bertviz_lab.training.history import read_config
+from bertviz_lab.training.keep import newest_folder
+from bertviz_lab.training.snapshots import SHAPE, parts_of, snapshots_in
+
+
+@dataclass(frozen=True)
+class Past:
+    """A folder with snapshots, and what is the same for all of them."""
+
+    folder: Path
+    kind: type  # of model, one of ARCHITECTURES
+    config: BertConfig
+    tokenizer: Tokenizer
+    name: str = ""
+
+    def steps(self) -> tuple[int, ...]:
+        """The steps that can be opened now, the earliest first. A run that goes on adds some and removes others."""
+        return tuple(step for step, _ in snapshots_in(self.folder / "snapshots"))
+
+    def open(self, step: int) -> Checkpoint:
+        """The model after `step` steps: 32 bits on the CPU, in evaluation mode.
+
+        Raises `InputError` for a step that has no snapshot, or has none any more because of the room.
+        """
+        gone = InputError(f"{self.name} has no snapshot of step {step:,} any more: its room was needed for others.")
+        path = dict(snapshots_in(self.folder / "snapshots")).get(step)
+        if path is None:
+            raise gone
+        try:
+            model = _filled(self.kind, self.config, path)
+        except InputError as error:
+            raise error if path.is_file() else gone from error
+        name = f"{self.name}, step {step:,}"
+        return Checkpoint(model=model, tokenizer=self.tokenizer, config=self.config, name=name, path=path)
+
+
+def read_past(folder: Path, name: str = "") -> Past:
+    """The history of the run, or of the shipped model, in `folder`; `name` is how a person knows it.
+
+    Raises `InputError` where there are no snapshots, or nothing says what model they are of.
+    """
+    name = name or folder.name
+    if not snapshots_in(folder / "snapshots"):
+        raise InputError(
+            f"{name} has kept no snapshots, so there is nothing to look back at: train with room for some "
+            "(snapshot_room above 0)."
+        )
+    body = _shape(folder)
+    architecture = (body.get("architectures") or [""])[0]
+    if architecture not in ARCHITECTURES:
+        raise InputError(f"Nothing in {name} says what model its snapshots are of.")
+    return Past(folder, ARCHITECTURES[architecture], BertConfig.from_dict(body), _tokenizer(folder), name)
+
+
+def open_snapshot(folder: Path, step: int) -> Checkpoint:
+    """The model of a run, or of a shipped model's folder, after `step` steps.
+
+    Who opens many reads the past once: `read_past(folder).open(step)`. Raises `InputError` as those do.
+    """
+    return read_past(folder).open(step)
+
+
+def _filled(kind: type, config: BertConfig, path: Path) -> nn.Module:
+    """The model with the tensors of a file as its weights; no memory is filled with random numbers first."""
+    state = normalize_names(read_tensors(parts_of(path)))
+    with torch.device("meta"):
+        model: nn.Module = kind(config)
+    # Layers that share their weights have several names each; the parameter is the same.
+    for name, parameter in list(model.named_parameters(remove_duplicate=False)):
+        tensor = state.get(to_huggingface(name).removeprefix("bert."))
+        if tensor is None or tensor.shape != parameter.shape:
+            raise InputError(f"{path.name} is not of this model: it lacks {to_huggingface(name)}, or in another shape.")
+        where, _, leaf = name.rpartition(".")
+        setattr(model.get_submodule(where), leaf, nn.Parameter(tensor))
+    return model.eval()
+
+
+def _shape(folder: Path) -> dict[str, Any]:
+    """The body of the `config.json` of the model that a run trains, wherever it lies by now."""
+    for place in (folder / "snapshots" / SHAPE, *(found / "config.json" for found in _models(folder))):
+        with contextlib.suppress(OSError, ValueError):
+            body = json.loads(place.read_text(encoding="utf-8"))
+            if isinstance(body, dict) and "architectures" in body:
+                return body
+    return {}
+
+
+def _tokenizer(folder: Path) -> Tokenizer:
+    """The tokenizer of a run: its own, that of a model it has saved, or that of the model it started from."""
+    for place in (folder / "tokenizer", *_models(folder)):
+        if (place / "tokenizer.json").is_file() or (place / "vocab.txt").is_file():
+            return Tokenizer.load(place)
+    config = read_config(folder)
+    start = config.model if isinstance(config, FinetuneConfig) else config.init_from
+    return Tokenizer.load(checkpoint_folder(start, download=False))
+
+
+def _models(folder: Path) -> list[Path]:
+    """Folders that may hold a model of this history: a shipped model is its own."""
+    newest = newest_folder(folder)
+    return [*([newest] if newest else []), folder / "model", folder]

@@ -1,0 +1,114 @@
+// Attention at the step of the slider: all heads small, one of them large, and what that one does in words.
+
+const SHARES = { previous: 'on the token before', next: 'on the token after', same: 'on the token itself', special: 'on [CLS] and [SEP]',
+  across: 'on the other sentence' };
+
+function makeAttention(onHead) {
+  const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
+  const mapHost = h('div', { class: 'map' });
+  const headName = h('p', { class: 'heading' });
+  const does = h('p', { class: 'quiet' });
+  const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+  const state = { layer: 0, head: 0, row: 1, column: 0 };
+  let [opening, data, frame] = [null, null, null];
+  let settled = false; // somebody, or a link, has chosen the head and the row
+  const overview = makeOverview(gridHost, (layer, head) => choose(layer, head), () => {});
+  const heatmap = makeHeatmap(mapHost, move);
+  const SCALE = 'Colours: square-root scale from 0 to 1, so that small weights can be seen.';
+
+  const file = () => `learning-attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
+  const saveGrid = saveButtons('the picture of all heads', {
+    PNG: () => saveCanvas(`learning-attention-step${frame.step}.png`, overview.picture(`${caption(headName, false)} · ${SCALE}`)) });
+  const saveHead = saveButtons('this head', {
+    PNG: () => saveCanvas(`${file()}.png`, heatmap.picture(caption(headName), SCALE)),
+    SVG: () => saveSvg(`${file()}.svg`, vectorMap()),
+    CSV: () => saveCsv(`${file()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'], ...Array.from(headWeights(data, state.layer, state.head),
+      (weight, place) => [Math.floor(place / data.size), data.tokens[Math.floor(place / data.size)], place % data.size, data.tokens[place % data.size],
+        Number(weight.toFixed(4))])]) });
+  const node = h('div', { class: 'lab-attention' }, h('div', { class: 'split' },
+    h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'), saveGrid), gridHost,
+      h('p', { class: 'quiet small' }, 'Layers go down, heads across. Rows look, columns are looked at; yellow is all of the attention.')),
+    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, saveHead), does, mapHost, readout)));
+
+  /** What is looked at first: the head that looks most at a neighbour in the end, and the first blank. */
+  function begin(newOpening, last, told) {
+    opening = newOpening;
+    settled ||= told;
+    if (!settled) {
+      const heads = last.metrics.previous.flatMap((row, layer) => row.map((share, head) => [Math.max(share, last.metrics.next[layer][head]), layer, head]));
+      [, state.layer, state.head] = heads.sort((one, other) => other[0] - one[0])[0];
+    }
+    if (last.blanks.length) state.row = last.blanks[0].position;
+    state.layer = Math.min(state.layer, opening.layers - 1);
+    state.head = Math.min(state.head, opening.heads - 1);
+    state.row = Math.min(state.row, opening.tokens.length - 1);
+    const data = attentionOf(last, opening);
+    const row = headWeights(data, state.layer, state.head).subarray(state.row * data.size, (state.row + 1) * data.size);
+    state.column = row.indexOf(Math.max(...row));
+  }
+
+  /** The cells as an embedded picture of one pixel a cell, the tokens as text. */
+  function vectorMap() {
+    const [cell, label] = [Math.max(8, Math.min(26, 900 / data.size)), 130];
+    const side = cell * data.size;
+    const tiny = h('canvas');
+    paintHead(tiny, data, state.layer, state.head, 'sqrt');
+    const text = (token, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
+      'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, forXml(token));
+    return svg('svg', { width: label + side + 10, height: label + side + 10 },
+      svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }), text(caption(headName), { x: 8, y: 14, 'font-size': 12 }),
+      svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),
+      ...data.tokens.flatMap((token, index) => [text(token, { x: label - 6, y: label + (index + 0.5) * cell, 'text-anchor': 'end' }),
+        text(token, { transform: `translate(${label + (index + 0.5) * cell} ${label - 6}) rotate(-90)` })]));
+  }
+
+  function choose(layer, head) {
+    settled = true;
+    Object.assign(state, { layer, head });
+    overview.mark(layer, head);
+    drawHead();
+    onHead();
+  }
+
+  function draw(newFrame) {
+    frame = newFrame;
+    data = attentionOf(frame, opening);
+    overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' });
+    overview.mark(state.layer, state.head);
+    drawHead();
+  }
+
+  function drawHead() {
+    headName.textContent = `Layer ${state.layer + 1}, head ${state.head + 1}`;
+    does.textContent = headWords(frame, state.layer, state.head);
+    heatmap.show(data, { name: headName.textContent, weights: headWeights(data, state.layer, state.head),
+      peak: peakOf(data, state.layer, state.head), scale: 'sqrt' }, state.row, state.column);
+    tell(state.row, state.column);
+  }
+
+  function move(row, column, chosen) {
+    if (row === null) {
+      heatmap.moveTo(state.row, state.column);
+      tell(state.row, state.column);
+      return;
+    }
+    if (chosen) Object.assign(state, { row, column });
+    tell(row, column);
+  }
+
+  function tell(row, column) {
+    const weight = headWeights(data, state.layer, state.head)[row * data.size + column];
+    readout.replaceChildren('from ', h('b', {}, data.tokens[row]), ' to ', h('b', {}, data.tokens[column]), ': ', percent(weight, weight < 0.1 ? 1 : 0), ' of its attention');
+  }
+
+  /** What a head does most, in words: its shares of attention, the largest first. */
+  function headWords({ metrics }, layer, head) {
+    const shares = Object.keys(SHARES).filter((name) => name !== 'across' || opening.segments.includes(1))
+      .map((name) => [metrics[name][layer][head], SHARES[name]]).sort((one, other) => other[0] - one[0]);
+    const most = shares.filter(([share], place) => place === 0 || share >= 0.1).slice(0, 3);
+    return `Of its attention ${most.map(([share, where]) => `${percent(share, 0)} lies ${where}`).join(', ')}; it looks ${
+      metrics.distance[layer][head].toFixed(1)} tokens far on average.`;
+  }
+
+  return { node, begin, draw, choose, state };
+}

@@ -1,0 +1,87 @@
+// The frames of a training: fetched once, those nearest to the slider first, and from then on at hand.
+
+/** `onNews()` is called when a frame has come; `where()` gives the index of the slider. */
+function makeFrames(where, onNews) {
+  const known = new Map(); // step -> frame
+  const [failed, underWay] = [new Set(), new Set()];
+  let opening = null;
+  let work = 0; // the fetching that is in charge
+  let trouble = '';
+
+  function begin(payload) {
+    work += 1;
+    opening = payload;
+    trouble = '';
+    for (const steps of [known, failed, underWay]) steps.clear();
+    for (const frame of [payload.first, ...Object.values(payload.frames ?? {})]) if (frame) known.set(frame.step, frame);
+    more();
+  }
+
+  const missing = () => opening.steps.filter((step) => !known.has(step) && !failed.has(step));
+
+  /** Two at a time: one is on its way while the other is computed. */
+  function more() {
+    while (server?.frame && underWay.size < 2) {
+      const wanted = missing().filter((step) => !underWay.has(step));
+      if (!wanted.length) return;
+      const distance = (step) => Math.abs(opening.steps.indexOf(step) - where());
+      fetchOne(wanted.reduce((one, other) => (distance(other) < distance(one) ? other : one)), work);
+    }
+  }
+
+  async function fetchOne(step, mine) {
+    underWay.add(step);
+    const text = await server.frame([JSON.stringify(opening.question), step]);
+    if (mine !== work || !element.isConnected) return;
+    underWay.delete(step);
+    const frame = text ? JSON.parse(text) : { message: 'The connection to the server was lost.' };
+    if (frame.message) {
+      failed.add(step);
+      trouble = frame.message;
+    } else known.set(step, frame);
+    onNews(step);
+    more();
+  }
+
+  return { begin, known, missing,
+    trouble: () => trouble,
+    /** Steps have come or gone; what failed before is tried again. */
+    renew() { failed.clear(); trouble = ''; more(); },
+    at: (step) => known.get(step) ?? null,
+    /** The known frame that is nearest to a snapshot, by their places on the slider. */
+    nearest(index) {
+      const { steps } = opening;
+      for (let far = 0; far < steps.length; far += 1) {
+        for (const place of [index - far, index + far]) if (known.has(steps[place])) return known.get(steps[place]);
+      }
+      return null;
+    },
+    /** What frames say of every step that is known, in order: [[step, value]]. */
+    over: (read) => opening.steps.filter((step) => known.has(step)).map((step) => [step, read(known.get(step))])
+      .filter(([, value]) => Number.isFinite(value)) };
+}
+
+/** The attention of a frame in the form in which the other views of attention read it. */
+function attentionOf(frame, opening) {
+  frame.data ??= readAttention({ tokens: opening.tokens, segments: opening.segments, special: opening.special, layers: opening.layers,
+    heads: opening.heads, sent: Array.from({ length: opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
+  return frame.data;
+}
+
+/** Where the mapped words of a frame lie on the plane: [[x, y]]. */
+function pointsOf(frame, plane) {
+  if (frame.plane !== plane) {
+    const codes = new Int16Array(decodeBase64(frame.vectors).buffer);
+    const size = plane.middle.length;
+    frame.plane = plane;
+    frame.points = Array.from({ length: codes.length / size }, (_, word) => [0, 1].map((way) => {
+      let sum = 0;
+      for (let at = 0; at < size; at += 1) sum += (codes[word * size + at] / 32767 - plane.middle[at]) * plane.axes[way * size + at];
+      return sum;
+    }));
+  }
+  return frame.points;
+}
+
+const readPlane = (body) => (body?.middle ? { middle: new Float32Array(decodeBase64(body.middle).buffer),
+  axes: new Float32Array(decodeBase64(body.axes).buffer), explained: body.explained } : null);

@@ -1,0 +1,412 @@
+"""The tab Learning on the real page: drag through a training, by hand and by keys, also while it is under way."""
+
+import csv
+import json
+import re
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from bertviz_lab import interpret
+from bertviz_lab.config import BertConfig
+from bertviz_lab.ui.session import Session
+from tests.browser import PageLog, eventually, watch
+from tests.ui.histories import STEPS, little_history
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+
+TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
+COPY = "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite."
+MINI = BertConfig.preset("mini")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+    settings = little_settings(tmp_path_factory.mktemp("learning"))
+    little_history(settings.checkpoints / "tiny-town")
+    mini = {name: getattr(MINI, name) for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
+    little_history(settings.checkpoints / "mini", intermediate_size=MINI.intermediate_size, **mini)
+    with serve(settings) as served:
+        yield served
+
+
+def at(page: Page, address: str, query: str = "") -> Locator:
+    """Open the tab; its view, with every frame there."""
+    page.goto(f"{address}{query}")
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    page.get_by_role("tab", name="Learning", exact=True).click()
+    return ready(page)
+
+
+def ready(page: Page) -> Locator:
+    view = page.locator("#learning-view")
+    expect(view.locator("[data-step]").first).to_be_attached()
+    expect(view.locator(".state")).not_to_contain_text("on their way")
+    return view
+
+
+def ask(page: Page, a: str, b: str = "", words: str = "") -> Locator:
+    """Fill the fields and press Show; the view of the new text."""
+    before = page.locator("#learning-view .sentence").inner_text()
+    if not page.locator("#learning-b").is_visible():
+        page.get_by_role("button", name="A second sentence, words to watch").click()
+    page.locator("#learning-b textarea").fill(b)
+    page.locator("#learning-words").locator("input, textarea").fill(words)
+    page.locator("#learning-a textarea").fill(a)
+    page.locator("#learning-show").click()
+    page.wait_for_function(
+        "before => document.querySelector('#learning-view .sentence').innerText !== before", arg=before
+    )
+    return ready(page)
+
+
+def step_of(view: Locator) -> int:
+    return int(view.locator("div[data-took]").get_attribute("data-step") or -1)
+
+
+def at_step(view: Locator, step: int) -> None:
+    expect(view.locator("div[data-took]")).to_have_attribute("data-step", str(step))
+
+
+def guesses(view: Locator) -> list[str]:
+    return view.locator(".said .guesses").first.locator(".name").all_inner_texts()
+
+
+def truth(session: Session, step: int, text: str = TEXT, second: str | None = None) -> list[str]:
+    found = interpret.fill_mask(session.histories.snapshot("tiny-town", step), text, 8, text_b=second)
+    return [one.token.removeprefix("##") for one in found.masks[0].candidates]
+
+
+def head_pixels(view: Locator) -> str:
+    return view.locator(".grid canvas").first.evaluate("canvas => canvas.toDataURL()")
+
+
+def test_the_tab_shows_something_true_at_first_sight(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    view = at(page, address)
+    expect(view).to_contain_text("How tiny-town learnt")
+    at_step(view, STEPS[-1])
+    text = page.locator("#learning-a textarea").input_value()
+    assert guesses(view) == truth(session, STEPS[-1], text)
+
+
+def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address)
+    view = ask(page, TEXT, SECOND, "cat, dog")
+    slider = view.get_by_role("slider", name="Step of the training")
+    slider.focus()
+    seen = []
+    page.keyboard.press("Home")
+    for place, step in enumerate(STEPS):
+        if place:
+            page.keyboard.press("ArrowRight")
+        at_step(view, step)
+        assert guesses(view) == truth(session, step, TEXT, SECOND)
+        expect(view.locator(".where")).to_contain_text(f"Step {step}")
+        expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^Step {step}\. "))
+        follows = interpret.next_sentence(session.histories.snapshot("tiny-town", step), TEXT, SECOND).is_next
+        expect(view.locator(".said")).to_contain_text("it follows" if follows > 0.5 else "it does not")
+        watched = interpret.fill_mask(session.histories.snapshot("tiny-town", step), TEXT, text_b=SECOND, word="cat")
+        asked = watched.masks[0].asked
+        assert asked is not None
+        expect(view.locator(".watched .legend")).to_contain_text(f"cat {100 * asked.probability:.1f} %")
+        seen.append((head_pixels(view), view.locator(".watched .cursor").get_attribute("x1")))
+    assert len(set(seen)) == len({pixels for pixels, _ in seen}) == len(STEPS)
+    page.keyboard.press("End")
+    at_step(view, STEPS[-1])
+    box = slider.bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] / 2)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    page.mouse.up()
+    assert step_of(view) in STEPS[1:-1]
+    # A press on the curve jumps to the snapshot nearest to it, which stands under the middle of the slider's thumb.
+    curve = view.locator(".lines svg").first.bounding_box()
+    assert curve is not None
+    page.mouse.click(curve["x"] + 60, curve["y"] + 60)
+    at_step(view, STEPS[0])
+    cursor = float(view.locator(".lines svg .cursor").first.get_attribute("x1") or 0)
+    assert abs((curve["x"] + cursor) - (box["x"] + 10)) < 1.5
+
+
+def test_space_plays_and_pauses(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    view = at(page, address)
+    view.get_by_role("slider").focus()
+    page.keyboard.press("Space")  # from the end it begins again
+    expect(view.get_by_role("button", name="Pause")).to_be_visible()
+    at_step(view, STEPS[0])
+    at_step(view, STEPS[2])
+    page.keyboard.press("Space")
+    expect(view.get_by_role("button", name="Play")).to_be_visible()
+    stopped = step_of(view)
+    page.wait_for_timeout(1500)
+    assert step_of(view) == stopped
+    view.get_by_role("button", name="Play").click()
+    at_step(view, STEPS[-1])
+    expect(view.get_by_role("button", name="Play")).to_be_visible()
+
+
+#: From moving the slider to two frames later, everything drawn, for every step and back.
+_DRAG = """async () => {
+  const slider = document.querySelector('#learning-view input[type=range]');
+  const inside = document.querySelector('#learning-view [data-took]');
+  const frame = () => new Promise(requestAnimationFrame);
+  const times = [];
+  const places = [...Array(Number(slider.max) + 1).keys()];
+  for (const place of [...places, ...places.slice().reverse(), ...places]) {
+    delete inside.dataset.step;
+    const start = performance.now();
+    slider.value = String(place);
+    slider.dispatchEvent(new Event('input', {bubbles: true}));
+    while (inside.dataset.step === undefined) await frame();
+    await new Promise((done) => setTimeout(done));
+    times.push(performance.now() - start);
+    await frame();
+  }
+  return times;
+}"""
+
+
+def test_dragging_answers_within_fifty_milliseconds(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address, "?tab=learning&history=mini")
+    view = ask(page, " ".join(["the [MASK] cat sat on the mat"] * 5)[:-4])
+    assert view.locator(".grid canvas").count() == 16
+    assert view.locator(".grid canvas").first.evaluate("canvas => canvas.width") >= 32
+    times = page.evaluate(_DRAG)
+    assert statistics.median(times) < 50, times
+
+
+def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address)
+    view = ask(page, TEXT, "", "cat, dog")
+    for part in ("heads", "lens", "map", "losses"):
+        view.locator(f"[data-part={part}] summary").click()
+    # Heads: what the sentence says of the head that does it most is true.
+    metrics = {
+        step: interpret.head_map(interpret.trace_text(session.histories.snapshot("tiny-town", step), TEXT)).metrics
+        for step in STEPS
+    }
+    box = view.get_by_role("combobox", name="What is measured")
+    for name in ("previous", "special", "entropy", "distance"):
+        box.select_option(name)
+        values = metrics[STEPS[-1]][name]
+        best = values.argmin() if name == "entropy" else values.argmax()
+        layer, head = divmod(int(best), values.shape[1])
+        expect(view.locator(".verdict")).to_contain_text(re.compile(f"layer {layer + 1}, head {head + 1}", re.I))
+    view.get_by_role("button", name="Show this head").click()
+    expect(view.locator(".one .heading").first).to_have_text(f"Layer {layer + 1}, head {head + 1}")
+    # The lens: layers down, steps across; a press goes there.
+    first = interpret.logit_lens(session.histories.snapshot("tiny-town", STEPS[1]), TEXT, top_k=1)
+    cells = view.locator(f".lens td[data-step='{STEPS[1]}']")
+    assert cells.all_inner_texts() == [layer.candidates[0].token.removeprefix("##") for layer in reversed(first.layers)]
+    cells.first.click()
+    at_step(view, STEPS[1])
+    expect(cells.first).to_have_class("now")
+    # The map: words move, and those that are watched stand on it.
+    places = "nodes => nodes.map((node) => node.getAttribute('transform'))"
+    before = view.locator(".plane g").evaluate_all(places)
+    expect(view.locator(".plane")).to_contain_text("cat")
+    loss = interpret.frame(session.histories.snapshot("tiny-town", STEPS[1]), TEXT).loss
+    expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats a word")
+    view.get_by_role("slider").focus()
+    page.keyboard.press("End")
+    at_step(view, STEPS[-1])
+    assert view.locator(".plane g").evaluate_all(places) != before
+
+
+def test_ranks_and_several_blanks(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    at(page, address)
+    text = "the [MASK] cat sat on the [MASK]"
+    view = ask(page, text, "", "cat")
+    view.get_by_role("radio", name="rank").check(force=True)
+    found = interpret.fill_mask(session.histories.snapshot("tiny-town", STEPS[-1]), text, 8, word="cat").masks
+    for place, mask in enumerate(found):
+        view.get_by_role("radiogroup", name="Blank").get_by_role("radio", name=str(place + 1)).check(force=True)
+        assert mask.asked is not None
+        expect(view.locator(".watched .legend")).to_contain_text(f"cat {mask.asked.rank:,}")
+        assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
+
+
+def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    view = at(page, address)
+    page.get_by_role("button", name="A second sentence, words to watch").click()
+    field, words = page.locator("#learning-a textarea"), page.locator("#learning-words").locator("input, textarea")
+    for text, watched, sentence in (
+        ("", "", "Type a sentence first."),
+        ("the cat " * 99, "", "give it 64 at most"),
+        (TEXT, "unbelievable", "not one token"),
+    ):
+        field.fill(text)
+        words.fill(watched)
+        page.locator("#learning-show").click()
+        expect(view.locator(".empty")).to_contain_text(sentence)
+    words.fill("")
+    field.fill("there is <b>no blank</b> in here")
+    page.locator("#learning-show").click()
+    expect(view).to_contain_text("Put [MASK] where a word is to be guessed")
+    expect(view.locator(".grid canvas")).to_have_count(4)
+
+
+def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: tuple[str, Session]) -> None:
+    address, _ = served
+    at(page, address)
+    view = ask(page, TEXT, SECOND, "cat, dog")
+    view.locator("canvas[data-layer='1'][data-head='0']").click()
+    view.get_by_role("slider").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    at_step(view, STEPS[1])
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    view.get_by_role("button", name="Copy a link to this step").click()
+    expect(view).to_contain_text("Link copied")
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    page.goto(link)
+    view = ready(page)
+    at_step(view, STEPS[1])
+    expect(page.locator("#learning-a textarea")).to_have_value(TEXT)
+    expect(view.locator(".one .heading").first).to_have_text("Layer 2, head 1")
+    expect(view.locator(".watched .legend")).to_contain_text("dog")
+
+
+def test_pictures_and_numbers_leave_the_page(
+    page: Page, browser: Browser, served: tuple[str, Session], tmp_path: Path
+) -> None:
+    address, session = served
+    at(page, address)
+    view = ask(page, TEXT, "", "cat, dog")
+    view.get_by_role("slider").focus()
+    page.keyboard.press("ArrowLeft")
+
+    def save(button: Locator) -> Path:
+        with page.expect_download() as waiting:
+            button.click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        return path
+
+    watched = view.locator(".watched").locator("xpath=..")
+    with save(watched.locator("[data-save=csv]")).open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert [int(row["step"]) for row in rows] == list(STEPS)
+    for row in rows:
+        found = interpret.fill_mask(session.histories.snapshot("tiny-town", int(row["step"])), TEXT, word="dog")
+        assert found.masks[0].asked is not None
+        assert float(row["dog"]) == pytest.approx(found.masks[0].asked.probability, rel=0.01)
+    assert save(watched.locator("[data-save=png]")).read_bytes().startswith(b"\x89PNG")
+    svg = save(view.locator(".said").locator("xpath=..").locator("[data-save=svg]")).read_text(encoding="utf-8")
+    assert f"step {STEPS[-2]}" in svg
+    body = json.loads(save(view.locator("[data-save=json]")).read_text(encoding="utf-8"))
+    assert [int(step) for step in body["frames"]] == list(STEPS)
+    # The whole training as a page of its own, which nobody serves.
+    saved = save(view.locator("[data-save=html]"))
+    alone, log = browser.new_page(), PageLog()
+    watch(alone, log)
+    alone.goto(saved.as_uri())
+    at_step(alone.locator("#view"), STEPS[-1])
+    alone.get_by_role("slider").focus()
+    alone.keyboard.press("Home")
+    at_step(alone.locator("#view"), STEPS[0])
+    assert guesses(alone.locator("#view")) == truth(session, STEPS[0])
+    assert (log.errors, log.outside) == ([], [])
+    alone.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, Session], scheme: str, width: int) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(reduced_motion="reduce")
+    at(page, served[0], f"?__theme={scheme}")
+    view = ask(page, TEXT, SECOND, "cat, dog")
+    for summary in view.locator("details.fold summary").all():
+        summary.click()
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    found = Axe().run(page, context="#learning-view").response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+
+
+def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, Session]) -> None:
+    at(page, served[0])
+    hostile = "<img src=x onerror=window.hacked=1> [MASK]"
+    view = ask(page, hostile)
+    for summary in view.locator("details.fold summary").all():
+        summary.click()
+    page.wait_for_timeout(300)
+    assert page.evaluate("() => window.hacked") is None
+    assert view.locator("img").count() == 0
+
+
+def shares(session: Session, run_id: str) -> list[dict[str, Any]]:
+    """What the snapshots of a run say of the watched words."""
+    past = session.histories.past(run_id)
+    found = []
+    for step in past.steps():
+        words = {
+            word: interpret.fill_mask(past.open(step), COPY, word=word).masks[0].asked
+            for word in ("black", "white", "red")
+        }
+        found.append({"step": step} | {word: one.probability for word, one in words.items() if one is not None})
+    return found
+
+
+@pytest.mark.timeout(1200)
+def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    page.get_by_role("tab", name="Pretrain", exact=True).click()
+    expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=60_000)
+    # So many steps take a minute or two; on a busy machine longer, but what is learnt is the same.
+    page.locator("#options-reporting button.label-wrap").click()
+    steps = page.locator("#option-steps").locator("input, textarea")
+    steps.fill("4000")
+    steps.press("Enter")
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.locator("#run-chart .stage")).to_contain_text(re.compile(r"step \d"), timeout=90_000)
+
+    # While it trains: its history is the one that is shown, and the slider grows.
+    page.get_by_role("tab", name="Learning", exact=True).click()
+    (run_id,) = session.runs.ids()
+    view = page.locator("#learning-view")
+    expect(view).to_contain_text(f"How {run_id.rsplit('-', 1)[0]} learnt", timeout=60_000)
+    expect(page.locator("#learning-a textarea")).to_have_value(COPY)
+    expect(view).to_contain_text("The training is under way", timeout=30_000)
+    slider = view.get_by_role("slider")
+    known = int(slider.get_attribute("max") or 0)
+    slider.focus()
+    page.keyboard.press("Home")
+    at_step(view, 0)
+    page.keyboard.press("ArrowRight")
+    at_step(view, 1)
+    page.keyboard.press("End")
+    eventually(page, lambda: int(slider.get_attribute("max") or 0) > known, 60)
+    assert session.runs.state(run_id).status == "training"
+    # It stood at the end, so it stays at the end.
+    eventually(page, lambda: slider.input_value() == slider.get_attribute("max"), 10)
+
+    eventually(page, lambda: session.runs.state(run_id).status == "finished", 900)
+    last = session.histories.past(run_id).steps()[-1]
+    at_step(ready(page), last)
+    found = shares(session, run_id)
+    black = [row["black"] for row in found]
+    assert black[0] < 0.05
+    assert black[-1] > 0.5, found
+    assert black[-1] > 10 * max(found[-1]["white"], found[-1]["red"])
+    expect(view.locator(".watched .legend")).to_contain_text(f"black {100 * black[-1]:.1f} %")
+    expect(view.locator(".sentence .hole")).to_have_text("black")
