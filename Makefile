@@ -1,5 +1,6 @@
 # make app    open the page            make check  format, lint, types
 # make test   every test               make bench  the measurements behind the README's figures
+# make reproduce MODEL=tiny-town   train a model that ships anew, and score it beside the one that is there
 # Each target brings what it needs: Python 3.11 or newer is all that has to be there.
 
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
@@ -7,7 +8,7 @@ PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: app test check bench browser clean
+.PHONY: app test check bench reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -23,6 +24,10 @@ check: $(VENV)/.test
 
 bench: $(VENV)/.test
 	@$(RUN) -m benchmarks $(ARGS)
+
+reproduce: $(VENV)/.test
+	@test -n "$(MODEL)" || { echo "Name a model that ships: make reproduce MODEL=tiny-town"; exit 1; }
+	@$(RUN) -m benchmarks.reproduce $(MODEL) $(ARGS)
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; install it, or name it: make app PYTHON=/path/to/python3.12"; exit 1; }

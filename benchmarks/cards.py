@@ -1,0 +1,139 @@
+"""The card of a model that ships: its recipe's words, and beside them measured values only."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.machine import machine, markdown
+from bertviz_lab.training.checkpoint import Checkpoint, parameter_count
+from bertviz_lab.training.history import read_config
+
+_ORDER = {"mlm_loss": "masked-word loss (nats)", "mlm_accuracy": "masked words right", "nsp_accuracy": "pairs right"}
+
+
+def card_of(
+    name: str,
+    recipe: dict[str, Any],
+    model: Checkpoint,
+    run: Path,
+    rows: Sequence[dict[str, Any]],
+    scores: dict[str, list[dict[str, float]]],
+) -> str:
+    """A Hugging Face model card in Markdown; `rows` is the run's log and `scores` are of the weights that ship."""
+    header = {"library_name": "transformers", "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
+    header |= {"language": "en", "tags": "[bert, bertviz-lab]"}
+    tokenizer, shape = model.tokenizer, model.config
+    heads = f"{shape.num_attention_heads} heads" if shape.num_attention_heads > 1 else "1 head"
+    return "\n".join(
+        [
+            "---",
+            *(f"{key}: {value}" for key, value in header.items() if value),
+            "---",
+            "",
+            f"# {name}",
+            "",
+            *recipe["about"],
+            "",
+            f"{shape.num_hidden_layers} layers, hidden size {shape.hidden_size}, {heads}, "
+            f"{parameter_count(model.model) / 1e6:.1f} million parameters; {tokenizer.vocab_size:,} "
+            f"{'WordPiece' if tokenizer.algorithm == 'wordpiece' else 'BPE'} tokens, "
+            f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            "",
+            "## Training",
+            "",
+            *(f"- {line}" for line in recipe["data"]),
+            f"- {_work(rows, run)}",
+            f"- Command: `python -m bertviz_lab {' '.join(recipe['command']).replace('{data}/', '')}`",
+            f"- `make reproduce MODEL={name}` does all of this again; `training.jsonl` is the run's own log, with "
+            "every score and some of the training points",
+            f"- {datetime.now(UTC):%Y-%m-%d}, commit {machine()['commit']}, torch {torch.__version__}",
+            "",
+            "![How it learnt](curves.svg)",
+            "",
+            "## Scores",
+            "",
+            *recipe.get("before_scores", []),
+            *_tables(scores),
+            "",
+            "## Limits",
+            "",
+            *recipe["limits"],
+            "",
+        ]
+    )
+
+
+def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
+    """How long, on what."""
+    last = [row for row in rows if row["event"] == "StepDone"][-1]
+    started = [row for row in rows if row["event"] == "RunStarted"][-1]
+    threads = {row["threads"] for row in rows if row["event"] == "RunStarted"}
+    spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else f"{max(threads)} thread(s)"
+    hours = last["seconds"] / 3600
+    took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
+    where = f"{machine()['processor']} ({started['device']}), {started['precision']}"
+    return (
+        f"{last['step']:,} steps, {last['tokens']:,} tokens, {took} of training on {spread} of an {where}; "
+        f"seed {read_config(run).seed}"
+    )
+
+
+def _tables(scores: dict[str, list[dict[str, float]]]) -> Iterable[str]:
+    """One table for texts, with the mean of the draws and each of them; one for labelled data."""
+    texts = {title: draws for title, draws in scores.items() if any(key in draws[0] for key in _ORDER)}
+    if texts:
+        rows = ([title, *(_draws(draws, key) for key in _ORDER)] for title, draws in texts.items())
+        yield markdown(["text", *_ORDER.values()], rows)
+    for title, draws in scores.items():
+        if title not in texts:
+            yield markdown(["score", title], ([key.replace("_", " "), f"{v:.4f}"] for key, v in draws[0].items()))
+
+
+def _draws(draws: Sequence[dict[str, float]], key: str) -> str:
+    values = [draw[key] for draw in draws if key in draw]
+    if not values:
+        return "–"
+    if key.endswith("loss"):
+        return f"{statistics.fmean(values):.3f} ({', '.join(f'{value:.3f}' for value in values)})"
+    return f"{statistics.fmean(values):.1%} ({', '.join(f'{value:.1%}' for value in values)})"
+
+
+_WIDE, _HIGH, _MARGIN = 720, 260, 44
+_CURVES = (
+    ("mlm_accuracy", "masked words right", "#3730a3"),
+    ("nsp_accuracy", "next sentences right", "#b45309"),
+    ("accuracy", "accuracy", "#3730a3"),
+    ("f1", "F1", "#b45309"),
+)
+
+
+def picture_of(rows: Sequence[dict[str, Any]]) -> str:
+    """The scores of a log over the tokens seen, as an SVG picture that needs nothing else."""
+    scored = [row for row in rows if row["event"] == "EvalDone"]
+    most = max((row["tokens"] for row in scored), default=1) or 1
+    across, up = _WIDE - 2 * _MARGIN, _HIGH - 2 * _MARGIN
+    lines = [
+        f'<text x="{_MARGIN}" y="{_HIGH - 10}">0</text><text x="{_WIDE - _MARGIN}" y="{_HIGH - 10}" '
+        f'text-anchor="end">{most / 1e6:.1f} million tokens</text>'
+    ]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = _HIGH - _MARGIN - up * share
+        lines.append(f'<path d="M{_MARGIN} {y:.1f}H{_WIDE - _MARGIN}" stroke="#94a3b8" stroke-width=".5"/>')
+        lines.append(f'<text x="{_MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>')
+    place = 0
+    for key, title, colour in _CURVES:
+        points = [(row["tokens"], row[key]) for row in scored if isinstance(row.get(key), float)]
+        if len(points) < 2:
+            continue
+        path = " ".join(f"{_MARGIN + across * x / most:.1f},{_HIGH - _MARGIN - up * y:.1f}" for x, y in points)
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        lines.append(f'<text x="{_MARGIN + 190 * place}" y="24" style="fill:{colour}">{title}, held out</text>')
+        place += 1
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="How it learnt">'
+        "<style>text{font:13px system-ui,sans-serif;fill:#64748b}</style>" + "".join(lines) + "</svg>\n"
+    )

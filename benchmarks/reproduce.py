@@ -1,0 +1,160 @@
+"""Trains a shipped model anew by its own recipe, and scores it beside what its card says: `make reproduce MODEL=NAME`.
+
+The recipe lies beside the model (`checkpoints/NAME/recipe.json`); texts that do not ship are looked for in
+$BERTVIZ_LAB_DATA. The training is a run as any other, in the folder `--out`: interrupted, it goes on at the next call.
+What comes of it is packed as it ships: weights in 16 bits and small files, some snapshots, a thinned log, the card.
+Another machine gives other last digits: new scores stand beside old ones. `--keep` puts the model into `checkpoints/`.
+"""
+
+import argparse
+import json
+import math
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from huggingface_hub import split_torch_state_dict_into_shards
+
+from benchmarks.cards import card_of, picture_of
+from benchmarks.labelled_data import folder as data_folder
+from benchmarks.machine import markdown
+from bertviz_lab.model.weights import read_tensors, write_tensors
+from bertviz_lab.training.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
+from bertviz_lab.training.evaluate import evaluate_text
+from bertviz_lab.training.history import read_log, read_state
+from bertviz_lab.training.predicting import evaluate_labelled
+from bertviz_lab.training.snapshots import parts_of, snapshots_in
+
+MOST_BYTES = 9_000_000  # of a file that ships
+_DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
+_POINTS = 250  # training points that are kept of a log
+
+
+def filled(words: Sequence[str]) -> list[str]:
+    """A recipe's words with the folder of the published data in its place."""
+    return [word.replace("{data}", str(data_folder())) for word in words]
+
+
+def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
+    """Run the recipe's command, or go on with it, until it has finished."""
+    if (run / "state.json").is_file() and read_state(run).status == "finished":
+        return
+    command = [sys.executable, "-m", "bertviz_lab", *filled(recipe["command"]), "--out", str(run), "--resume", *more]
+    if subprocess.run(command, check=False).returncode:
+        sys.exit(f"The training has not finished; the same command goes on with it. It is in {run}.")
+
+
+def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str, Any]:
+    """Write the model of a run as it ships; returns its scores, which are those of the weights that ship."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "recipe.json").write_text(json.dumps(recipe, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    trained = replace(load_checkpoint(run / "model"), card="")
+    write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
+    rows, _ = read_log(run)
+    kept = thinned(rows)
+    keep_snapshots(run, folder, recipe.get("snapshots", 0))
+    lines = [json.dumps(row, ensure_ascii=False) for row in kept]
+    (folder / "training.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (folder / "curves.svg").write_text(picture_of(kept), encoding="utf-8")
+    scores = score(load_checkpoint(folder), recipe)
+    card = card_of(name, recipe, trained, run, rows, scores)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    return scores
+
+
+def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Every score, probe and snapshot of a log, and so many of its training points; no paths of this machine."""
+    steps = [place for place, row in enumerate(rows) if row["event"] == "StepDone"]
+    points = set(steps[:: max(1, math.ceil(len(steps) / _POINTS))]) | set(steps[-1:])
+    kinds = {"RunStarted", "TrialStarted", "EvalDone", "ProbesDone", "TrialDone"}
+    found = []
+    for place, row in enumerate(rows):
+        last = place == len(rows) - 1 and row["event"] == "RunFinished"
+        sittings = row["event"] == "RunStarted" and any(earlier["event"] == "RunStarted" for earlier in found)
+        if place in points or last or (row["event"] in kinds and not sittings):
+            found.append({key: value for key, value in row.items() if key not in ("path", "run")})
+    for row in found:
+        if row["event"] == "RunStarted":
+            row["run"] = ""
+        elif row["event"] == "RunFinished":
+            row["path"] = ""
+    return found
+
+
+def keep_snapshots(run: Path, folder: Path, most: int) -> None:
+    """Some of a run's snapshots, evenly in the logarithm of the step; the last one is the model itself."""
+    there = snapshots_in(run / "snapshots")[:-1]
+    if not there or not most:
+        return
+    wanted = [math.expm1(math.log1p(there[-1][0]) * place / max(1, most - 1)) for place in range(most)]
+    chosen = {min(there, key=lambda one: abs(math.log1p(one[0]) - math.log1p(goal))) for goal in wanted}
+    (folder / "snapshots").mkdir()
+    for step, path in sorted(chosen):
+        state = {name: tensor.half() for name, tensor in read_tensors(parts_of(path)).items()}
+        plan = split_torch_state_dict_into_shards(state, max_shard_size=MOST_BYTES)
+        for place, names in enumerate(plan.filename_to_tensors.values(), 1):
+            part = f"step-{step:08d}{f'.{place}' if place > 1 else ''}.safetensors"
+            write_tensors({name: state[name] for name in names}, folder / "snapshots" / part)
+
+
+def score(checkpoint: Checkpoint, recipe: dict[str, Any]) -> dict[str, list[dict[str, float]]]:
+    """For each of the recipe's data, its scores: of a text with three draws of masks, of labelled data once."""
+    found = {}
+    for about in recipe["scores"]:
+        data = filled(about["data"])
+        if about["task"] == "pretraining":
+            found[about["title"]] = [
+                evaluate_text(checkpoint, data, "mlm", seed=seed) | evaluate_text(checkpoint, data, "nsp", seed=seed)
+                for seed in _DRAWS
+            ]
+        else:
+            found[about["title"]] = [evaluate_labelled(checkpoint, data, about["task"], **about.get("reading", {}))]
+    return found
+
+
+def beside(scores: dict[str, Any], shipped: dict[str, Any]) -> str:
+    """New scores beside those of the model that ships, as a table."""
+    return markdown(
+        ["scored on", "score", "new", "shipped"],
+        (
+            [title, key, f"{_mean(draws, key):.4f}", f"{_mean(shipped.get(title, []), key):.4f}"]
+            for title, draws in scores.items()
+            for key in draws[0]
+        ),
+    )
+
+
+def _mean(draws: Sequence[dict[str, float]], key: str) -> float:
+    values = [draw[key] for draw in draws if key in draw]
+    return sum(values) / len(values) if values else math.nan
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", help="A model that ships, or a folder with a recipe.json")
+    parser.add_argument("--out", type=Path, help="Folder of the run and of what comes of it; runs/reproduce-NAME")
+    parser.add_argument("--keep", action="store_true", help="Put the new model into checkpoints/")
+    parser.add_argument("more", nargs="*", help="After --, options for the training, such as --threads 1")
+    options = parser.parse_args()
+    source = SHIPPED / options.model if (SHIPPED / options.model).is_dir() else Path(options.model)
+    if not (source / "recipe.json").is_file():
+        sys.exit(f"{source} has no recipe.json.")
+    recipe = json.loads((source / "recipe.json").read_text(encoding="utf-8"))
+    name = source.name
+    out = options.out or Path("runs") / f"reproduce-{name}"
+    train(recipe, out / "run", options.more)
+    scores = pack(name, recipe, out / "run", out / name)
+    shipped = score(load_checkpoint(source), recipe) if (source / "config.json").is_file() else {}
+    print(beside(scores, shipped))
+    if options.keep:
+        shutil.rmtree(SHIPPED / name, ignore_errors=True)
+        shutil.copytree(out / name, SHIPPED / name)
+
+
+if __name__ == "__main__":
+    main()

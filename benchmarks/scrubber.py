@@ -1,0 +1,190 @@
+"""What looking back at a training costs: bytes of a snapshot, milliseconds to open it, for a frame, and for a drag.
+
+A drag runs in headless Chromium from moving the slider to two frames later, when every view has been drawn anew; its
+frames have been fetched, as they have a few seconds after a text was given. Models have random weights: what is looked
+at makes no difference to the time.
+"""
+
+import argparse
+import contextlib
+import socket
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.explorer import text_of
+from benchmarks.machine import markdown, report, spread
+from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
+from bertviz_lab.figures.dynamics import frame_payload
+from bertviz_lab.training.past import read_past
+from bertviz_lab.training.snapshots import Snapshots, snapshots_in
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.settings import Settings
+from tests.browser import FLAGS
+from tests.get_browser import find
+from tests.little import little_text
+
+#: Goals in milliseconds.
+GOALS = {"open": 100.0, "frame": 150.0, "drag": 50.0}
+_SIZES = {"tiny": 811, "mini": 8192}  # words of the vocabulary: those of Tiny Town, and of real text
+_STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+_TOKENS = 32
+
+# Runs in the page: every step and back, several times.
+_DRAG = """async (rounds) => {
+  const slider = document.querySelector('#learning-view input[type=range]');
+  const inside = document.querySelector('#learning-view [data-took]');
+  const frame = () => new Promise(requestAnimationFrame);
+  const times = [];
+  const places = [...Array(Number(slider.max) + 1).keys()];
+  for (let round = 0; round < rounds; round += 1) {
+    for (const place of [...places.slice(0, -1), ...places.slice(1).reverse()]) {
+      if (String(place) === slider.value) continue;
+      delete inside.dataset.step;
+      const start = performance.now();
+      slider.value = String(place);
+      slider.dispatchEvent(new Event('input', {bubbles: true}));
+      while (inside.dataset.step === undefined) await frame();
+      await frame();
+      times.push(performance.now() - start);
+    }
+  }
+  return times;
+}"""
+
+
+def make_histories(folder: Path) -> None:
+    """A model of each size with random weights at every step."""
+    lines = [*little_text().splitlines(), *[text_of(20)] * 100]
+    tokenizer = Tokenizer.train(lines, vocab_size=500)
+    for size, words in _SIZES.items():
+        config = BertConfig.preset(size, vocab_size=words)
+        model = BertForPreTraining(config, generator=torch.Generator().manual_seed(0)).eval()
+        checkpoint = Checkpoint(model, tokenizer, config, name=size)
+        save_checkpoint(checkpoint, folder / size)
+        for step in _STEPS:
+            other = BertForPreTraining(config, generator=torch.Generator().manual_seed(step)).eval()
+            Snapshots(folder / size / "snapshots", 10**9).save(replace(checkpoint, model=other).model, step)
+
+
+def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
+    """Bytes and milliseconds of one snapshot, on one thread; the files have been read before."""
+    path = folder / size
+    past = read_past(path)
+    text = masked_text()
+    opened, framed, sent = [], [], []
+    torch.set_num_threads(1)
+    for step in (*_STEPS, *(_STEPS * rounds)):
+        began = time.perf_counter()
+        checkpoint = past.open(step)
+        middle = time.perf_counter()
+        found = interpret.frame(checkpoint, text, watched=range(5, 8), mapped=range(5, 45))
+        payload = frame_payload(found, step)
+        framed.append(1000 * (time.perf_counter() - middle))
+        opened.append(1000 * (middle - began))
+        sent.append(len(payload))
+    assert len(found.encoding) == _TOKENS
+    warm = slice(len(_STEPS), None)
+    return {
+        "snapshot_bytes": statistics.median(file.stat().st_size for _, file in snapshots_in(path / "snapshots")),
+        "frame_bytes": statistics.median(sent),
+        "open": spread(opened[warm]),
+        "frame": spread(framed[warm]),
+    }
+
+
+def masked_text() -> str:
+    """A text of so many tokens, one of them a blank."""
+    return text_of(_TOKENS).replace("red", "[MASK]", 1)
+
+
+@contextlib.contextmanager
+def served(folder: Path) -> Iterator[str]:
+    """The page, in this process."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    settings = Settings(runs_dir=folder / "runs", checkpoints=folder)
+    page = build(settings, Session(settings))
+    page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        page.close()
+
+
+def in_the_browser(page: Page, address: str, size: str, rounds: int) -> dict[str, Any]:
+    """From pressing Show to the first picture and to all frames, and what a drag takes with parts folded or open."""
+    page.goto(f"{address}?tab=learning&history={size}&model={size}")
+    view = page.locator("#learning-view")
+    view.locator("[data-took]").wait_for(timeout=120_000)
+    page.wait_for_timeout(3000)
+    page.locator("#learning-a textarea").fill(masked_text())
+    before = view.locator(".sentence").inner_text()
+    began = time.perf_counter()
+    page.locator("#learning-show").click()
+    page.wait_for_function(
+        "before => document.querySelector('#learning-view .sentence').innerText !== before", arg=before
+    )
+    shown = time.perf_counter() - began
+    page.wait_for_function(
+        "() => !document.querySelector('#learning-view .state').textContent.includes('on their way')"
+    )
+    fetched = time.perf_counter() - began
+    page.wait_for_timeout(1000)
+    found = {"first_ms": 1000 * shown, "all_ms": 1000 * fetched, "drag": spread(page.evaluate(_DRAG, rounds))}
+    for summary in view.locator("details.fold summary").all():
+        summary.click()
+    page.wait_for_timeout(1000)
+    return found | {"drag, all parts open": spread(page.evaluate(_DRAG, rounds))}
+
+
+def table(result: dict[str, Any]) -> str:
+    """Sizes, then times beside their goals."""
+    sizes = [
+        [size, f"{at['snapshot_bytes'] / 1e6:.1f}", f"{at['frame_bytes'] / 1e3:.0f}", f"{at['first_ms']:.0f}",
+         f"{at['all_ms']:.0f}"]
+        for size, at in result["sizes"].items()
+    ]  # fmt: skip
+    names = {"open": "open a snapshot", "frame": f"a frame of {_TOKENS} tokens", "drag": "a drag"}
+    rows = [
+        [f"{names.get(key, key)}, {size}", *(f"{at[key][part]:.1f}" for part in ("min", "median", "max")),
+         f"{GOALS[key]:.0f}" if key in GOALS else ""]
+        for size, at in result["sizes"].items()
+        for key in ("open", "frame", "drag", "drag, all parts open")
+    ]  # fmt: skip
+    header = ["model", "snapshot, MB", "frame, KB", "shown after, ms", f"all {len(_STEPS)} steps after, ms"]
+    return f"{markdown(header, sizes)}\n\n{markdown(['milliseconds', 'min', 'median', 'max', 'goal'], rows)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5, help="how often every step is gone through")
+    parser.add_argument("--quick", action="store_true", help="once: to see that it runs")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    given = parser.parse_args()
+    rounds = 1 if given.quick else given.rounds
+    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+        folder = Path(place)
+        make_histories(folder)
+        found = {size: on_the_server(folder, size, rounds) for size in _SIZES}
+        address = stack.enter_context(served(folder))
+        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find(), args=list(FLAGS))
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        for size in _SIZES:
+            found[size] |= in_the_browser(page, address, size, rounds)
+        browser.close()
+    report("scrubber", {"sizes": found}, table)
+
+
+if __name__ == "__main__":
+    main()

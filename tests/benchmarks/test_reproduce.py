@@ -1,0 +1,95 @@
+"""A model is packed as it ships: small files, a thinned log, a card with the scores of the weights that ship."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from benchmarks import reproduce
+from benchmarks.reproduce import beside, pack, score, thinned, train
+from bertviz_lab import load_checkpoint
+from bertviz_lab.training.past import read_past
+
+RECIPE: dict[str, Any] = {
+    "command": [
+        *("pretrain", "--corpus", "sample:tiny-town", "--preset", "tiny", "--steps", "30", "--seq-len", "32"),
+        *("--short-seq-len", "0", "--vocab-size", "600", "--batch-size", "4", "--eval-every", "1000"),
+    ],
+    "half": True,
+    "snapshots": 3,
+    "pipeline": "fill-mask",
+    "licence": "apache-2.0",
+    "about": ["A model for this test."],
+    "data": ["Text: Tiny Town"],
+    "scores": [{"title": "held out", "task": "pretraining", "data": ["sample:tiny-town:held-out"]}],
+    "limits": ["It knows next to nothing."],
+}
+
+
+@pytest.fixture(scope="module")
+def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("reproduce")
+    train(RECIPE, folder / "run", ["--threads", "1"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproduce, "MOST_BYTES", 1_000_000)
+        scores = pack("little", RECIPE, folder / "run", folder / "little")
+    return folder / "little", scores
+
+
+def test_no_file_is_larger_than_it_may_be_and_the_model_opens(packed: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = packed
+    assert len(list(folder.glob("model-*.safetensors"))) > 1
+    assert all(path.stat().st_size < 1_100_000 for path in folder.rglob("*") if path.is_file())
+    assert load_checkpoint(folder).config.hidden_size == 128
+
+
+def test_some_snapshots_ship_with_it_and_each_is_whole(packed: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = packed
+    past, whole = read_past(folder), read_past(folder.parent / "run")
+    assert past.steps() == (0, 5, 20)
+    for step in past.steps():
+        shipped, original = (one.open(step).model.state_dict() for one in (past, whole))
+        assert all(torch.equal(tensor, original[name]) for name, tensor in shipped.items())
+
+
+def test_the_card_has_the_scores_of_the_weights_that_ship(packed: tuple[Path, dict[str, Any]]) -> None:
+    folder, scores = packed
+    assert score(load_checkpoint(folder), RECIPE) == scores
+    (draws,) = scores.values()
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    for draw in draws:
+        assert f"{draw['mlm_accuracy']:.1%}" in card
+        assert f"{draw['nsp_accuracy']:.1%}" in card
+    assert "30 steps" in card
+    assert re.search(r"commit [0-9a-f]{7}", card)
+
+
+def test_the_log_names_no_folder_of_the_machine_it_was_made_on(packed: tuple[Path, dict[str, Any]]) -> None:
+    folder, _ = packed
+    text = (folder / "training.jsonl").read_text(encoding="utf-8")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert [row["event"] for row in rows].count("RunStarted") == 1
+    assert rows[-1]["event"] == "RunFinished"
+    assert str(folder.parent) not in text
+    assert "curves.svg" in (folder / "README.md").read_text(encoding="utf-8")
+    assert "<svg" in (folder / "curves.svg").read_text(encoding="utf-8")
+
+
+def test_a_long_log_keeps_every_score_and_some_of_its_points() -> None:
+    rows: list[dict[str, Any]] = [{"event": "RunStarted", "run": "x"}]
+    for step in range(1, 3001):
+        rows.append({"event": "StepDone", "step": step})
+        if step % 100 == 0:
+            rows.append({"event": "EvalDone", "step": step, "path": "/home"})
+    kept = thinned([*rows, {"event": "RunStarted", "run": "x"}, {"event": "RunFinished", "path": "/home"}])
+    assert [row["step"] for row in kept if row["event"] == "EvalDone"] == list(range(100, 3001, 100))
+    assert 200 <= sum(row["event"] == "StepDone" for row in kept) <= 260
+    assert kept[-1] == {"event": "RunFinished", "path": ""}
+
+
+def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
+    text = beside({"held out": [{"accuracy": 0.5}]}, {"held out": [{"accuracy": 0.25}, {"accuracy": 0.75}]})
+    assert "| held out | accuracy | 0.5000 | 0.5000 |" in text
