@@ -135,19 +135,21 @@ def _mean(draws: Sequence[dict[str, float]], key: str) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description="Train a shipped model anew by its recipe, and score it beside the one that ships.",
+        epilog="Further options go to the training, such as --threads 1.",
+    )
     parser.add_argument("model", help="A model that ships, or a folder with a recipe.json")
     parser.add_argument("--out", type=Path, help="Folder of the run and of what comes of it; runs/reproduce-NAME")
     parser.add_argument("--keep", action="store_true", help="Put the new model into checkpoints/")
-    parser.add_argument("more", nargs="*", help="After --, options for the training, such as --threads 1")
-    options = parser.parse_args()
+    options, more = parser.parse_known_args()
     source = SHIPPED / options.model if (SHIPPED / options.model).is_dir() else Path(options.model)
     if not (source / "recipe.json").is_file():
         sys.exit(f"{source} has no recipe.json.")
     recipe = json.loads((source / "recipe.json").read_text(encoding="utf-8"))
     name = source.name
     out = options.out or Path("runs") / f"reproduce-{name}"
-    train(recipe, out / "run", options.more)
+    train(recipe, out / "run", more)
     scores = pack(name, recipe, out / "run", out / name)
     shipped = score(load_checkpoint(source), recipe) if (source / "config.json").is_file() else {}
     print(beside(scores, shipped))

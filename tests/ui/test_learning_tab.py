@@ -201,9 +201,9 @@ def test_a_link_and_the_model_at_the_top_lead_to_a_history(session: Session) -> 
     make_run(session)
     picker, wanted, *_ = come(session, None, RUN)
     assert (picker["value"], wanted) == (RUN, "")
-    rest = ([], "tiny-town", "", "tiny-town", "x", "", "", "")
+    rest: Any = ([], "tiny-town", "", "tiny-town", "x", "", "", "")
     assert learning.follow_model(session, RUN, "little", *rest)[1]["value"] == RUN
     assert learning.follow_model(session, RUN, RUN, *rest)[1]["value"] == "tiny-town"  # nothing was changed up there
     assert learning.follow_model(session, "little", RUN, *rest)[1]["value"] == "tiny-town"  # it has no history
-    unseen = ([], None, "", "", "", "", "", "")
+    unseen: Any = ([], None, "", "", "", "", "", "")
     assert learning.follow_model(session, "little", "", *unseen) == ("little", *(gr.skip(),) * 8)
