@@ -25,8 +25,9 @@ _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
 
 def is_due(step: int) -> bool:
-    """Whether a step is 0, or 1, 2 or 5 times a power of ten."""
-    return step == 0 or str(step).rstrip("0") in ("1", "2", "5")
+    """Whether a step is 0, or 1, 2 or 5 times a power of ten; from 100 on also 1.5, 3 and 7 times."""
+    first = str(step).rstrip("0")
+    return step == 0 or first in ("1", "2", "5") or (step > 100 and first in ("15", "3", "7"))
 
 
 class Snapshots:

@@ -319,7 +319,7 @@ def test_a_run_that_goes_on_does_not_ask_again_about_its_checkpoint():
     assert task.probed == []
 
 
-@pytest.mark.parametrize("cost", [0.5, 2.0])
+@pytest.mark.parametrize("cost", [0.25, 2.0])
 def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypatch, cost):
     clock = itertools.count(step=0.01)
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))

@@ -11,7 +11,8 @@ from tests.training.support import finish, short_run, weights
 
 
 def test_steps_are_spaced_by_their_logarithm():
-    assert [step for step in range(1_001) if is_due(step)] == [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000]
+    found = [step for step in range(1_001) if is_due(step)]
+    assert found == [0, 1, 2, 5, 10, 20, 50, 100, 150, 200, 300, 500, 700, 1_000]
 
 
 def test_a_snapshot_is_the_model_in_16_bits(tmp_path):

@@ -192,6 +192,10 @@ def test_the_page_chooses_until_a_person_does(session: Session, monkeypatch: pyt
     # A run has begun: it is shown where the page had chosen, and only offered where a person had.
     picker, _, automatic, *_, view = come(session, "tiny-town", "", "tiny-town", chips)
     assert (picker["value"], automatic, json.loads(view)["title"]) == (RUN, RUN, "calm-otter")
+    write_state(session.settings.runs_dir / RUN, RunState("finished", step=20))  # it stays on show when it ends
+    picker, _, automatic, *_, view = come(session, RUN, "", RUN, chips)
+    assert (picker["value"], automatic, view) == (RUN, RUN, gr.skip())
+    write_state(session.settings.runs_dir / RUN, RunState("training", step=20, pid=os.getpid()))
     picker, *_, view = come(session, "tiny-town", "", "", chips)
     assert (picker["value"], view) == ("tiny-town", gr.skip())
     assert RUN in [name for _, name in picker["choices"]]

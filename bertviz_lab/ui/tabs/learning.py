@@ -29,8 +29,8 @@ _MOST_WATCHED = 6
 _NONE = "Nothing to look back at yet: train a model in the tab Pretrain, and its snapshots appear here as it learns."
 
 _EXPLANATION = """
-<p>While a model trains, the lab keeps its weights at steps 0, 1, 2, 5, 10, 20, 50 and so on, since most happens early.
-Each of these <em>snapshots</em> is a whole model: here every one of them is given your sentence, and the slider runs
+<p>While a model trains, the lab keeps its weights at steps 0, 1, 2, 5, 10, 20, 50 and so on, since most happens early; from step
+100 on some more lie between these. Each of these <em>snapshots</em> is a whole model: here every one of them is given your sentence, and the slider runs
 through their answers. Step 0 is the model before it has read a word: whatever it says there is chance.</p>
 <p>The curve is the loss on the text that it trains on; the dots are text that it never trains on. Words on the map are
 placed by where their vectors point, in the plane in which the last snapshot's differ most (principal components); the
@@ -202,12 +202,15 @@ def come(
     mine = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
     choices = session.histories.choices(mine)
     names = [name for _, name in choices]
-    chosen = history if history in names and history != automatic else ""
+    best = session.histories.default(mine)
+    chosen = history if history in names else ""
+    if chosen == automatic and not session.histories.is_live(chosen) and session.histories.is_live(best):
+        chosen = ""  # the page had chosen it, and now a run is under way; one that has ended stays where it is
     if wanted:  # a link leads to it; of a run only those who know its id are told
         chosen = wanted
         if wanted not in names and session.models.is_run(wanted):
             choices = [(short_name(wanted), wanted), *choices]
-    found = chosen or session.histories.default(mine)
+    found = chosen or best
     automatic = automatic if chosen else found
     picker = gr.update(choices=choices, value=found or None)
     if found == history and not wanted and shown:
