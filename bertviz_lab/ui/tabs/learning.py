@@ -31,7 +31,8 @@ _NONE = "Nothing to look back at yet: train a model in the tab Pretrain, and its
 _EXPLANATION = """
 <p>While a model trains, the lab keeps its weights at steps 0, 1, 2, 5, 10, 20, 50 and so on, since most happens early;
 from step 100 on some more lie between these. Each of these <em>snapshots</em> is a whole model: here every one of them
-is given your sentence, and the slider runs through their answers. Step 0 is the model before it has read a word: whatever it says there is chance.</p>
+is given your sentence, and the slider runs through their answers. Step 0 is the model before it has read a word:
+whatever it says there is chance.</p>
 <p>The curve is the loss on the text that it trains on; the dots are text that it never trains on. Words on the map are
 placed by where their vectors point, in the plane in which the last snapshot's differ most (principal components); the
 plane stays, so what moves is the words. What each layer <em>would</em> say is read by the masked-word head of the same
