@@ -22,10 +22,15 @@ from huggingface_hub import split_torch_state_dict_into_shards
 from benchmarks.cards import card_of, picture_of
 from benchmarks.labelled_data import folder as data_folder
 from benchmarks.machine import markdown
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.evaluate import evaluate_text
-from bertviz_lab.training.history import read_log, read_state
+from bertviz_lab.training.hindsight import with_probes
+from bertviz_lab.training.history import read_config, read_log, read_state
+from bertviz_lab.training.past import read_past
 from bertviz_lab.training.predicting import evaluate_labelled
 from bertviz_lab.training.snapshots import parts_of, snapshots_in
 
@@ -56,7 +61,7 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     trained = replace(load_checkpoint(run / "model"), card="")
     write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
     rows, _ = read_log(run)
-    kept = thinned(rows)
+    kept = thinned(probed(rows, run))
     keep_snapshots(run, folder, recipe.get("snapshots", 0))
     lines = [json.dumps(row, ensure_ascii=False) for row in kept]
     (folder / "training.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
@@ -65,6 +70,15 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     card = card_of(name, recipe, trained, run, rows, scores)
     (folder / "README.md").write_text(card, encoding="utf-8")
     return scores
+
+
+def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
+    """The log of a pretraining with the probes of snapshots that were not asked at the time."""
+    config = read_config(run)
+    probes = (
+        probes_for(config.corpus, Tokenizer.load(run / "tokenizer")) if isinstance(config, PretrainConfig) else None
+    )
+    return with_probes(rows, read_past(run), probes) if probes else rows
 
 
 def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ What all snapshots of one run share, its shape and its tokenizer, is read once; 
 
 import contextlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface
+from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface, weight_files
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
 from bertviz_lab.training.history import read_config
@@ -31,10 +32,12 @@ class Past:
     config: BertConfig
     tokenizer: Tokenizer
     name: str = ""
+    last: int | None = None  # the step of a model that ships, which is not kept again among its snapshots
 
     def steps(self) -> tuple[int, ...]:
         """The steps that can be opened now, the earliest first. A run that goes on adds some and removes others."""
-        return tuple(step for step, _ in snapshots_in(self.folder / "snapshots"))
+        kept = {step for step, _ in snapshots_in(self.folder / "snapshots")}
+        return tuple(sorted(kept if self.last is None else kept | {self.last}))
 
     def open(self, step: int) -> Checkpoint:
         """The model after `step` steps: 32 bits on the CPU, in evaluation mode.
@@ -43,14 +46,15 @@ class Past:
         """
         gone = InputError(f"{self.name} has no snapshot of step {step:,} any more: its room was needed for others.")
         path = dict(snapshots_in(self.folder / "snapshots")).get(step)
-        if path is None:
+        if path is None and step != self.last:
             raise gone
+        files = parts_of(path) if path else weight_files(self.folder)
         try:
-            model = _filled(self.kind, self.config, path)
+            model = _filled(self.kind, self.config, files)
         except InputError as error:
-            raise error if path.is_file() else gone from error
+            raise error if files[0].is_file() else gone from error
         name = f"{self.name}, step {step:,}"
-        return Checkpoint(model=model, tokenizer=self.tokenizer, config=self.config, name=name, path=path)
+        return Checkpoint(model=model, tokenizer=self.tokenizer, config=self.config, name=name, path=files[0])
 
 
 def read_past(folder: Path, name: str = "") -> Past:
@@ -68,7 +72,8 @@ def read_past(folder: Path, name: str = "") -> Past:
     architecture = (body.get("architectures") or [""])[0]
     if architecture not in ARCHITECTURES:
         raise InputError(f"Nothing in {name} says what model its snapshots are of.")
-    return Past(folder, ARCHITECTURES[architecture], BertConfig.from_dict(body), _tokenizer(folder), name)
+    kind, shape = ARCHITECTURES[architecture], BertConfig.from_dict(body)
+    return Past(folder, kind, shape, _tokenizer(folder), name, _shipped_step(folder))
 
 
 def open_snapshot(folder: Path, step: int) -> Checkpoint:
@@ -79,19 +84,30 @@ def open_snapshot(folder: Path, step: int) -> Checkpoint:
     return read_past(folder).open(step)
 
 
-def _filled(kind: type, config: BertConfig, path: Path) -> nn.Module:
-    """The model with the tensors of a file as its weights; no memory is filled with random numbers first."""
-    state = normalize_names(read_tensors(parts_of(path)))
+def _filled(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
+    """The model with the tensors of its files as its weights; no memory is filled with random numbers first."""
+    state = normalize_names(read_tensors(files))
     with torch.device("meta"):
         model: nn.Module = kind(config)
     # Layers that share their weights have several names each; the parameter is the same.
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
         tensor = state.get(to_huggingface(name).removeprefix("bert."))
         if tensor is None or tensor.shape != parameter.shape:
-            raise InputError(f"{path.name} is not of this model: it lacks {to_huggingface(name)}, or in another shape.")
+            lacks = f"it lacks {to_huggingface(name)}, or in another shape"
+            raise InputError(f"{files[0].name} is not of this model: {lacks}.")
         where, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(where), leaf, nn.Parameter(tensor))
     return model.eval()
+
+
+def _shipped_step(folder: Path) -> int | None:
+    """The step at which a model that ships was taken from its run, by its log; None for a run, or without a log."""
+    log = folder / "training.jsonl"
+    if not log.is_file():
+        return None
+    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    told = [row.get("best_step", row["step"]) for row in rows if row["event"] in ("TrialDone", "RunFinished")]
+    return next(iter(told), None)
 
 
 def _shape(folder: Path) -> dict[str, Any]:

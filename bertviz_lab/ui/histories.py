@@ -172,7 +172,7 @@ class Histories:
         path = folder / "snapshots" / f"step-{step:08d}.safetensors"
         with contextlib.suppress(OSError):
             return path, path.stat().st_mtime_ns
-        return path, 0
+        return path, 0  # gone by now, or the model itself that ships
 
 
 def _bytes_of(checkpoint: Any) -> int:

@@ -44,6 +44,20 @@ def test_every_step_of_a_shipped_model_is_opened_in_32_bits(tmp_path, shape):
         assert opened.config == kept.config
 
 
+def test_a_model_that_ships_is_the_last_step_of_its_own_history(tmp_path):
+    models = history(tmp_path / "m")
+    (tmp_path / "m" / "snapshots" / "step-00000010.safetensors").unlink()
+    assert read_past(tmp_path / "m").steps() == (0,)
+    log = [{"event": "StepDone", "step": 25}, {"event": "RunFinished", "step": 30}]
+    (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
+    past = read_past(tmp_path / "m")
+    assert past.steps() == (0, 30)
+    pairs = zip(past.open(30).model.parameters(), models[-1].model.parameters(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+    with pytest.raises(InputError, match="no snapshot of step 25"):
+        past.open(25)
+
+
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertForTokenClassification])
 def test_models_of_a_task_have_their_heads(tmp_path, kind):
     models = history(tmp_path / "m", kind=kind, num_labels=3, id2label=("a", "b", "c"))
