@@ -27,7 +27,7 @@ def card_of(
     header = {"library_name": "transformers", "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
     header |= {"language": "en", "tags": "[bert, bertviz-lab]"}
     tokenizer, shape = model.tokenizer, model.config
-    heads = f"{shape.num_attention_heads} heads" if shape.num_attention_heads > 1 else "1 head"
+    heads = plural(shape.num_attention_heads, "head")
     return "\n".join(
         [
             "---",
@@ -58,6 +58,7 @@ def card_of(
             "",
             *recipe.get("before_scores", []),
             *_tables(scores),
+            *_at_the_end(rows),
             "",
             "## Limits",
             "",
@@ -67,12 +68,32 @@ def card_of(
     )
 
 
+def plural(count: int, word: str) -> str:
+    """So many of something."""
+    return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
+
+
+def _at_the_end(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """What the run itself found at its end, where it is a pretraining."""
+    scored = [row for row in rows if row["event"] == "EvalDone" and "mlm_accuracy" in row]
+    if not scored:
+        return []
+    pairs = f", {scored[-1]['nsp_accuracy']:.1%} of the pairs" if "nsp_accuracy" in scored[-1] else ""
+    found = f"{scored[-1]['mlm_accuracy']:.1%} of the masked words{pairs}"
+    probes = [row for row in rows if row["event"] == "ProbesDone"]
+    told = ["", f"On documents that the run held out of its own text it had {found} right at its end."]
+    if probes:
+        shares = ", ".join(f"{kind.replace('_', ' ')} {share:.0%}" for kind, share in probes[-1]["right"].items())
+        told.append(f"Of pairs of sentences of which one is wrong (`--task probes`), it found the right one: {shares}.")
+    return told
+
+
 def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
     """How long, on what."""
     last = [row for row in rows if row["event"] == "StepDone"][-1]
     started = [row for row in rows if row["event"] == "RunStarted"][-1]
     threads = {row["threads"] for row in rows if row["event"] == "RunStarted"}
-    spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else f"{max(threads)} thread(s)"
+    spread = f"{min(threads)} to {max(threads)} threads" if len(threads) > 1 else plural(max(threads), "thread")
     hours = last["seconds"] / 3600
     took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
     where = f"{machine()['processor']} ({started['device']}), {started['precision']}"
