@@ -59,10 +59,12 @@ def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str
     folder.mkdir(parents=True)
     (folder / "recipe.json").write_text(json.dumps(recipe, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     trained = replace(load_checkpoint(run / "model"), card="")
+    if names := tuple(recipe.get("labels", ())):  # of classes that the data gives as 0, 1 ...
+        trained = replace(trained, config=trained.config.replace(id2label=names))
     write_checkpoint(trained, folder, half=recipe.get("half", True), most_bytes=MOST_BYTES)
     rows, _ = read_log(run)
     kept = thinned(probed(rows, run))
-    keep_snapshots(run, folder, recipe.get("snapshots", 0))
+    keep_snapshots(run, folder, recipe.get("snapshots"))
     lines = [json.dumps(row, ensure_ascii=False) for row in kept]
     (folder / "training.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     (folder / "curves.svg").write_text(picture_of(kept), encoding="utf-8")
@@ -100,15 +102,13 @@ def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def keep_snapshots(run: Path, folder: Path, most: int) -> None:
-    """Some of a run's snapshots, evenly in the logarithm of the step; the last one is the model itself."""
+def keep_snapshots(run: Path, folder: Path, wanted: Sequence[int] | None) -> None:
+    """Those of a run's snapshots that are wanted, all where nothing is said; the last one is the model itself."""
     there = snapshots_in(run / "snapshots")[:-1]
-    if not there or not most:
-        return
-    wanted = [math.expm1(math.log1p(there[-1][0]) * place / max(1, most - 1)) for place in range(most)]
-    chosen = {min(there, key=lambda one: abs(math.log1p(one[0]) - math.log1p(goal))) for goal in wanted}
-    (folder / "snapshots").mkdir()
-    for step, path in sorted(chosen):
+    chosen = [(step, path) for step, path in there if wanted is None or step in wanted]
+    if chosen:
+        (folder / "snapshots").mkdir()
+    for step, path in chosen:
         state = {name: tensor.half() for name, tensor in read_tensors(parts_of(path)).items()}
         plan = split_torch_state_dict_into_shards(state, max_shard_size=MOST_BYTES)
         for place, names in enumerate(plan.filename_to_tensors.values(), 1):

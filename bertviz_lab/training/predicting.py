@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -80,9 +81,18 @@ def evaluate_labelled(
         if not all(_is_for(example, own) for example in examples):
             raise InputError(f"{files[0]} holds examples of another task than {own}.")
     else:
-        examples = read_task(files, own, **reading).examples
+        examples = _named(read_task(files, own, **reading).examples, checkpoint.config.labels)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
     return {"loss": loss, **score(examples, predictions, own, checkpoint.config.labels)}
+
+
+def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
+    """Classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
+    named = {str(index): label for index, label in enumerate(labels)}
+    found = {example.label for example in examples if isinstance(example, LabelledText)}
+    if not found or found & set(labels) or not found <= named.keys():
+        return examples
+    return [replace(e, label=named[str(e.label)]) if isinstance(e, LabelledText) else e for e in examples]
 
 
 def _is_for(example: Example, task: Task) -> bool:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
 
-#: The model that the page begins with, where it is there.
-FIRST = "wiki-tiny"
+#: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
+_ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-mini")
 
 _KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
@@ -57,7 +57,7 @@ class Models:
         if not folder.is_dir():
             return ()
         names = {p.name for p in folder.iterdir() if (p / "config.json").is_file()}
-        return tuple(sorted(names, key=lambda name: (name != FIRST, name)))
+        return tuple(sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
 
     def visible_runs(self, own: Sequence[str]) -> tuple[str, ...]:
         """Runs that a visitor may see, the newest first; `own` are those that their browser started."""

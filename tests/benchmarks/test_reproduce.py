@@ -19,7 +19,7 @@ RECIPE: dict[str, Any] = {
         *("--short-seq-len", "0", "--vocab-size", "600", "--batch-size", "4", "--eval-every", "1000"),
     ],
     "half": True,
-    "snapshots": 3,
+    "snapshots": [0, 5, 20],
     "pipeline": "fill-mask",
     "licence": "apache-2.0",
     "about": ["A model for this test."],

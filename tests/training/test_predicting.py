@@ -199,3 +199,13 @@ def test_a_sample_can_be_scored_on(tuned, tmp_path):
     path = write(tmp_path / "a.tsv", tuple(rows))
     assert evaluate_labelled(opened(tuned, "classification"), [path], "classification")["loss"] > 0
     assert evaluate_labelled(opened(tuned, "classification"), ["sample:sentiment"], "classification")["accuracy"] == 0
+
+
+def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):
+    checkpoint = opened(tuned, "classification")
+    texts = [f"the {word} film {n}" for n in range(4) for word in ("good", "bad", "great")]
+    scores = []
+    for name, labels in (("words.tsv", checkpoint.config.labels), ("numbers.tsv", ("0", "1"))):
+        rows = [LabelledText(text, None, labels[place % 2], place) for place, text in enumerate(texts)]
+        scores.append(evaluate_labelled(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
+    assert scores[0] == scores[1]
