@@ -23,11 +23,12 @@ def desk(served: tuple[str, Desk]) -> Desk:
 
 @pytest.fixture
 def visit(served: tuple[str, Desk], desk: Desk, page: Page) -> Callable[..., Page]:
-    """Open the page and wait until the last component has drawn itself."""
+    """Open the page and wait until the values that it asks for are there and the last component has drawn itself."""
 
     def open_page(theme: str = "light", width: int = 1280) -> Page:
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(f"{served[0]}?__theme={theme}")
+        page.locator("#loaded .loaded").wait_for()  # else these values could replace those of a test
         page.locator("#fill .candidate").first.wait_for()
         page.locator("#tokens td").first.wait_for()
         return page

@@ -303,7 +303,10 @@ def build(desk: Desk) -> gr.Blocks:
                 show_progress="hidden",
                 trigger_mode="multiple",  # else a click that comes before the last one is put away is not heard
             )
-        blocks.load(lambda: [desk.values[name] for name in parts], None, list(parts.values()))
+        loaded = gr.HTML("", elem_id="loaded")
+        blocks.load(lambda: [desk.values[name] for name in parts], None, list(parts.values())).then(
+            lambda: "<p class='loaded'>loaded</p>", None, loaded
+        )
         for name, event in (
             ("attention", "head_select"),
             ("attention", "layer_request"),
