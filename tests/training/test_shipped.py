@@ -5,11 +5,15 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.data.samples.labelled import path_of
 from bertviz_lab.data.tasks.examples import LabelledText
 from bertviz_lab.data.tasks.reading import read_task
+from bertviz_lab.interpret import probe
+from bertviz_lab.training.evaluate import evaluate_text
+from bertviz_lab.training.past import read_past
 from bertviz_lab.training.predicting import predict_with
 
 
@@ -36,3 +40,43 @@ def test_sentiment_tiny_scores_on_glues_dev_set_what_its_card_says(shared_data: 
     named = dict(zip(("0", "1"), checkpoint.config.labels, strict=True))
     right = [p.label == named[str(e.label)] for p, e in zip(predictions, data.examples, strict=True)]  # type: ignore[union-attr]
     assert f"| {100 * np.mean(right):.1f}% |" in checkpoint.card
+
+
+def first_draws(card: str, title: str) -> list[str]:
+    """The first of the draws in each cell of a line of a card's table: loss, masked words, pairs."""
+    (line,) = [line for line in card.splitlines() if line.startswith(f"| {title}")]
+    return [found[1] for cell in line.split("|")[2:] if (found := re.search(r"\(([\d.]+)", cell))]
+
+
+def scores_of(name: str, path: str) -> list[str]:
+    checkpoint = load_checkpoint(name)
+    found = [evaluate_text(checkpoint, [path], task) for task in ("mlm", "nsp")]
+    shares = [found[0]["mlm_accuracy"], found[1]["nsp_accuracy"]]
+    return [f"{found[0]['mlm_loss']:.3f}", *(f"{100 * share:.1f}" for share in shares)]
+
+
+def test_tiny_town_scores_what_its_card_says() -> None:
+    card = load_checkpoint("tiny-town").card
+    assert scores_of("tiny-town", "sample:tiny-town:held-out") == first_draws(card, "500 stories")
+
+
+def test_wiki_mini_scores_what_its_card_says(shared_data: Path) -> None:
+    card = load_checkpoint("wiki-mini").card
+    assert scores_of("wiki-mini", str(shared_data / "wiki_en" / "valid.txt")) == first_draws(card, "Wikipedia")
+
+
+def test_wiki_mini_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_its_subject() -> None:
+    right = probe(load_checkpoint("wiki-mini")).right
+    assert right["agreement"] > 0.8
+    assert right["agreement_distractor"] < 0.3
+
+
+@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 4)])
+def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(name: str, steps: int) -> None:
+    checkpoint = load_checkpoint(name)
+    assert checkpoint.path is not None
+    past = read_past(checkpoint.path)
+    assert len(past.steps()) == steps
+    assert past.steps()[0] == 0
+    last = dict(past.open(past.steps()[-1]).model.named_parameters())
+    assert all(bool((p == last[key]).all()) for key, p in checkpoint.model.named_parameters())
