@@ -293,10 +293,10 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, Session],
     upload(page, path)
     preview = page.locator("#examples-preview")
     chosen = preview.locator("th", has=page.locator("text=label"))
-    expect(chosen).to_have_count(1)
+    expect(chosen).to_have_count(1, timeout=TRAINING)
     other = "second" if "first" in chosen.inner_text() else "first"
     preview.locator("th", has_text=other).locator("button").click()
-    expect(preview.locator("th", has_text=other)).to_contain_text("label")
+    expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
 
 
 def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[str, Session]) -> None:
