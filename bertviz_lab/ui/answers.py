@@ -3,7 +3,7 @@
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import gradio as gr
@@ -33,18 +33,6 @@ def in_order(handler: Callable[..., Any]) -> Callable[..., Any]:
     def answer(*arguments: Any, **named: Any) -> Any:
         asked = 1000 * time.time()
         return _stamped(handler(*arguments, **named), asked)
-
-    return answer
-
-
-def steps_in_order(handler: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
-    """The same for a handler that answers in several steps: each counts as asked a moment after the one before."""
-
-    @functools.wraps(handler)
-    def answer(*arguments: Any, **named: Any) -> Iterator[Any]:
-        asked = 1000 * time.time()
-        for place, found in enumerate(handler(*arguments, **named)):
-            yield _stamped(found, asked + place / 1000)
 
     return answer
 

@@ -14,7 +14,7 @@ from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.preview import preview_payload
 from bertviz_lab.training.trials import trials_of
 from bertviz_lab.ui import controls, labelled, options
-from bertviz_lab.ui.answers import clicked, picture, sentence_of, steps_in_order
+from bertviz_lab.ui.answers import clicked, in_order, picture, sentence_of
 from bertviz_lab.ui.bench import Bench
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
@@ -82,7 +82,8 @@ def create_finetune(session: Session, header: Header) -> Bench:
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
-    show = steps_in_order(partial(show_examples, session, names))
+    # One answer, not the steps that lead to it: now and then a page was left with the first of them.
+    show = in_order(partial(examples_shown, session, names))
     shown = [preview, told, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     direct = header.direct
@@ -195,6 +196,12 @@ def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> t
     """A column's name was pressed: it becomes the label, or the text where it was the label."""
     name = str(data.get("name", ""))
     return (name, text_b, "") if name == label else (text_a, text_b, name)
+
+
+def examples_shown(session: Session, names: tuple[str, ...], *inputs: Any) -> tuple[Any, ...]:
+    """What `show_examples` comes to."""
+    *_, found = show_examples(session, names, *inputs)
+    return found
 
 
 def show_examples(
