@@ -4,7 +4,6 @@ Every measurement is a process of its own, so that its peak of memory is its own
 tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -14,7 +13,7 @@ from typing import Any
 import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
-from benchmarks.machine import markdown, peak_memory, report
+from benchmarks.machine import arguments, markdown, peak_memory, report
 from benchmarks.sides import SIDES, Case, environment, stepper, turn
 from bertviz_lab.training.hardware import usable_cores
 
@@ -88,15 +87,13 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--case", help="one measurement in this process, as JSON")
     parser.add_argument("--quick", action="store_true", help="half a second each: to see that it runs")
     parser.add_argument("--rounds", type=int, default=3, help="how often each shape is tried")
     parser.add_argument("--seconds", type=float, default=4.0, help="length of a try")
     parser.add_argument("--only", default="", metavar="PRESET", help="shapes of this size of model only")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     given = parser.parse_args()
     if given.case:
         print(json.dumps(run(*json.loads(given.case))))

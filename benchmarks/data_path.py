@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.corpus import find_text
-from benchmarks.machine import markdown, peak_memory, report, spread
+from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 
 COPIES = (1, 2, 4)  # of the text, one after another
 
@@ -110,11 +110,9 @@ def table(body: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="how often the smallest text is measured")
     parser.add_argument("--quick", action="store_true", help="once, and the smallest text only")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     parser.add_argument("--case", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.case:

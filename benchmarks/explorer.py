@@ -7,27 +7,22 @@ BertViz (`pip install bertviz==1.4.1 ipython`) fetches its scripts from the net;
 has them (require.min.js, d3.min.js, jquery.min.js). Without either its rows are left out.
 """
 
-import argparse
-import contextlib
 import importlib.util
 import json
 import os
-import socket
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
-from playwright.sync_api import BrowserContext, Page, Route, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSize
 
-from benchmarks.machine import RESULTS, markdown, report, spread
+from benchmarks.in_browser import chromium, served
+from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
-from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
-from tests.browser import FLAGS
-from tests.get_browser import find
 from tests.little import little_text
 
 #: Goals in milliseconds, where there are some.
@@ -45,6 +40,7 @@ GOALS = {
     "fill-mask, base": 250,
     "effect of every head, base, 64 tokens": 6000,
 }
+_WINDOW: ViewportSize = {"width": 1280, "height": 900}
 _BERTVIZ_TOKENS = {16: 5, 64: 5, 128: 2}  # and how often each is opened: the largest takes BertViz minutes
 
 # Runs in the page: press, and wait until all canvases have been painted anew.
@@ -120,22 +116,13 @@ def text_of(tokens: int, word: str = "red") -> str:
     return " ".join(words[place % len(words)] for place in range(tokens - 2))
 
 
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The page, in this process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+def session_of(folder: Path) -> Session:
+    """A session whose models are open: opening them is not what is measured."""
     settings = Settings(runs_dir=folder / "runs", checkpoints=folder)
     session = Session(settings)
     for name in session.models.shipped():
         session.models.open(name)
-    page = build(settings, session)
-    page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
-    try:
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        page.close()
+    return session
 
 
 def choose(page: Page, address: str, model: str, tab: str) -> None:
@@ -332,32 +319,36 @@ PARTS: dict[str, Callable[[Page, str, int], dict[str, list[float]]]] = {
 }
 
 
+def measure(
+    browser: Browser, address: str, folder: Path, only: str | None, rounds: int
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Times of every part, and of the other library's pages; of one part alone, the others being as they were kept."""
+    page = browser.new_page(viewport=_WINDOW)
+    times: dict[str, Any] = {}
+    other: list[dict[str, Any]] = []
+    if only:
+        kept = json.loads((RESULTS / "explorer.json").read_text(encoding="utf-8"))
+        times, other = kept["times"], kept["bertviz"]
+    for name in [only] if only else PARTS:
+        times |= {key: spread(value) for key, value in PARTS[name](page, address, rounds).items()}
+    page.close()
+    if not only:
+        other = beside_bertviz(browser.new_context(viewport=_WINDOW), folder, rounds)
+    return times, other
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=20, help="how often each is pressed")
     parser.add_argument("--only", choices=PARTS, help="measure one part, and leave the others as they were kept")
     parser.add_argument("--quick", action="store_true", help="twice each: to see that it runs")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     given = parser.parse_args()
     rounds = 2 if given.quick else given.rounds
-    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make_models(folder)
-        address = stack.enter_context(served(folder))
-        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find(), args=list(FLAGS))
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        times: dict[str, Any] = {}
-        other: list[dict[str, Any]] = []
-        if given.only:
-            kept = json.loads((RESULTS / "explorer.json").read_text(encoding="utf-8"))
-            times, other = kept["times"], kept["bertviz"]
-        for name in [given.only] if given.only else PARTS:
-            times |= {key: spread(value) for key, value in PARTS[name](page, address, rounds).items()}
-        page.close()
-        if not given.only:
-            other = beside_bertviz(browser.new_context(viewport={"width": 1280, "height": 900}), folder, rounds)
-        browser.close()
+        with served(session_of(folder)) as address, chromium() as browser:
+            times, other = measure(browser, address, folder, given.only, rounds)
     command = "python -m benchmarks.explorer"  # the whole of it, whichever part was measured again
     report("explorer", {"command": command, "times": times, "bertviz": other}, table)
 

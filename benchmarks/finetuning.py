@@ -6,7 +6,6 @@ example to 128 tokens, as many scripts do. Seconds are those of training and sco
 them are left out on both sides.
 """
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.labelled_data import folder
-from benchmarks.machine import markdown, report, spread
+from benchmarks.machine import arguments, markdown, report, spread
 
 SIDES = ("lab", "lab, 32 bits", "Trainer", "Trainer, padded to 128")
 SEEDS = (0, 1, 2)
@@ -173,13 +172,11 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--model", default=str(Path(__file__).resolve().parents[1] / "checkpoints" / "wiki-tiny"))
     parser.add_argument("--examples", type=int, default=12_000)
     parser.add_argument("--side", choices=SIDES)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if options.side:
         print(json.dumps(one(options.side, options.model, options.seed, options.examples)))

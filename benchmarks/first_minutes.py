@@ -8,11 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import sync_playwright
-
+from benchmarks.in_browser import chromium
 from benchmarks.machine import markdown, report
-from tests.browser import FLAGS
-from tests.get_browser import find
 
 TRIES = 3
 
@@ -20,8 +17,7 @@ TRIES = 3
 def measure() -> dict[str, float]:
     """One start of `python app.py`, one visit, one training of the sample that is chosen by default."""
     found: dict[str, float] = {}
-    with tempfile.TemporaryDirectory() as runs, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
+    with tempfile.TemporaryDirectory() as runs, chromium() as browser:
         page = browser.new_page()
         began = time.perf_counter()
         command = [sys.executable, "app.py", "--runs-dir", runs]
@@ -45,7 +41,6 @@ def measure() -> dict[str, float]:
         finally:
             server.terminate()
             server.wait()
-            browser.close()
     return {name: round(seconds, 2) for name, seconds in found.items()}
 
 

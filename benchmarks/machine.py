@@ -1,5 +1,6 @@
 """What a result was measured on and with which command, written beside it; tables in Markdown."""
 
+import argparse
 import json
 import os
 import platform
@@ -33,6 +34,14 @@ def machine() -> dict[str, Any]:
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "commit": commit.strip(),
     }
+
+
+def arguments(about: str | None) -> argparse.ArgumentParser:
+    """The command line of a measurement that `report` reports, by the first line of its module's docstring."""
+    parser = argparse.ArgumentParser(description=(about or "").splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
+    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
+    return parser
 
 
 def report(name: str, results: dict[str, Any], table: Callable[[dict[str, Any]], str] | None = None) -> None:

@@ -1,6 +1,5 @@
 """The memory that a run really takes at its peak, beside what is estimated before it starts: a process a shape."""
 
-import argparse
 import itertools
 import json
 import random
@@ -11,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.machine import markdown, peak_memory, report, spread
+from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.events import RunStarted
@@ -80,10 +79,8 @@ def table(body: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--case", help="[vocabulary, settings] to run in this process")
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results/")
     options = parser.parse_args()
     if options.case:
         print(json.dumps(run(*json.loads(options.case))))

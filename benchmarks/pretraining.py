@@ -6,7 +6,6 @@ everything: the examples, the masks, forward, backward, clipping, update. `trans
 (same text, shapes, masks and labels) ready-made, for free: what its collator costs is not held against it.
 """
 
-import argparse
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any
@@ -16,7 +15,7 @@ import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import matmul_speed, useful_flops
-from benchmarks.machine import markdown, report, spread
+from benchmarks.machine import arguments, markdown, report, spread
 from benchmarks.sides import SEQ_LEN, SIDES, Case, Turns, batches
 from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.hardware import Hardware, choose_hardware
@@ -140,14 +139,12 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--quick", action="store_true", help="turns of half a second: to see that it runs")
     parser.add_argument("--rounds", type=int, default=5, help="how often each side has its turn")
     parser.add_argument("--seconds", type=float, default=3.0, help="length of a turn")
     parser.add_argument("--only", default="", metavar="NAME", help="models whose name starts so, such as mini-8192")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     given = parser.parse_args()
     cases = [c for c in (ON_GPU if torch.cuda.is_available() else ON_CPU) if c.name.startswith(given.only)]
     if not cases:

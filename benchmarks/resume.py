@@ -12,7 +12,6 @@ import os
 # One thread for everything: what forks must have no others. These are read at the first import.
 os.environ |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 
-import argparse
 import json
 import random
 import shutil
@@ -28,7 +27,7 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
-from benchmarks.machine import markdown, report
+from benchmarks.machine import arguments, markdown, report
 from benchmarks.sittings import STEPS, STUCK, Sitting, sit_down, write_text
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.history import read_log
@@ -263,11 +262,9 @@ def table(body: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=100, help="interruptions in all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", action="store_true")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results/")
     options = parser.parse_args()
     result = measure(options.rounds, options.seed)
     report("resume", result, table)

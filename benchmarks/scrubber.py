@@ -5,31 +5,25 @@ frames have been fetched, as they have a few seconds after a text was given. Mod
 at makes no difference to the time.
 """
 
-import argparse
-import contextlib
-import socket
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from benchmarks.explorer import text_of
-from benchmarks.machine import markdown, report, spread
+from benchmarks.in_browser import chromium, served
+from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.dynamics import frame_payload
 from bertviz_lab.training.past import read_past
 from bertviz_lab.training.snapshots import Snapshots, snapshots_in
-from bertviz_lab.ui.app import build, launch_options
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
-from tests.browser import FLAGS
-from tests.get_browser import find
 from tests.little import little_text
 
 #: Goals in milliseconds.
@@ -106,21 +100,6 @@ def masked_text() -> str:
     return text_of(_TOKENS).replace("red", "[MASK]", 1)
 
 
-@contextlib.contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """The page, in this process."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    settings = Settings(runs_dir=folder / "runs", checkpoints=folder)
-    page = build(settings, Session(settings))
-    page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
-    try:
-        yield f"http://127.0.0.1:{port}/"
-    finally:
-        page.close()
-
-
 def in_the_browser(page: Page, address: str, size: str, rounds: int) -> dict[str, Any]:
     """From pressing Show to the first picture and to all frames, and what a drag takes with parts folded or open."""
     page.goto(f"{address}?tab=learning&history={size}&model={size}")
@@ -166,23 +145,20 @@ def table(result: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="how often every step is gone through")
     parser.add_argument("--quick", action="store_true", help="once: to see that it runs")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--keep", action="store_true", help="keep the result in benchmarks/results")
     given = parser.parse_args()
     rounds = 1 if given.quick else given.rounds
-    with tempfile.TemporaryDirectory() as place, contextlib.ExitStack() as stack:
+    with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         make_histories(folder)
         found = {size: on_the_server(folder, size, rounds) for size in _SIZES}
-        address = stack.enter_context(served(folder))
-        browser = stack.enter_context(sync_playwright()).chromium.launch(executable_path=find(), args=list(FLAGS))
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        for size in _SIZES:
-            found[size] |= in_the_browser(page, address, size, rounds)
-        browser.close()
+        session = Session(Settings(runs_dir=folder / "runs", checkpoints=folder))
+        with served(session) as address, chromium() as browser:
+            page = browser.new_page(viewport={"width": 1280, "height": 900})
+            for size in _SIZES:
+                found[size] |= in_the_browser(page, address, size, rounds)
     report("scrubber", {"sizes": found}, table)
 
 

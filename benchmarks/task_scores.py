@@ -6,7 +6,6 @@ the same rate, the lab's for the size of the model. Each task can be measured on
 `python -m benchmarks.task_scores --only trec mrpc --keep`.
 """
 
-import argparse
 import json
 import statistics
 import sys
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.labelled_data import TASKS, files, folder
-from benchmarks.machine import RESULTS, markdown, report
+from benchmarks.machine import RESULTS, arguments, markdown, report
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetune import finetune
 
@@ -76,12 +75,10 @@ def _mean(values: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = arguments(__doc__)
     parser.add_argument("--only", nargs="+", choices=list(TASKS), default=list(TASKS))
     parser.add_argument("--model", default="wiki-tiny")
     parser.add_argument("--threads", type=int, default=0)
-    parser.add_argument("--keep", action="store_true")
-    parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     if not (folder() / "sst2_glue").is_dir():
         sys.exit(f"{folder()} has no labelled data: name its folder in BERTVIZ_LAB_DATA")

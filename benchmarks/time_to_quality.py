@@ -31,7 +31,7 @@ from torch import nn
 
 from benchmarks.corpus import Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
 from benchmarks.curves import compare, table
-from benchmarks.machine import RESULTS, machine, report
+from benchmarks.machine import RESULTS, arguments, machine, report
 from benchmarks.reference import huggingface_config
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.config.options import parse_duration
@@ -231,7 +231,7 @@ def one(given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = arguments(__doc__)
     parser.add_argument("--side", choices=("hf", "lab"), help="train one model")
     parser.add_argument("--lr", type=float, default=1e-3, help="peak learning rate of hf; the lab chooses its own")
     parser.add_argument("--seed", type=int, default=0)
@@ -246,8 +246,6 @@ def main() -> None:
     parser.add_argument("--precision", default="auto", help="number format of both sides; auto tries")
     parser.add_argument("--out", type=Path, help="file for the curve; by default in benchmarks/results/time_to_quality")
     parser.add_argument("--table", nargs="*", type=Path, help="compare these curves; by default all that are kept")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    parser.add_argument("--keep", action="store_true", help="keep the comparison in benchmarks/results")
     given = parser.parse_args()
     if given.table is not None:
         paths = given.table or sorted(CURVES.glob("*.json"))

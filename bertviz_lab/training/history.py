@@ -249,6 +249,14 @@ def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
     return [row for line in whole.splitlines() if (row := _row(line)) is not None], start + len(whole)
 
 
+def read_shipped_log(folder: Path) -> list[dict[str, Any]]:
+    """The log that a model ships with, `training.jsonl`: the rows of its run's; [] where there is none."""
+    with contextlib.suppress(OSError):
+        lines = (folder / "training.jsonl").read_bytes().splitlines()
+        return [row for line in lines if (row := _row(line)) is not None]
+    return []
+
+
 def _row(line: bytes) -> dict[str, Any] | None:
     try:
         row = json.loads(line)

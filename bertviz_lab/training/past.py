@@ -18,7 +18,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface, weight_files
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
-from bertviz_lab.training.history import read_config
+from bertviz_lab.training.history import read_config, read_shipped_log
 from bertviz_lab.training.keep import newest_folder
 from bertviz_lab.training.snapshots import SHAPE, parts_of, snapshots_in
 
@@ -102,11 +102,8 @@ def _filled(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
 
 def _shipped_step(folder: Path) -> int | None:
     """The step at which a model that ships was taken from its run, by its log; None for a run, or without a log."""
-    log = folder / "training.jsonl"
-    if not log.is_file():
-        return None
-    rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-    told = [row.get("best_step", row["step"]) for row in rows if row["event"] in ("TrialDone", "RunFinished")]
+    ends = [row for row in read_shipped_log(folder) if row.get("event") in ("TrialDone", "RunFinished")]
+    told = [row.get("best_step", row["step"]) for row in ends]
     return next(iter(told), None)
 
 

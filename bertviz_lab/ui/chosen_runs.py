@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import json
 import shlex
 from collections.abc import Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.runs import RunView, runs_payload, settings_of
 from bertviz_lab.jobs.names import short_name
+from bertviz_lab.training.history import read_shipped_log
 from bertviz_lab.ui.controls import collect, label_of
 from bertviz_lab.ui.session import Session
 
@@ -113,20 +113,7 @@ def _view(session: Session, name: str) -> RunView | None:
 
 
 def _log_of(session: Session, name: str) -> list[dict[str, Any]]:
-    """The log that a model ships with; [] where it has none that can be read."""
-    path = session.settings.checkpoints / name / "training.jsonl"
-
-    def read() -> list[dict[str, Any]]:
-        try:
-            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-        except (OSError, ValueError):
-            return []
-
-    try:
-        changed = path.stat().st_mtime_ns
-    except OSError:
-        return []
-    return session.remembered(("log", str(path), changed), read)
+    return read_shipped_log(session.settings.checkpoints / name)
 
 
 def _settings_on_card(session: Session, name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.dynamics import curve_body, frame_payload, plane_body
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.jobs.names import short_name
-from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.training.history import ACTIVE, read_shipped_log
 from bertviz_lab.ui.kept import Kept
 from bertviz_lab.ui.models import Models, run_label
 
@@ -151,9 +151,7 @@ class Histories:
         """The loss over a history."""
         if self._models.is_run(name):
             return curve_body(self._runs.events(name)[0])
-        log = self.folder(name) / "training.jsonl"
-        lines = log.read_text(encoding="utf-8").splitlines() if log.is_file() else []
-        return curve_body(json.loads(line) for line in lines)
+        return curve_body(read_shipped_log(self.folder(name)))
 
     def is_tuning(self, name: str) -> bool:
         """Whether a history is that of a fine-tuning run."""

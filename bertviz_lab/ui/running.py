@@ -1,6 +1,5 @@
 """The lower half of a tab that trains: watch a run, stop it, go on with it, take its model."""
 
-import json
 import time
 import zipfile
 from collections.abc import Sequence
@@ -15,7 +14,7 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.jobs.names import short_name
-from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.training.history import ACTIVE, read_shipped_log
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components import loss_chart
 from bertviz_lab.ui.components.notice import notice, notice_payload
@@ -138,13 +137,11 @@ def strip_of(session: Session, run_id: str | None, *, mark: str = "") -> str:
 def shipped_curve(session: Session, kind: type[RunConfig]) -> str:
     """How a model that comes with the lab learnt, to look at while there is no run of one's own; "" without a log."""
     for name in session.models.shipped():
-        log = session.settings.checkpoints / name / "training.jsonl"
-        if log.is_file():
-            rows = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
-            tuned = any(row.get("objective") in TASKS for row in rows)
-            if tuned == (kind is FinetuneConfig):
-                done = "fine-tuned" if tuned else "trained"
-                return replay_payload(rows, f"How {name}, which comes with the lab, was {done}")
+        rows = read_shipped_log(session.settings.checkpoints / name)
+        tuned = any(row.get("objective") in TASKS for row in rows)
+        if rows and tuned == (kind is FinetuneConfig):
+            done = "fine-tuned" if tuned else "trained"
+            return replay_payload(rows, f"How {name}, which comes with the lab, was {done}")
     return ""
 
 

@@ -1,7 +1,6 @@
 """Fine-tune: choose labelled examples, see how they were read, choose a model, press Fine-tune, watch, look closer."""
 
 import dataclasses
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -83,7 +82,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
     # One answer, not the steps that lead to it: now and then a page was left with the first of them.
-    show = in_order(partial(examples_shown, session, names))
+    show = in_order(partial(show_examples, session, names))
     shown = [preview, told, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     direct = header.direct
@@ -198,27 +197,18 @@ def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> t
     return (name, text_b, "") if name == label else (text_a, text_b, name)
 
 
-def examples_shown(session: Session, names: tuple[str, ...], *inputs: Any) -> tuple[Any, ...]:
-    """What `show_examples` comes to."""
-    *_, found = show_examples(session, names, *inputs)
-    return found
-
-
 def show_examples(
     session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
-) -> Iterator[tuple[Any, ...]]:
-    """The first rows with the guess, and the examples in numbers, after a word that they are being read."""
-    kept = (gr.skip(),) * len(_COLUMNS)
+) -> tuple[Any, ...]:
+    """The first rows with the guess, the examples in numbers, and the columns to choose from."""
     try:
         found = labelled.chosen(source, files, scored)
-        yield message_payload(f"Reading {found.title} …"), "", *kept
         config = labelled.config_from(session, found, names, values)
         report, data, _ = labelled.report_of(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
-        yield message_payload(sentence_of(error)), "", *kept
-        return
+        return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
     (reading, *_) = data.readings
-    yield preview_payload(reading, data.examples[:8]), _numbers(report), *_column_updates(reading)
+    return preview_payload(reading, data.examples[:8]), _numbers(report), *_column_updates(reading)
 
 
 def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:

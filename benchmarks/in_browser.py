@@ -1,0 +1,33 @@
+"""The page in this process, and headless Chromium to press and look: measures what a visitor waits for."""
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+from playwright.sync_api import Browser, sync_playwright
+
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.session import Session
+from tests.browser import FLAGS
+from tests.get_browser import find
+
+
+@contextlib.contextmanager
+def served(session: Session) -> Iterator[str]:
+    """The page of a session; its address."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    page, options = build(session.settings, session), launch_options(session.settings)
+    page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        page.close()
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser, closed in the end."""
+    with sync_playwright() as playwright, playwright.chromium.launch(executable_path=find(), args=list(FLAGS)) as found:
+        yield found
