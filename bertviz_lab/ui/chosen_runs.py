@@ -19,7 +19,7 @@ from bertviz_lab.ui.session import Session
 
 MOST = 6
 #: Until somebody has trained: the models that ship and have a log of their pretraining.
-_FIRST = ("wiki-tiny", "tiny-town")
+_FIRST = ("wiki-mini", "tiny-town")
 _FIELDS = {field.name: field for field in dataclasses.fields(PretrainConfig)}
 
 

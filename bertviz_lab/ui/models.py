@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 RANDOM = "random"
 
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
-_ORDER = ("wiki-tiny", "wiki-mini", "tiny-town", "sentiment-mini", "entities-mini", "answers-mini")
+_ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-mini")
 
 _KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
@@ -106,10 +106,12 @@ class Models:
         """
         model = model.strip() or self.default()
         folder, _ = self.locate(model)
-        if _is_tuned(folder):
-            return model
-        found = (name for name in self.shipped() if _is_tuned(self.settings.checkpoints / name))
-        return next(found, "")
+        return model if _task_head(folder) else next(iter(self.tuned_shipped()), "")
+
+    def tuned_shipped(self) -> dict[str, str]:
+        """Models that come with the lab and were fine-tuned, by name, with the architecture of each."""
+        heads = {name: _task_head(self.settings.checkpoints / name) for name in self.shipped()}
+        return {name: head for name, head in heads.items() if head}
 
     def is_run(self, model: str) -> bool:
         """Whether a name is that of a run in this page's folder."""
@@ -247,13 +249,14 @@ def saved_at(run_folder: Path) -> int:
     return _signature(folder)[0] if folder else 0
 
 
-def _is_tuned(folder: Path) -> bool:
-    """Whether the model in a folder has the head of a task."""
+def _task_head(folder: Path) -> str:
+    """The architecture of the model in a folder, if that has the head of a task; "" otherwise."""
     try:
         (architecture, *_) = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"]
     except (OSError, ValueError, KeyError, TypeError):
-        return False
-    return str(architecture).endswith(("SequenceClassification", "TokenClassification", "QuestionAnswering"))
+        return ""
+    heads = ("SequenceClassification", "TokenClassification", "QuestionAnswering")
+    return str(architecture) if str(architecture).endswith(heads) else ""
 
 
 def _weights(folder: Path) -> list[Path]:

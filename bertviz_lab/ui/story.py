@@ -12,7 +12,7 @@ import gradio as gr
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.ui import links
-from bertviz_lab.ui.answers import clicked, in_order, sentence_of
+from bertviz_lab.ui.answers import clicked, in_order, picked, sentence_of
 from bertviz_lab.ui.bench import Bench
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.header import Header, describe
@@ -74,6 +74,9 @@ class Story:
         )
         self._refresh(opened)
         self._refresh(picker.input(self.remember, picker, model, **QUIET))
+        for tab in self.looking:
+            if tab.others is not None:
+                self._refresh(tab.others.pick(clicked(self.pick_model), None, [picker, model], **QUIET))
         if self.learn is not None:
             self.learn.join(self.tabs, picker, self.looking, self._refresh)
         self.header.train.click(lambda: gr.Tabs(selected="pretrain"), None, self.tabs, **QUIET)
@@ -228,6 +231,11 @@ class Story:
         if not self._may_change(own, run_id):
             return refused(_NOT_YOURS, openers)
         return resume_run(self.session, run_id, kind, openers)
+
+    def pick_model(self, data: dict[str, Any]) -> tuple[Any, Any]:
+        """A chip that stands for a model which comes with the lab was pressed."""
+        _, name = picked(data, 2)
+        return (name, name) if name in self.session.models.shipped() else (gr.skip(), gr.skip())
 
     def _may_change(self, own: Any, run_id: str | None) -> bool:
         """Whether a visitor has a say over a run: a link to a model lets others look at it, no more."""

@@ -64,3 +64,4 @@ class Tab:
     parts: Sequence[Folded] = ()
     fields: Mapping[str, Component] = field(default_factory=dict)
     second: gr.Dropdown | None = None  # where another model is chosen to stand beside the first
+    others: gr.HTML | None = None  # chips that choose a model: (what stands on it, the model)

@@ -9,12 +9,13 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from bertviz_lab import BertForTokenClassification, FinetuneConfig, InputError, interpret
+from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, FinetuneConfig, InputError, interpret
 from bertviz_lab.data.samples.labelled import LABELLED
 from bertviz_lab.interpret import read_results
 from bertviz_lab.training.finetune import finetune
 from bertviz_lab.training.history import record
 from bertviz_lab.ui import labelled, options
+from bertviz_lab.ui.components.chips import chip_items
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.session import Session
@@ -25,6 +26,7 @@ from tests.little import little_checkpoint, little_folder
 from tests.ui.pages import little_settings
 from tests.ui.test_models import RUN as PRETRAINED
 from tests.ui.test_models import make_run
+from tests.ui.test_story import story
 
 RUN = "sharp-otter-0123456789abcdef"
 NAMES = ("model", "epochs", "batch_size", "eval_share", "task")
@@ -205,7 +207,7 @@ def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned:
 
 
 def test_fields_suit_the_model(tuned: Session) -> None:
-    payload, first, second, _, verdict = try_it.follow_model(tuned, RUN, "", "", "")
+    _, payload, first, second, _, verdict = try_it.follow_model(tuned, RUN, "", "", "")
     items = json.loads(payload)["items"]
     held = {e.text_a for e in read_results(tuned.runs.folder(RUN)).examples}  # type: ignore[union-attr]
     assert {item[0] for item in items} <= held
@@ -214,6 +216,19 @@ def test_fields_suit_the_model(tuned: Session) -> None:
     assert verdict["visible"]
     *_, verdict = try_it.follow_model(tuned, RUN, payload, "my own text", "")
     assert "It says" in body(verdict)["title"]
+
+
+def test_models_that_answer_something_else_are_one_click_away(session: Session) -> None:
+    kinds = {"tagger": BertForTokenClassification, "judge": BertForSequenceClassification}
+    for name, kind in kinds.items():
+        little_folder(session.settings.checkpoints / name, kind=kind, num_labels=3)
+    for name, told in (("tagger", "what a text is (judge)"), ("judge", "which names are in a text (tagger)")):
+        others, *_ = try_it.follow_model(session, name, "", "", "")
+        ((said, other),) = chip_items(others)
+        assert said == told
+        assert story(session).pick_model({"texts": [said, other]}) == (other, other)
+    for texts in (["x", "/etc"], ["x"], [], "x"):
+        assert story(session).pick_model({"texts": texts}) == (gr.skip(), gr.skip())
 
 
 def test_a_whole_file_comes_back_as_a_table(tuned: Session, tmp_path: Path) -> None:

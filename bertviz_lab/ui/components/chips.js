@@ -9,7 +9,7 @@ function update() {
   const items = body?.items ?? [];
   root.hidden = items.length === 0;
   root.replaceChildren(h('span', { class: 'quiet' }, body?.label ?? ''), ...items.map((texts) =>
-    h('button', { type: 'button', class: 'chip', title: 'Put this into the field', onclick: () => trigger('pick', { texts }) },
+    h('button', { type: 'button', class: 'chip', title: body.does ?? 'Put this into the field', onclick: () => trigger('pick', { texts }) },
       texts.slice(0, body.shown).filter((text) => text).join('  |  '))));
 }
 

@@ -17,13 +17,16 @@ def chips(value: str = "", *, label: str = "Examples", **options: Any) -> gr.HTM
     return component(CHIPS, value=value, label=label, **options)
 
 
-def chips_payload(items: Sequence[Sequence[str]], label: str = "Try", *, shown: int | None = None) -> str:
+def chips_payload(
+    items: Sequence[Sequence[str]], label: str = "Try", *, shown: int | None = None, does: str | None = None
+) -> str:
     """Each item is the texts that go into the fields, in their order: one, or sentence A and B.
 
-    Of items with further texts, such as settings, only the first `shown` stand on the button.
+    Of items with further texts, such as settings, only the first `shown` stand on the button; `does` says what a button
+    does where it does something else.
     """
-    body = {"label": label, "items": [list(item) for item in items]}
-    return to_json(body if shown is None else body | {"shown": shown})
+    body = {"label": label, "items": [list(item) for item in items], "shown": shown, "does": does}
+    return to_json({name: value for name, value in body.items() if value is not None})
 
 
 def chip_items(payload: str | None) -> list[tuple[str, ...]]:

@@ -28,6 +28,12 @@ ASKED = {
     "BertForTokenClassification": ("Text", "Not needed"),
     "BertForQuestionAnswering": ("Question", "Passage that holds the answer"),
 }
+#: What can be asked of each kind.
+_CAN_TELL = {
+    "BertForSequenceClassification": "what a text is",
+    "BertForTokenClassification": "which names are in a text",
+    "BertForQuestionAnswering": "where an answer stands",
+}
 _EXPLANATION = """
 <p>A fine-tuned model is BERT with a new last step, and all of it was trained on labelled examples:</p>
 <ul>
@@ -53,6 +59,7 @@ def create_try_it(session: Session, header: Header) -> Tab:
         text_b = gr.Textbox(label="Second text", lines=1, max_lines=12, scale=5, elem_id="try-b")
         ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="try-ask")
     examples = chips(elem_id="try-examples")
+    others = chips(label="Models that answer something else", elem_id="try-others")
     marked = marked_text(label="The text with what was found", elem_id="try-marked", visible=False)
     verdict = chart(label="The answer", elem_id="try-verdict")
     with gr.Accordion("Which words say so?", open=False, elem_id="try-why-part") as why_part:
@@ -71,9 +78,10 @@ def create_try_it(session: Session, header: Header) -> Tab:
         "try",
         partial(follow_model, session),
         [examples, text_a, text_b],
-        [examples, text_a, text_b, marked, verdict],
+        [others, examples, text_a, text_b, marked, verdict],
         (why,),
         {"a": text_a, "b": text_b},
+        others=others,
     )
 
 
@@ -196,8 +204,8 @@ def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: 
         checkpoint, _ = asked_model(session, model)
         items = session.task_examples(session.models.tuned(model))
     except Exception as error:
-        hidden = gr.update(visible=False)
-        return *(gr.skip(),) * 3, hidden, gr.update(value=str(message_payload(sentence_of(error))), visible=True)
+        said = gr.update(value=str(message_payload(sentence_of(error))), visible=True)
+        return chips_payload(()), *(gr.skip(),) * 3, gr.update(visible=False), said
     first, second = ASKED.get(checkpoint.architecture, ("Text", "Second text"))
     current = (text_a or "", text_b or "")
     wanted = keep_or_replace(current, chip_items(shown), items) if items else current
@@ -206,4 +214,12 @@ def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: 
     if wanted != current:  # an untouched field keeps what is being typed into it
         for field, value in zip(fields, wanted, strict=True):
             field["value"] = value
-    return chips_payload(items), *fields, *answer(session, model, *wanted)
+    others = _others(session, checkpoint.architecture)
+    return others, chips_payload(items), *fields, *answer(session, model, *wanted)
+
+
+def _others(session: Session, architecture: str) -> str:
+    """Models that come with the lab and answer something else than one of this architecture."""
+    there = session.models.tuned_shipped().items()
+    items = [(f"{_CAN_TELL[head]} ({name})", name) for name, head in there if head != architecture]
+    return chips_payload(items, "Or ask", shown=1, does="Choose the model that answers this")
