@@ -1,5 +1,6 @@
 """The card of a model that ships: its recipe's words, and beside them measured values only."""
 
+import json
 import statistics
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -59,6 +60,7 @@ def card_of(
             *recipe.get("before_scores", []),
             *_tables(scores),
             *_at_the_end(rows),
+            *_seeds(run),
             "",
             "## Limits",
             "",
@@ -86,6 +88,22 @@ def _at_the_end(rows: Sequence[dict[str, Any]]) -> list[str]:
         shares = ", ".join(f"{kind.replace('_', ' ')} {share:.0%}" for kind, share in probes[-1]["right"].items())
         told.append(f"Of pairs of sentences of which one is wrong (`--task probes`), it found the right one: {shares}.")
     return told
+
+
+def _seeds(run: Path) -> list[str]:
+    """What each of several trainings came to that differ in their seed, by the score that chose among them."""
+    path = run / "report.json"
+    report = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found = [trial["scores"][report["metric"]] for trial in report.get("trials", [])]
+    if len(found) < 2:
+        return []
+    each = ", ".join(f"{score:.1%}" for score in found)
+    spread = f"mean {statistics.fmean(found):.1%}, standard deviation {statistics.stdev(found):.1%}"
+    name = report["metric"].replace("_", " ")
+    return [
+        "",
+        f"{len(found)} trainings that differ in their seed alone came to {name} {each} ({spread}); the best ships.",
+    ]
 
 
 def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
@@ -132,6 +150,18 @@ _CURVES = (
 )
 
 
+def _parts(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
+    """The scores of each trial of a log, in its order; all of them where there are no trials."""
+    part: list[dict[str, Any]] = []
+    for row in rows:
+        if row["event"] == "TrialStarted":
+            yield part
+            part = []
+        elif row["event"] == "EvalDone":
+            part.append(row)
+    yield part
+
+
 def picture_of(rows: Sequence[dict[str, Any]]) -> str:
     """The scores of a log over the tokens seen, as an SVG picture that needs nothing else."""
     scored = [row for row in rows if row["event"] == "EvalDone"]
@@ -147,11 +177,15 @@ def picture_of(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(f'<text x="{_MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>')
     place = 0
     for key, title, colour in _CURVES:
-        points = [(row["tokens"], row[key]) for row in scored if isinstance(row.get(key), float)]
-        if len(points) < 2:
+        curves = [
+            [(row["tokens"], row[key]) for row in part if isinstance(row.get(key), float)] for part in _parts(rows)
+        ]
+        curves = [points for points in curves if len(points) > 1]
+        for points in curves:
+            path = " ".join(f"{_MARGIN + across * x / most:.1f},{_HIGH - _MARGIN - up * y:.1f}" for x, y in points)
+            lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        if not curves:
             continue
-        path = " ".join(f"{_MARGIN + across * x / most:.1f},{_HIGH - _MARGIN - up * y:.1f}" for x, y in points)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
         lines.append(f'<text x="{_MARGIN + 190 * place}" y="24" style="fill:{colour}">{title}, held out</text>')
         place += 1
     return (

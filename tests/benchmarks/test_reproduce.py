@@ -95,3 +95,22 @@ def test_a_long_log_keeps_every_score_and_some_of_its_points() -> None:
 def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
     text = beside({"held out": [{"accuracy": 0.5}]}, {"held out": [{"accuracy": 0.25}, {"accuracy": 0.75}]})
     assert "| held out | accuracy | 0.5000 | 0.5000 |" in text
+
+
+def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
+    recipe = RECIPE | {
+        "command": [
+            *("finetune", "--train", "sample:topics", "--model", "wiki-tiny", "--most-examples", "64"),
+            *("--epochs", "2", "--evals", "1", "--seeds", "2"),
+        ],
+        "pipeline": "text-classification",
+        "scores": [{"title": "all of them", "task": "classification", "data": ["sample:topics"]}],
+    }
+    train(recipe, tmp_path / "run", ["--threads", "1"])
+    pack("topics", recipe, tmp_path / "run", tmp_path / "topics")
+    report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
+    told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
+    card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
+    assert f"2 trainings that differ in their seed alone came to {report['metric'].replace('_', ' ')} {told}" in card
+    picture = (tmp_path / "topics" / "curves.svg").read_text(encoding="utf-8")
+    assert picture.count("<polyline") == 2 * picture.count("held out</text>") > 0

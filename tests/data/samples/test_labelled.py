@@ -26,9 +26,9 @@ def table(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
-def marked() -> list[list[tuple[str, str]]]:
+def marked(name: str = "entities") -> list[list[tuple[str, str]]]:
     """The sentences of the entities, as (word, tag)."""
-    blocks = path_of("entities").read_text(encoding="ascii").strip().split("\n\n")
+    blocks = path_of(name).read_text(encoding="ascii").strip().split("\n\n")
     pairs = [[line.split(" ") for line in block.split("\n")] for block in blocks]
     return [[(word, tag) for word, tag in sentence] for sentence in pairs]
 
@@ -54,7 +54,7 @@ def read(name: str) -> TaskData:
 
 
 def test_each_sample_has_its_file_and_a_text_for_people() -> None:
-    assert list(LABELLED) == ["sentiment", "topics", "paraphrases", "entities", "questions"]
+    assert list(LABELLED) == ["sentiment", "topics", "paraphrases", "entities", "town-questions", "questions"]
     for name, sample in LABELLED.items():
         assert sample.name == name
         assert sample.task in TASKS
@@ -80,7 +80,10 @@ def test_the_files_are_part_of_the_package() -> None:
     patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["bertviz_lab.data.samples"]
     assert patterns == ["labelled/*"]
     found = {file.name for file in path_of("topics").parent.iterdir() if file.is_file()}
-    assert found == {"__init__.py", *(sample.file for sample in LABELLED.values())}
+    assert found == {
+        "__init__.py",
+        *(name for sample in LABELLED.values() for name in (sample.file, sample.held_out) if name),
+    }
 
 
 def test_the_licence_and_where_the_texts_come_from_are_told() -> None:
@@ -97,7 +100,7 @@ def test_the_text_is_plain_ascii_without_double_spaces(name: str) -> None:
 
 @pytest.mark.parametrize("name", LABELLED)
 def test_the_numbers_in_the_description_are_those_of_the_file(name: str) -> None:
-    assert LABELLED[name].description.startswith(f"{len(read(name).examples)} ")
+    assert LABELLED[name].description.startswith(f"{len(read(name).examples):,} ")
 
 
 # Sentences with one label
@@ -160,8 +163,9 @@ def test_counting_shared_words_does_not_tell_which_pairs_say_the_same() -> None:
 # Words
 
 
-def test_tags_are_valid_bio() -> None:
-    for sentence in marked():
+@pytest.mark.parametrize("name", ["entities", "entities:held-out"])
+def test_tags_are_valid_bio(name: str) -> None:
+    for sentence in marked(name):
         before = "O"
         for word, tag in sentence:
             assert word
@@ -181,6 +185,15 @@ def test_there_are_many_names_of_each_type_and_few_come_often() -> None:
         first = Counter(word for sentence in sentences for word, tag in sentence if tag == f"B-{kind}")
         assert len(first) >= 45
         assert max(first.values()) <= 20
+
+
+def test_what_is_held_out_is_like_the_sample_and_not_in_it() -> None:
+    held = marked("entities:held-out")
+    assert len(held) == 60
+    tags = [tag for sentence in held for _, tag in sentence]
+    assert all(tags.count(f"B-{kind}") >= 20 for kind in TYPES)
+    texts = [" ".join(word for word, _ in sentence) for sentence in (*marked(), *held)]
+    assert near_duplicates(texts) == []
 
 
 def test_many_words_are_a_name_here_and_something_else_there() -> None:

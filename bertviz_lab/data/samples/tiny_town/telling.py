@@ -24,12 +24,14 @@ class Story:
         plot: the kind of story.
         world: what is true in it.
         beats: for each sentence, the name of the beat that it says.
+        ways: for each sentence, the way of the beat in which it is said, slots and all.
         sentences: the text, one sentence each.
     """
 
     plot: Plot
     world: World
     beats: tuple[str, ...]
+    ways: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
@@ -117,19 +119,24 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
 
 def tell(rng: random.Random, plot: Plot, world: World) -> Story:
     """Say the plot in this world; `rng` decides only which optional beats are said and in which way."""
-    words = slots(plot, world)
-    plural = (world.clothes if plot.wearable else world.thing).plural
-    beats, sentences = [], []
+    beats, ways, sentences = [], [], []
     for beat in plot.beats:
         if rng.random() >= beat.share:
             continue
         # Of two ways the first is said in two of three stories: variety that costs little to predict.
         way = beat.ways[0] if len(beat.ways) == 1 or rng.random() < 2 / 3 else beat.ways[1]
-        text = _CHOICE.sub(r"\2" if plural else r"\1", way).format_map(words)
-        text = _ARTICLE.sub(r"\1n ", text)
+        text = fill(way, plot, world)
         beats.append(beat.name)
+        ways.append(way)
         sentences.append(text[0].upper() + text[1:])
-    return Story(plot, world, tuple(beats), tuple(sentences))
+    return Story(plot, world, tuple(beats), tuple(ways), tuple(sentences))
+
+
+def fill(way: str, plot: Plot, world: World) -> str:
+    """A text with slots as it is said in this world: slots filled, forms and articles chosen."""
+    plural = (world.clothes if plot.wearable else world.thing).plural
+    text = _CHOICE.sub(r"\2" if plural else r"\1", way).format_map(slots(plot, world))
+    return _ARTICLE.sub(r"\1n ", text)
 
 
 def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
