@@ -282,11 +282,11 @@ def test_what_cannot_be_fine_tuned_on_is_one_clear_line(
 def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) -> None:
     texts = tmp_path / "texts.csv"
     texts.write_text("review;stars\nA wonderful film.;5\n;1\nA boring and silly mess.;1\n", encoding="utf-8")
-    found = answer(capsys, "predict", "--model", "sentiment-tiny", "--data", str(texts), "--text-a", "review")
+    found = answer(capsys, "predict", "--model", "sentiment-mini", "--data", str(texts), "--text-a", "review")
     assert [(row["row"], row["label"]) for row in found["predictions"]] == [(2, "positive"), (4, "negative")]
     assert found["left_out"] == 1
     out = tmp_path / "out.csv"
-    command = ["predict", "--model", "sentiment-tiny", "--data", str(texts), "--text-a", "review", "--out", str(out)]
+    command = ["predict", "--model", "sentiment-mini", "--data", str(texts), "--text-a", "review", "--out", str(out)]
     assert main(command) == 0
     told = capsys.readouterr()
     assert '1 left out: the text is empty ("texts.csv" row 3)' in told.err
@@ -302,7 +302,7 @@ def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
     rows = ["A wonderful film.|x|positive", "A boring and silly mess.|y|negative"] * 3
     table.write_text("\n".join(rows), encoding="utf-8")
     columns = ["--separator", "|", "--header", "no", "--text-a", "1", "--text-b", "none", "--label", "3"]
-    command = ["evaluate", "--task", "classification", "--model", "sentiment-tiny", "--data", str(table), *columns]
+    command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), *columns]
     assert answer(capsys, *command)["accuracy"] == 1.0
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 RANDOM = "random"
 
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
-_ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-mini")
+_ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-town")
 
 _KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")

@@ -1,17 +1,24 @@
 """Texts to try a fine-tuned model on."""
 
+import re
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertviz_lab.data.samples.labelled import LABELLED, path_of
+from bertviz_lab.data.samples.labelled import path_of
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoint import Checkpoint
 
-#: The sample that suits a model of which nobody knows what it was trained on.
-_SAMPLES = {"classification": "sentiment", "regression": "paraphrases", "tokens": "entities", "qa": "questions"}
+#: The sample for a model of no run; the models that come with the lab were not trained on these.
+_SAMPLES = {
+    "classification": "sentiment",
+    "regression": "paraphrases",
+    "tokens": "entities:held-out",
+    "qa": "town-questions:held-out",
+}
+_MARK = re.compile(r" (?=[.,;:!?](?: |$))")
 _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
 
 
@@ -32,9 +39,10 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     if run_folder is not None:
         examples = read_examples(run_folder / "examples" / "held_out.jsonl")
     else:
-        sample = LABELLED[_SAMPLES[task]]
-        examples = read_task([path_of(sample.name)], sample.task).examples
+        examples = read_task([path_of(_SAMPLES[task])], task).examples
     texts = [texts_of_example(example) for example in examples]
+    if task == "tokens":  # words that were set apart, as a person would write them
+        texts = [(_MARK.sub("", a), b) for a, b in texts]
     short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [
         (a, b or "") for a, b in texts
     ]

@@ -14,11 +14,11 @@ from bertviz_lab.data.tasks.reading import read_task
 from bertviz_lab.interpret import probe
 from bertviz_lab.training.evaluate import evaluate_text
 from bertviz_lab.training.past import read_past
-from bertviz_lab.training.predicting import predict_with
+from bertviz_lab.training.predicting import evaluate_labelled, predict_with
 
 
-def test_sentiment_tiny_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
-    checkpoint = load_checkpoint("sentiment-tiny")
+def test_sentiment_mini_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("sentiment-mini")
     with path_of("sentiment").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     examples = [LabelledText(row["text"], None, row["label"], n) for n, row in enumerate(rows)]
@@ -33,13 +33,27 @@ def test_sentiment_tiny_knows_plain_words_and_misses_irony_as_its_card_says() ->
     assert f"{len(rows)} sentences" in checkpoint.card
 
 
-def test_sentiment_tiny_scores_on_glues_dev_set_what_its_card_says(shared_data: Path) -> None:
-    checkpoint = load_checkpoint("sentiment-tiny")
+def test_sentiment_mini_scores_on_glues_dev_set_what_its_card_says(shared_data: Path) -> None:
+    checkpoint = load_checkpoint("sentiment-mini")
     data = read_task([shared_data / "sst2_glue" / "dev.tsv"])
     predictions, _ = predict_with(checkpoint, data.examples)
     named = dict(zip(("0", "1"), checkpoint.config.labels, strict=True))
     right = [p.label == named[str(e.label)] for p, e in zip(predictions, data.examples, strict=True)]  # type: ignore[union-attr]
-    assert f"| {100 * np.mean(right):.1f}% |" in checkpoint.card
+    assert f"| accuracy | {np.mean(right):.4f} |" in checkpoint.card
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "data"),
+    [
+        ("entities-mini", "tokens", "sample:entities:held-out"),
+        ("answers-town", "qa", "sample:town-questions:held-out"),
+    ],
+)
+def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, data: str) -> None:
+    checkpoint = load_checkpoint(name)
+    found = evaluate_labelled(checkpoint, [data], task)
+    for score, value in found.items():
+        assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
 
 
 def first_draws(card: str, title: str) -> list[str]:

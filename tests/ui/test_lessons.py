@@ -92,7 +92,7 @@ def named(fields: Any) -> dict[str, str]:
 
 
 def test_the_new_numbers_of_a_classifier_are_those_of_its_last_layer(shipped: Session) -> None:
-    model: Any = shipped.models.open("sentiment-tiny").model
+    model: Any = shipped.models.open("sentiment-mini").model
     new = sum(value.numel() for name, value in model.named_parameters() if "classifier" in name)
     assert measure(shipped, LESSONS[5]).finding.numbers["new"] == f"{new:,}"
 

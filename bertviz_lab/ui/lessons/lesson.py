@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked 
     from bertviz_lab.ui.session import Session
 
 #: The models that the lessons are about.
-TOWN, REVIEWS = "tiny-town", "sentiment-tiny"
+TOWN, REVIEWS = "tiny-town", "sentiment-mini"
 
 #: The tabs that they lead to, by their ids.
 TABS = {
