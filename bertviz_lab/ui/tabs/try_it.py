@@ -166,7 +166,7 @@ def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload
     from bertviz_lab.interpret import answer_question
 
     found = answer_question(checkpoint, checked(question), checked(passage))
-    sentence = f"It answers: {found.text}" if found.text else "It says that the passage does not answer this."
+    sentence = f"It answers: “{found.text}”." if found.text else "It says that the passage does not answer this."
     sentence += f" No answer at all: {found.no_answer_probability:.1%}."
     return marked_payload(
         passage,
