@@ -239,6 +239,26 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Sessi
         expect(marked).to_contain_text(answer.text)
 
 
+def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, Session]) -> None:
+    address, session = served
+    page.goto(address)
+    tab(page, "Try it")
+    expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, answers")
+    page.locator("#try-others button", has_text="names").click()
+    expect(page.locator("#model-facts")).to_contain_text("BertForTokenClassification")
+    marked = page.locator("#try-marked")
+    ((text, _), *_) = session.task_examples("entities-mini")
+    expect(page.locator("#try-a textarea")).to_have_value(text)
+    for entity in label_words(session.models.open("entities-mini"), text).entities:
+        expect(marked.locator("mark", has_text=text[entity.start : entity.end])).to_contain_text(entity.type)
+    page.locator("#try-others button", has_text="answer").click()
+    expect(page.locator("#model-facts")).to_contain_text("BertForQuestionAnswering")
+    ((question, passage), *_) = session.task_examples("answers-town")
+    found = answer_question(session.models.open("answers-town"), question, passage)
+    assert found.text
+    expect(marked).to_contain_text(f"It answers: “{found.text}”.")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
