@@ -20,7 +20,7 @@ def main() -> int:
     options = parser.parse_args()
 
     from bertviz_lab.errors import InputError
-    from bertviz_lab.ui.app import serve
+    from bertviz_lab.ui.app import serve, wait_for_answers
     from bertviz_lab.ui.settings import Settings
 
     user, colon, password = (options.auth or "").partition(":")
@@ -35,6 +35,7 @@ def main() -> int:
         return 2
     print(f"BertViz Lab is open at {address}", flush=True)
     page.block_thread()
+    wait_for_answers()
     return 0
 
 

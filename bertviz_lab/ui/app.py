@@ -1,7 +1,9 @@
 """The page: header, tabs and endpoints put together."""
 
 import secrets
+import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,7 @@ from bertviz_lab.ui.tabs import (
 )
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
+_WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
 
 
 def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
@@ -125,8 +128,25 @@ def serve(
         )
     except OSError as error:
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
-    threading.Thread(target=session.warm_up, daemon=True).start()
+    threading.Thread(target=session.warm_up, name=_WARMING, daemon=True).start()
     return page, address
+
+
+def wait_for_answers(seconds: float = 10.0) -> None:
+    """After a page was closed: let its threads finish what they compute, for so long at most.
+
+    A thread that PyTorch computes in while Python ends takes the whole process down ("terminate called ...").
+    """
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and any(_computes(thread) for thread in threading.enumerate()):
+        time.sleep(0.02)
+
+
+def _computes(thread: threading.Thread) -> bool:
+    """Whether one of the page's threads is at work, and not waiting for some."""
+    frame = sys._current_frames().get(thread.ident or 0)
+    idle = frame is None or frame.f_code.co_filename == threading.__file__
+    return not idle and thread.name in (_WORKER, _WARMING)
 
 
 def _secret(folder: Path) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.history import ACTIVE
-from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.app import build, launch_options, wait_for_answers
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_folder
@@ -41,6 +41,7 @@ def serve(settings: Settings) -> Iterator[tuple[str, Session]]:
         yield f"http://127.0.0.1:{port}/", session
     finally:
         page.close()
+        wait_for_answers()
         end_runs(session.runs)
 
 

@@ -1,13 +1,16 @@
 import json
+import queue
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.ui.api import NAMES
-from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.app import build, launch_options, wait_for_answers
 from bertviz_lab.ui.header import describe
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
@@ -112,3 +115,25 @@ def test_the_command_refuses_what_it_cannot_do() -> None:
         done = subprocess.run([sys.executable, "app.py", *arguments], cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 2
         assert "Traceback" not in done.stderr
+
+
+def test_a_page_that_is_closed_lets_its_threads_finish_and_waits_for_no_idle_one() -> None:
+    asked: queue.Queue[None] = queue.Queue()
+    done = threading.Event()
+
+    def work() -> None:
+        end = time.monotonic() + 0.3
+        while time.monotonic() < end:
+            sum(range(1000))
+        done.set()
+        asked.get()  # idle, as Gradio's threads are between two answers
+
+    thread = threading.Thread(target=work, name="AnyIO worker thread", daemon=True)
+    thread.start()
+    wait_for_answers()
+    assert done.is_set()
+    assert thread.is_alive()
+    began = time.monotonic()
+    wait_for_answers()
+    assert time.monotonic() - began < 1
+    asked.put(None)
