@@ -54,6 +54,18 @@ def suited(source: str) -> dict[str, Any]:
     return defaults | dict(LABELLED[source].settings if source in LABELLED else {})
 
 
+def start_for(session: Session, source: str, start: str) -> str:
+    """The model to start from when a source has been chosen: the present one, unless a sample wants its own.
+
+    Nobody is taken away from a model that they have chosen for themselves.
+    """
+    wanted = LABELLED[source].start if source in LABELLED else ""
+    if wanted in session.models.shipped():
+        return wanted
+    anothers = start in {sample.start for sample in LABELLED.values()}
+    return session.models.default() or RANDOM if anothers else start
+
+
 def chosen(source: str, files: Any, scored: Any) -> Chosen:
     """The examples that the form names. Raises `InputError` while there are none."""
     if source in LABELLED:

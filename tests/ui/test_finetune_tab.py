@@ -95,9 +95,20 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
     assert source_of("sentiment", None)[0] == "sentiment"
 
 
-def test_what_suits_a_sample_is_filled_in() -> None:
+def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: Session) -> None:
+    assert recommend(session, "town-questions", "little")[0] == "little"  # that model does not come with this page
+    little_folder(session.settings.checkpoints / "tiny-town")
+    assert recommend(session, "town-questions", "little")[0] == "tiny-town"
+    assert recommend(session, "topics", "tiny-town")[0] == session.models.default() == "tiny-town"
+    little_folder(session.settings.checkpoints / "wiki-mini")
+    assert recommend(session, "topics", "tiny-town")[0] == "wiki-mini"
+    for chosen in ("little", RANDOM, "kind-otter-0123456789abcdef"):
+        assert recommend(session, "topics", chosen)[0] == chosen
+
+
+def test_what_suits_a_sample_is_filled_in(session: Session) -> None:
     for source in (*LABELLED, OWN):
-        text_a, text_b, label, *values = recommend(source)
+        _, text_a, text_b, label, *values = recommend(session, source, "little")
         assert (text_a, text_b, label) == ("", "", "")
         filled = dict(zip(labelled.SUITED, values, strict=True))
         expected = LABELLED[source].settings if source in LABELLED else {}
