@@ -97,7 +97,8 @@ ABLATIONS: dict[str, Ablation] = {
         {"heads": 1},
         _BOTH,
         "One head can look in one way at a time: it has to mix looking at the neighbour, at the subject and at the "
-        "other sentence. Trained heads can often be cut to few (Michel et al. 2019); training with few is harder.",
+        "other sentence. But there were two to begin with, not BERT's twelve, so little is lost; and of trained heads "
+        "most can often be cut (Michel et al. 2019).",
     ),
     "one-layer": Ablation(
         "One layer",
@@ -105,7 +106,8 @@ ABLATIONS: dict[str, Ablation] = {
         {"layers": 1},
         _BOTH,
         "One layer looks once. What takes two looks, such as first finding an earlier word like this one and then what "
-        "stood beside it, needs a second layer that reads what the first has gathered (induction, Olsson et al. 2022).",
+        "stood beside it, needs a second layer that reads what the first has gathered (induction, Olsson et al. 2022). "
+        "That is learnt late: where the whole recipe copies no colour yet, see its probes, one layer does as well.",
     ),
     "shared-layers": Ablation(
         "Shared layers",
