@@ -1,6 +1,7 @@
 """Serve the page of BertViz Lab: `python app.py`, then open the address that it prints."""
 
 import argparse
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -35,7 +36,8 @@ def main() -> int:
         return 2
     print(f"BertViz Lab is open at {address}", flush=True)
     page.block_thread()
-    wait_for_answers()
+    with contextlib.suppress(KeyboardInterrupt):  # pressed again: whoever asks must not wait
+        wait_for_answers()
     return 0
 
 

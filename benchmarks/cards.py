@@ -60,7 +60,7 @@ def card_of(
             *recipe.get("before_scores", []),
             *_tables(scores),
             *_at_the_end(rows),
-            *_seeds(run),
+            *_chosen(run, rows),
             "",
             "## Limits",
             "",
@@ -90,20 +90,31 @@ def _at_the_end(rows: Sequence[dict[str, Any]]) -> list[str]:
     return told
 
 
-def _seeds(run: Path) -> list[str]:
-    """What each of several trainings came to that differ in their seed, by the score that chose among them."""
+def _trials(run: Path) -> tuple[str, list[dict[str, Any]]]:
+    """The score by which a fine-tuning chose, and its trials; ("", []) for a pretraining."""
     path = run / "report.json"
     report = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    found = [trial["scores"][report["metric"]] for trial in report.get("trials", [])]
-    if len(found) < 2:
+    return report.get("metric", ""), report.get("trials", [])
+
+
+def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
+    """How a fine-tuned model was chosen, and what each of several trainings came to that differ in their seed."""
+    metric, trials = _trials(run)
+    if not trials:
         return []
+    count = sum(row["event"] == "EvalDone" for row in rows)
+    told = ["", f"It is the best of {count} models by these very examples, so the scores flatter a little."]
+    found = [trial["scores"][metric] for trial in trials]
+    if len(found) < 2:
+        return told
     each = ", ".join(f"{score:.1%}" for score in found)
     spread = f"mean {statistics.fmean(found):.1%}, standard deviation {statistics.stdev(found):.1%}"
-    name = report["metric"].replace("_", " ")
-    return [
-        "",
-        f"{len(found)} trainings that differ in their seed alone came to {name} {each} ({spread}); the best ships.",
-    ]
+    seed = max(trials, key=lambda trial: trial["scores"][metric])["seed"]
+    told.append(
+        f"{len(found)} trainings that differ in their seed alone came to {metric.replace('_', ' ')} {each} ({spread}); "
+        f"that with seed {seed} ships."
+    )
+    return told
 
 
 def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
@@ -115,10 +126,9 @@ def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
     hours = last["seconds"] / 3600
     took = f"{hours:.1f} hours" if hours >= 1 else f"{last['seconds'] / 60:.0f} minutes"
     where = f"{machine()['processor']} ({started['device']}), {started['precision']}"
-    return (
-        f"{last['step']:,} steps, {last['tokens']:,} tokens, {took} of training on {spread} of an {where}; "
-        f"seed {read_config(run).seed}"
-    )
+    work = f"{last['step']:,} steps, {last['tokens']:,} tokens, {took} of training on {spread} of an {where}"
+    count = len(_trials(run)[1])
+    return f"{count} trainings, together {work}" if count > 1 else f"{work}; seed {read_config(run).seed}"
 
 
 def _tables(scores: dict[str, list[dict[str, float]]]) -> Iterable[str]:

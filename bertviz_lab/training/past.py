@@ -20,6 +20,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
 from bertviz_lab.training.history import read_config, read_shipped_log
 from bertviz_lab.training.keep import newest_folder
+from bertviz_lab.training.scoring import METRICS
 from bertviz_lab.training.snapshots import SHAPE, parts_of, snapshots_in
 
 
@@ -102,9 +103,12 @@ def _filled(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
 
 def _shipped_step(folder: Path) -> int | None:
     """The step at which a model that ships was taken from its run, by its log; None for a run, or without a log."""
-    ends = [row for row in read_shipped_log(folder) if row.get("event") in ("TrialDone", "RunFinished")]
-    told = [row.get("best_step", row["step"]) for row in ends]
-    return next(iter(told), None)
+    rows = read_shipped_log(folder)
+    score = next((METRICS.get(row["objective"], "") for row in rows if row.get("event") == "RunStarted"), "")
+    trials = [row for row in rows if row.get("event") == "TrialDone"]
+    if trials:  # the best of them ships
+        return int(max(trials, key=lambda row: row.get(score, 0.0))["best_step"])
+    return next((row["step"] for row in rows if row.get("event") == "RunFinished"), None)
 
 
 def _shape(folder: Path) -> dict[str, Any]:

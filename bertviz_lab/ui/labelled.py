@@ -55,15 +55,12 @@ def suited(source: str) -> dict[str, Any]:
 
 
 def start_for(session: Session, source: str, start: str) -> str:
-    """The model to start from when a source has been chosen: the present one, unless a sample wants its own.
-
-    Nobody is taken away from a model that they have chosen for themselves.
-    """
+    """The model to start from when a sample has been chosen: its own in place of the default, and back again."""
+    default = session.models.default() or RANDOM
     wanted = LABELLED[source].start if source in LABELLED else ""
-    if wanted in session.models.shipped():
+    if start == default and wanted in session.models.shipped():
         return wanted
-    anothers = start in {sample.start for sample in LABELLED.values()}
-    return session.models.default() or RANDOM if anothers else start
+    return default if start in {sample.start for sample in LABELLED.values()} - {wanted} else start
 
 
 def chosen(source: str, files: Any, scored: Any) -> Chosen:

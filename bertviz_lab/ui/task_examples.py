@@ -46,5 +46,5 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     short = [(a, b or "") for a, b in texts if len(a) + len(b or "") <= _LONGEST.get(task, 160)] or [
         (a, b or "") for a, b in texts
     ]
-    first = min(2, len(short) - 1)  # the samples begin with the hardest
+    first = min(2, len(short) - 1)  # the larger samples begin with the hardest
     return list(islice(short[first :: max(1, len(short) // 5)], 5))

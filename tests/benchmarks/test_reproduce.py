@@ -112,5 +112,9 @@ def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp
     told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
     card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
     assert f"2 trainings that differ in their seed alone came to {report['metric'].replace('_', ' ')} {told}" in card
+    assert "It is the best of 4 models by these very examples" in card
+    best = max(report["trials"], key=lambda trial: trial["scores"][report["metric"]])
+    assert f"that with seed {best['seed']} ships" in card
+    assert "2 trainings, together 8 steps" in card
     picture = (tmp_path / "topics" / "curves.svg").read_text(encoding="utf-8")
     assert picture.count("<polyline") == 2 * picture.count("held out</text>") > 0

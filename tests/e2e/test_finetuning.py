@@ -251,7 +251,9 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     marked = page.locator("#try-marked")
     ((text, _), *_) = session.task_examples("entities-mini")
     expect(page.locator("#try-a textarea")).to_have_value(text)
-    for entity in label_words(session.models.open("entities-mini"), text).entities:
+    entities = label_words(session.models.open("entities-mini"), text).entities
+    assert entities
+    for entity in entities:
         expect(marked.locator("mark", has_text=text[entity.start : entity.end])).to_contain_text(entity.type)
     page.locator("#try-others button", has_text="answer").click()
     expect(page.locator("#model-facts")).to_contain_text("BertForQuestionAnswering")

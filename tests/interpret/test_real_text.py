@@ -1,4 +1,4 @@
-"""The analyses on articles that nobody here wrote, with the model that the page begins with."""
+"""The analyses on articles that nobody here wrote, with the smaller of the models that read English."""
 
 from itertools import islice
 from pathlib import Path

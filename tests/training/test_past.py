@@ -58,6 +58,16 @@ def test_a_model_that_ships_is_the_last_step_of_its_own_history(tmp_path):
         past.open(25)
 
 
+def test_of_several_trials_the_best_is_the_one_that_ships(tmp_path):
+    history(tmp_path / "m", kind=BertForSequenceClassification, num_labels=2)
+    log = [{"event": "RunStarted", "objective": "classification", "step": 0}]
+    for trial, accuracy in enumerate((0.5, 0.9, 0.7)):
+        log.append({"event": "TrialDone", "step": 50 * trial + 50, "best_step": 50 * trial + 40, "accuracy": accuracy})
+    log.append({"event": "RunFinished", "step": 150})
+    (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
+    assert read_past(tmp_path / "m").steps()[-1] == 90
+
+
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertForTokenClassification])
 def test_models_of_a_task_have_their_heads(tmp_path, kind):
     models = history(tmp_path / "m", kind=kind, num_labels=3, id2label=("a", "b", "c"))

@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -96,19 +97,22 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
 
 
 def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: Session) -> None:
-    assert recommend(session, "town-questions", "little")[0] == "little"  # that model does not come with this page
-    little_folder(session.settings.checkpoints / "tiny-town")
-    assert recommend(session, "town-questions", "little")[0] == "tiny-town"
-    assert recommend(session, "topics", "tiny-town")[0] == session.models.default() == "tiny-town"
-    little_folder(session.settings.checkpoints / "wiki-mini")
-    assert recommend(session, "topics", "tiny-town")[0] == "wiki-mini"
-    for chosen in ("little", RANDOM, "kind-otter-0123456789abcdef"):
-        assert recommend(session, "topics", chosen)[0] == chosen
+    start_for = partial(labelled.start_for, session)
+    assert start_for("town-questions", "little") == "little"  # that model does not come with this page
+    for name in ("wiki-mini", "tiny-town"):
+        little_folder(session.settings.checkpoints / name)
+    assert start_for("town-questions", "wiki-mini") == "tiny-town"
+    assert start_for("town-questions", "tiny-town") == "tiny-town"
+    assert start_for("topics", "tiny-town") == "wiki-mini"
+    assert start_for("topics", "wiki-mini") == "wiki-mini"
+    for source in ("topics", "town-questions"):
+        for chosen in ("little", RANDOM, "kind-otter-0123456789abcdef"):
+            assert start_for(source, chosen) == chosen
 
 
-def test_what_suits_a_sample_is_filled_in(session: Session) -> None:
+def test_what_suits_a_sample_is_filled_in() -> None:
     for source in (*LABELLED, OWN):
-        _, text_a, text_b, label, *values = recommend(session, source, "little")
+        text_a, text_b, label, *values = recommend(source)
         assert (text_a, text_b, label) == ("", "", "")
         filled = dict(zip(labelled.SUITED, values, strict=True))
         expected = LABELLED[source].settings if source in LABELLED else {}

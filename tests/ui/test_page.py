@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from bertviz_lab import InputError
@@ -128,7 +130,9 @@ def test_a_page_that_is_closed_lets_its_threads_finish_and_waits_for_no_idle_one
         done.set()
         asked.get()  # idle, as Gradio's threads are between two answers
 
-    thread = threading.Thread(target=work, name="AnyIO worker thread", daemon=True)
+    # By the name that the threads have which Gradio calls handlers in.
+    name = anyio.run(anyio.to_thread.run_sync, lambda: threading.current_thread().name)
+    thread = threading.Thread(target=work, name=name, daemon=True)
     thread.start()
     wait_for_answers()
     assert done.is_set()

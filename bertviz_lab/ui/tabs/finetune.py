@@ -100,10 +100,8 @@ def create_finetune(session: Session, header: Header) -> Bench:
         for trigger in (files.upload, files.clear, files.delete)
     ]
     suited = [drawn[name] for name in labelled.SUITED]
-    events = [
-        selection.then(partial(recommend, session), [source, start], [start, *columns, *suited], **QUIET)
-        for selection in selected
-    ]
+    source.input(partial(labelled.start_for, session), [source, start], start, **QUIET)
+    events = [selection.then(recommend, source, [*columns, *suited], **QUIET) for selection in selected]
     drawings = [event.then(show, inputs, shown, **TYPING | heavy) for event in events]
     drawings += [
         trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
@@ -188,14 +186,10 @@ def source_of(source: str, files: Any) -> tuple[str, str]:
     return source, about_of(source)
 
 
-def recommend(session: Session, source: str, start: str | None) -> list[Any]:
+def recommend(source: str) -> list[Any]:
     """Columns are to be guessed anew, and what suits the examples is filled in."""
     values = labelled.suited(source)
-    return [
-        labelled.start_for(session, source, start or ""),
-        *("" for _ in _COLUMNS),
-        *(values[name] for name in labelled.SUITED),
-    ]
+    return [*("" for _ in _COLUMNS), *(values[name] for name in labelled.SUITED)]
 
 
 def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> tuple[str, str, str]:

@@ -205,7 +205,7 @@ def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: 
         items = session.task_examples(session.models.tuned(model))
     except Exception as error:
         said = gr.update(value=str(message_payload(sentence_of(error))), visible=True)
-        return chips_payload(()), *(gr.skip(),) * 3, gr.update(visible=False), said
+        return _others(session, ""), *(gr.skip(),) * 3, gr.update(visible=False), said
     first, second = ASKED.get(checkpoint.architecture, ("Text", "Second text"))
     current = (text_a or "", text_b or "")
     wanted = keep_or_replace(current, chip_items(shown), items) if items else current

@@ -1,8 +1,9 @@
-"""Labelled examples that are always there, one small set for each kind of task, written for this project.
+"""Labelled examples that are always there, small sets for each kind of task, written for this project.
 
 Nothing in them is taken from another data set. They are a few hundred examples each, many of them hard on purpose, to
-see a fine-tuning work within minutes and to look at where it goes wrong. They share the project's licence (Apache 2.0).
-Scores on them say little about other texts: for that, bring data of your own.
+see a fine-tuning work within minutes and to look at where it goes wrong; the questions about Tiny Town are more, and
+plain, and written by a program. They share the project's licence (Apache 2.0). Scores on them say little about other
+texts: for that, bring data of your own.
 
 entities.conll marks names as BIO2: PER (a title belongs to the name: "Queen Victoria"), LOC (places on the map, named
 buildings, planets), ORG (companies, clubs, schools, parties, offices; a town that stands for its team) and DATE (days,
@@ -30,9 +31,10 @@ class LabelledSample:
         description: a sentence or two, for people.
         task: one of `config.finetune.TASKS`.
         file: in this folder.
-        settings: options of a fine-tuning, by name, that suit a tiny model on a processor within minutes.
+        settings: options of a fine-tuning, by name, that suit a small model on a processor within minutes.
         start: the model that comes with the lab that suits it, where it is not any that reads English.
-        held_out: a file with more of the same that is never trained on, `sample:name:held-out`; "" where there is none.
+        held_out: a file with more of the same, `sample:name:held-out`; "" where there is none. No model was trained on
+            it, but the ones that ship for this task were chosen by it.
     """
 
     name: str
@@ -88,7 +90,7 @@ LABELLED: dict[str, LabelledSample] = {
         LabelledSample(
             "town-questions",
             "Questions about Tiny Town",
-            "2,476 questions on 500 stories, written by this program, which knows the answers; one in four has "
+            "2,479 questions on 500 stories, written by this program, which knows the answers; one in four has "
             "none in its story. Few words and plain sentences: the task that a small model can learn to do well.",
             "qa",
             "town_questions.json",

@@ -10,19 +10,20 @@ import json
 import random
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
 from bertviz_lab.data.samples.tiny_town.telling import Story, fill, imagine
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, THINGS
 
 _PER_STORY, _IMPOSSIBLE = 5, 0.25  # questions, and the share of them that the story does not answer
 
 #: A way to say a beat -> what it answers: (question, answer).
 _TELLS: dict[str, tuple[tuple[str, str], ...]] = {
     # lost
-    "{hero} has {a_thing}.": (("What does {hero} have?", "{a_thing}"), ("Who has the {thing}?", "{hero}")),
+    "{hero} has {a_thing}.": (("What does {hero} have?", "{a_thing}"),),
     "The {thing} [belongs/belong] to {hero}.": (
         ("To whom [does/do] the {noun} belong?", "{hero}"),
         ("What belongs to {hero}?", "The {thing}"),
@@ -67,8 +68,8 @@ _TELLS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Where does {friend} get the {tool}?", "from the {tool_home}"),
     ),
     # swap
-    "{hero} has {a_sized_thing}.": (("What does {hero} have?", "{a_sized_thing}"),),
-    "{friend} has {an_other_sized_thing}.": (("What does {friend} have?", "{an_other_sized_thing}"),),
+    "{hero} has {a_sized_thing}.": (("What does {hero} have at first?", "{a_sized_thing}"),),
+    "{friend} has {an_other_sized_thing}.": (("What does {friend} have at first?", "{an_other_sized_thing}"),),
     "{hero} gives the {thing} to {friend}.": (
         ("What does {hero} give to {friend}?", "the {thing}"),
         ("Who gives the {thing} to {friend}?", "{hero}"),
@@ -102,7 +103,7 @@ _TELLS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Where do {hero} and {friend} walk?", "to the {place}"),
         ("When do {hero} and {friend} walk to the {place}?", "In the morning"),
     ),
-    "At noon the sky is {sky}.": (("What colour is the sky?", "{sky}"), ("When is the sky {sky}?", "At noon")),
+    "At noon the sky is {sky}.": (("How is the sky at noon?", "{sky}"), ("When is the sky {sky}?", "At noon")),
     "{hero} gives {friend} {a_thing}.": (
         ("What does {hero} give to {friend}?", "{a_thing}"),
         ("Who gives {friend} the {noun}?", "{hero}"),
@@ -214,14 +215,18 @@ _TELLS: dict[str, tuple[tuple[str, str], ...]] = {
         ("Who could win?", "{friend}"),
         ("For whom does {friend} stop?", "{hero}"),
     ),
-    "The {resident} near the {landmark} {resident_does}.": (("Who is near the {landmark}?", "The {resident}"),),
+    "The {resident} near the {landmark} {resident_does}.": (("Who or what is near the {landmark}?", "The {resident}"),),
 }
 
 #: Questions that other kinds of story might answer too, in words of their own.
 _GENERAL = {
-    *("What does {hero} have?", "Who has the {thing}?", "What belongs to {hero}?", "What does {friend} have?"),
+    *("What does {hero} have?", "What does {hero} have at first?", "What does {friend} have?"),
+    *("What does {friend} have at first?", "What belongs to {hero}?", "What does {hero} buy?"),
     *("What do {hero} and {friend} want?", "What does {friend} see?", "Where does {friend} go?"),
-    *("Who gives {friend} the {noun}?", "What does {hero} give to {friend}?", "Who sees that {hero} is sad?"),
+    *("Who gives {friend} the {noun}?", "What does {hero} give to {friend}?", "Who gives the {thing} to {friend}?"),
+    *("What does {friend} give to {hero}?", "Who gives the {other_thing} to {hero}?", "Who sees that {hero} is sad?"),
+    *("Who wants to help {hero}?", "What colour is the bike of {hero}?", "What colour is the bike of {friend}?"),
+    *("Where do {hero} and {friend} walk?", "When do {hero} and {friend} walk to the {place}?"),
 }
 
 
@@ -252,11 +257,35 @@ def questions(story: Story) -> Iterator[Question]:
 
 
 def impossible(story: Story, rng: random.Random) -> Question:
-    """A question about what happens in another kind of story: the people are of this one, the event is not."""
+    """A question that the story does not answer: of somebody or something not in it, or of what does not happen."""
+    candidates = [_of_strangers(story, rng), _of_another_thing(story, rng), _of_another_plot(story)]
+    return Question(rng.choice(sorted(rng.choice([found for found in candidates if found]))))
+
+
+def _of_strangers(story: Story, rng: random.Random) -> set[str]:
+    """The story's own questions, asked of people who are not in it."""
+    world = story.world
+    hero, friend = rng.sample([person for person in PEOPLE if person not in (world.hero, world.friend)], 2)
+    strange = replace(story, world=replace(world, hero=hero, friend=friend))
+    return {_question(asked, strange) for asked in _asked(story.plot) if "{hero}" in asked or "{friend}" in asked}
+
+
+def _of_another_thing(story: Story, rng: random.Random) -> set[str]:
+    """The story's own questions, asked of a thing that is not in it; none where it is about no thing."""
+    text, world = text_of(story), story.world
+    thing, clothes = (
+        rng.choice([thing for thing in things if not re.search(rf"\b{thing.noun}\b", text)])
+        for things in (THINGS, CLOTHES)
+    )
+    strange = replace(story, world=replace(world, thing=thing, clothes=clothes))
+    return {_question(asked, strange) for asked in _asked(story.plot) if "{noun}" in asked or "{thing}" in asked}
+
+
+def _of_another_plot(story: Story) -> set[str]:
+    """What other kinds of story tell, asked of the people in this one."""
     named = {asked for plot in PLOTS for asked in _asked(plot) if "{hero}" in asked or "{friend}" in asked}
     own = {_question(asked, story) for asked in _asked(story.plot)}
-    others = {_question(asked, story) for asked in named - _GENERAL} - own
-    return Question(rng.choice(sorted(others)))
+    return {_question(asked, story) for asked in named - _GENERAL} - own
 
 
 def _asked(plot: Plot) -> set[str]:
