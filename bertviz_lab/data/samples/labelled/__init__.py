@@ -90,11 +90,11 @@ LABELLED: dict[str, LabelledSample] = {
         LabelledSample(
             "town-questions",
             "Questions about Tiny Town",
-            "2,479 questions on 500 stories, written by this program, which knows the answers; one in four has "
+            "4,964 questions on 1,000 stories, written by this program, which knows the answers; one in four has "
             "none in its story. Few words and plain sentences: the task that a small model can learn to do well.",
             "qa",
             "town_questions.json",
-            {"epochs": 20, "batch_size": 16, "eval_share": 0.1},
+            {"epochs": 10, "batch_size": 16, "eval_share": 0.1},
             "tiny-town",
             "town_questions_held_out.json",
         ),

@@ -297,7 +297,7 @@ def _question(asked: str, story: Story) -> str:
     return text[0].upper() + text[1:]
 
 
-def write_questions(seed: int = 0, count: int = 500, *, held_out: bool = False) -> dict[str, Any]:
+def write_questions(seed: int = 0, count: int = 1000, *, held_out: bool = False) -> dict[str, Any]:
     """`count` stories, each with a few questions, as a file of SQuAD 2.0; the same for the same seed."""
     rng = random.Random(seed)
     passages = []
