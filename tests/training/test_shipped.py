@@ -9,7 +9,8 @@ import pytest
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.data.samples.labelled import path_of
-from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
+from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.reading import read_task
 from bertviz_lab.interpret import probe
 from bertviz_lab.training.evaluate import evaluate_text
@@ -54,6 +55,27 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
     found = evaluate_labelled(checkpoint, [data], task)
     for score, value in found.items():
         assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+
+
+def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("answers-town")
+    examples = read_task([path_of("town-questions:held-out")], "qa").examples
+    people = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
+    things = {thing.noun for thing in (*THINGS, *CLOTHES)}
+    noticed: dict[str, list[bool]] = {"plot": [], "thing": [], "stranger": []}
+    for example, prediction in zip(examples, predict_with(checkpoint, examples)[0], strict=True):
+        assert isinstance(example, Question)
+        if not example.answers:
+            asked, told = (set(re.findall(r"\w+", text)) for text in (example.question, example.passage))
+            absent = asked - told
+            kind = "stranger" if absent & people else "thing" if absent & things else "plot"
+            noticed[kind].append(prediction.label == "")
+    told_shares = re.search(
+        r"(\d+)% of those about what happens in other kinds .*?(\d+)% of those about a thing .*?(\d+)% of those",
+        " ".join(checkpoint.card.split()),
+    )
+    assert told_shares is not None
+    assert [int(share) for share in told_shares.groups()] == [round(100 * np.mean(found)) for found in noticed.values()]
 
 
 def first_draws(card: str, title: str) -> list[str]:
