@@ -56,9 +56,17 @@ def ask(page: Page, a: str, b: str = "", words: str = "") -> Locator:
     before = page.locator("#learning-view .sentence").inner_text()
     if not page.locator("#learning-b").is_visible():
         page.get_by_role("button", name="A second sentence, words to watch").click()
-    page.locator("#learning-b textarea").fill(b)
-    page.locator("#learning-words").locator("input, textarea").fill(words)
-    page.locator("#learning-a textarea").fill(a)
+    fields = [
+        (page.locator(f"#learning-{name}").locator("input, textarea"), text)
+        for name, text in zip("ab", (a, b), strict=True)
+    ]
+    fields.append((page.locator("#learning-words").locator("input, textarea"), words))
+    for _ in range(5):  # what a late answer to the opening of the page has put back is typed again
+        for field, text in fields:
+            field.fill(text)
+        page.wait_for_timeout(200)
+        if all(field.input_value() == text for field, text in fields):
+            break
     page.locator("#learning-show").click()
     page.wait_for_function(
         "before => document.querySelector('#learning-view .sentence').innerText !== before", arg=before

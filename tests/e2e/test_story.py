@@ -260,8 +260,7 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_every_tab_fits_and_can_be_read_by_everybody(
     page: Page, served: tuple[str, Session], scheme: str, width: int
 ) -> None:

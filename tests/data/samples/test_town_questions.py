@@ -9,9 +9,9 @@ import pytest
 
 from bertviz_lab.data.samples.labelled import path_of
 from bertviz_lab.data.samples.tiny_town import imagine
+from bertviz_lab.data.samples.tiny_town.asking import TELLS
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
 from bertviz_lab.data.samples.tiny_town.questions import (
-    _TELLS,
     impossible,
     lines_of,
     questions,
@@ -36,7 +36,7 @@ def test_the_files_that_ship_are_what_the_program_writes() -> None:
 
 
 def test_every_sentence_that_is_asked_about_is_told_in_some_plot() -> None:
-    assert _TELLS.keys() <= {way for plot in PLOTS for beat in plot.beats for way in beat.ways}
+    assert TELLS.keys() <= {way for plot in PLOTS for beat in plot.beats for way in beat.ways}
     assert all(list(questions(story)) for story in TOLD)
 
 

@@ -214,6 +214,12 @@ def test_a_count_is_left_out_rather_than_cut(visit: Visit, feed: Feed):
     expect(page.locator("#chart [data-item] text")).to_have_count(0)
 
 
+def test_a_small_number_is_written_whole_into_its_cell(visit: Visit, feed: Feed):
+    page = visit()
+    feed("chart", matrix_payload(np.array([[-0.00059, 0.0001, 0.1234, -1.5]]), ["row"], list("abcd"), title="Small"))
+    expect(page.locator("#chart [data-item] text")).to_have_text(["-.001", "0", ".123", "-1.500"])
+
+
 def test_a_tall_chart_scrolls_on_the_page_and_is_saved_entire(visit: Visit, feed: Feed, tmp_path: Path):
     page = visit()
     names = [f"label {number}" for number in range(100)]

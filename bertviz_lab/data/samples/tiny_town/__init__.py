@@ -1,7 +1,8 @@
 """Tiny Town: stories written by this program, and the truth about them.
 
 In reading order: `world` (who and what there is), `plots` (what can happen), `telling` (how it is said),
-`truth` (what a model can learn from it, as pairs of a good and a bad sentence), `questions` (what may be asked of it).
+`truth` (what a model can learn from it, as pairs of a good and a bad sentence), `asking` and `questions` (what may be
+asked of it).
 """
 
 from bertviz_lab.data.samples.tiny_town.telling import Story, held_out, imagine, stories
