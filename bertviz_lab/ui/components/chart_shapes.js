@@ -12,8 +12,11 @@ function cut(text, room, size = 12) {
 
 const longest = (texts, size = 12) => Math.max(0, ...texts.map((text) => [...text].length)) * size * 0.6;
 
-/** A number in as little room as a cell has: without the nought before its point, and nought where it would round to it. */
-const tiny = (value) => (Math.abs(value) < 0.0005 ? '0' : Math.abs(value) < 0.001 ? value.toFixed(3) : short(value)).replace(/^(-?)0\./, '$1.');
+/** A number with as many decimals, at most three, as `room` pixels hold; nothing where even its whole part is too long. */
+function fitted(value, room) {
+  const written = [3, 2, 1, 0].map((decimals) => value.toFixed(decimals).replace(/^-?0(\.0+)?$/, '0').replace(/^(-?)0\./, '$1.'));
+  return written.find((text) => cut(text, room, 11) === text) ?? '';
+}
 
 /** A table of shaded cells. `values[row][column]` may be null; `texts` are written into the cells where there is room. */
 function drawMatrix(body, width) {
@@ -41,7 +44,7 @@ function drawMatrix(body, width) {
       const number = items.length;
       const count = body.counts ? whole(body.counts[row][column]) : '';
       // A number that is cut short would be another number.
-      const written = count ? (longest([count], 11) <= across - 4 && down >= 14 ? count : '') : text || (value !== null && across >= 38 && down >= 20 ? tiny(value) : '');
+      const written = count ? (longest([count], 11) <= across - 4 && down >= 14 ? count : '') : text || (value !== null && across >= 38 && down >= 20 ? fitted(value, across - 8) : '');
       items.push({ words: body.details?.[row][column] ?? [body.row_name, name, body.column_name, other, text].filter(Boolean).join(' ')
         + (value === null ? '' : `: ${short(value)}${body.unit ? ` ${body.unit}` : ''}`),
       pick: body.picks ? { row, column } : null });
