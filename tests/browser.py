@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.get_browser import find
 
@@ -27,6 +27,13 @@ FLAGS = (
     "--disable-sync",
     "--no-first-run",
 )
+# Before the first document of a page runs: what earlier visitors left. What a page keeps survives its own reload.
+FORGET = """
+try {
+  if (!sessionStorage.getItem('visitor')) localStorage.clear();
+  sessionStorage.setItem('visitor', 'here');
+} catch { /* about:blank and files keep nothing */ }
+"""
 LOCAL = (
     "http://127.0.0.1",
     "http://localhost",
@@ -111,6 +118,14 @@ def browser(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="module")
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """One context a test file: from the second page on, the programs of the page are compiled already."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
+    yield context
+    context.close()
+
+
 @pytest.fixture
 def page_log() -> PageLog:
     """Errors and outside requests of `page` so far."""
@@ -118,13 +133,16 @@ def page_log() -> PageLog:
 
 
 @pytest.fixture
-def page(browser: Browser, page_log: PageLog) -> Iterator[Page]:
+def page(context: BrowserContext, page_log: PageLog) -> Iterator[Page]:
     """A visitor's page of 1280 x 900 with nothing remembered from other tests."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
     page = context.new_page()
+    page.add_init_script(FORGET)
     page.set_default_timeout(15_000)
     watch(page, page_log)
     yield page
-    context.close()
+    for opened in context.pages:
+        opened.close()
+    context.clear_cookies()
+    context.clear_permissions()
     assert page_log.errors == []
     assert page_log.outside == []

@@ -8,6 +8,9 @@ from pathlib import Path
 # threads must not be forked with them running.
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# Two files are tested at a time, each with trainings and a browser: a thread that waits lets others have its core.
+# Read when torch is loaded, by the trainings too.
+os.environ.setdefault("GOMP_SPINCOUNT", "100")
 # Nor may one read or write the texts that a person has prepared.
 os.environ["BERTVIZ_LAB_CACHE"] = "none"
 

@@ -143,16 +143,13 @@ def test_what_cannot_be_computed_is_one_sentence(visit: Visit, feed: Feed, part:
 def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
     page = visit()
     kinds = charts()
-    for _ in range(3):
+    counts = []
+    for _ in range(4):
         for kind in kinds:
             feed("chart", kinds[kind])
             expect(page.locator("#chart .heading")).to_have_text(json.loads(kinds[kind])["title"])
-    before = page.evaluate("() => document.querySelectorAll('#chart *').length")
-    for _ in range(10):
-        for kind in kinds:
-            feed("chart", kinds[kind])
-            expect(page.locator("#chart .heading")).to_have_text(json.loads(kinds[kind])["title"])
-    assert page.evaluate("() => document.querySelectorAll('#chart *').length") == before
+        counts.append(page.evaluate("() => document.querySelectorAll('#chart *').length"))
+    assert len(set(counts)) == 1
 
 
 def test_a_picture_keeps_its_look_and_survives_control_characters(visit: Visit, feed: Feed, tmp_path: Path):
