@@ -247,7 +247,7 @@ def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visi
         """async () => {
           const wait = () => new Promise(requestAnimationFrame);
           const took = [];
-          for (const scale of ['log', 'linear', 'log']) {
+          for (const scale of ['log', 'even', 'log']) {
             await wait();
             document.querySelector(`#loss input[value=${scale}]`).click();
             const start = performance.now();
