@@ -4,9 +4,9 @@ import os
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# Read when torch is loaded. Its threads wait for each other in a busy loop, by default so long that two trainings on two
-# cores run thirty times slower than one alone. Shorter waits cost a tenth of the speed alone, and leave two trainings
-# two fifths of it each.
+# Read when torch is loaded. Its threads wait for each other in a busy loop, by default so long that two trainings on
+# two cores run thirty times slower than one alone. Shorter waits cost a tenth of the speed alone, and leave two
+# trainings two fifths of it each.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 if TYPE_CHECKING:
