@@ -15,6 +15,7 @@ from bertviz_lab.jobs.names import short_name
 from bertviz_lab.training.history import ACTIVE, read_shipped_log
 from bertviz_lab.ui.kept import Kept
 from bertviz_lab.ui.models import Models, run_label
+from bertviz_lab.ui.typed import checked
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.past import Past
@@ -51,8 +52,6 @@ class Question:
     @classmethod
     def read(cls, text: str) -> Self:
         """What came back. Raises `InputError` for what was not sent by this page."""
-        from bertviz_lab.ui.session import checked
-
         try:
             body = json.loads(text)
             watched, mapped = (tuple(int(one) for one in body[name]) for name in ("watched", "mapped"))

@@ -32,8 +32,6 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.data.tasks.examples import TaskData
     from bertviz_lab.training.labelled import Labelled
 
-#: The longest text that is looked at; a model reads some hundred words of it.
-MOST_CHARACTERS = 50_000
 _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
 _KEPT_ANSWERS = 32
@@ -216,20 +214,3 @@ class Session:
         mine = [run_id for run_id in visible if run_id in own]
         active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
         return next(iter(mine or active), "")
-
-
-def checked(text: Any) -> str:
-    """A text from the browser, empty where a field was not drawn yet.
-
-    Raises `InputError` where it is no text or beyond all measure.
-    """
-    if text is None:
-        return ""
-    if not isinstance(text, str):
-        raise InputError("Type a sentence first.")
-    if len(text) > MOST_CHARACTERS:
-        raise InputError(
-            f"The text has {len(text):,} characters; shorten it to {MOST_CHARACTERS:,}, of which a model reads the "
-            "first few hundred words."
-        )
-    return text

@@ -7,7 +7,8 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.training.history import RunState, write_state
 from bertviz_lab.ui import session as session_module
-from bertviz_lab.ui.session import KeptTrace, Session, checked
+from bertviz_lab.ui.session import KeptTrace, Session
+from bertviz_lab.ui.typed import checked
 from tests.little import little_text
 from tests.ui.test_models import RUN, make_run
 

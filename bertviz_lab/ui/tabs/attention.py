@@ -21,7 +21,8 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.second import open_second, second_model
-from bertviz_lab.ui.session import KeptTrace, Session, checked
+from bertviz_lab.ui.session import KeptTrace, Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 MODEL, CAUSAL, TEXT = "model", "causal", "text"

@@ -22,7 +22,8 @@ from bertviz_lab.ui.components.recipe_cards import recipe_cards
 from bertviz_lab.ui.components.run_compare import run_compare
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.running import strip_of
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET
 
 _MOST_REMEMBERED = 50  # runs of one browser

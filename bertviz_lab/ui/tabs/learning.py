@@ -19,7 +19,8 @@ from bertviz_lab.ui.followed import followed_texts
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.histories import Question
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Tab
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.

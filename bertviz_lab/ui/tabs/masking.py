@@ -17,7 +17,8 @@ from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _SEED = 1  # with it, the first example already shows a blank

@@ -18,8 +18,9 @@ from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.whole_file import create_whole_file
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 #: What each kind of model is asked, by the name of its architecture: the labels of the two fields.

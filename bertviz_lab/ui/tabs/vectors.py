@@ -13,7 +13,8 @@ from bertviz_lab.ui.answers import picture, sentence_of
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _MOST_SENTENCES = 20

@@ -12,7 +12,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.ui.answers import sentence_of
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.downloads import download_folder
-from bertviz_lab.ui.session import MOST_CHARACTERS, Session
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import MOST_CHARACTERS
 from bertviz_lab.ui.wiring import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]

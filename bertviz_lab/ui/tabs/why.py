@@ -19,7 +19,8 @@ from bertviz_lab.ui.direct import tell_progress
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session, checked
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.typed import checked
 from bertviz_lab.ui.wiring import QUIET, Folded, Tab
 
 _EXPLANATION = """
