@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect, sync_playwright
 
 from tests.get_browser import find
 
@@ -52,6 +52,17 @@ def eventually(page: Page, condition: Callable[[], bool], seconds: float = 10.0)
     while not condition():
         assert time.monotonic() < end, "it did not come true"
         page.wait_for_timeout(50)  # lets the page's own events happen, unlike time.sleep
+
+
+def fill_in(*fields: tuple[Locator, str]) -> None:
+    """Type into fields; what a late answer to the opening of the page or of a part puts back is typed again."""
+    for _ in range(5):
+        for box, text in fields:
+            box.fill(text)
+        fields[0][0].page.wait_for_timeout(200)
+        if all(box.input_value() == text for box, text in fields):
+            return
+    raise AssertionError("the page keeps on replacing what is typed")
 
 
 Made = TypeVar("Made")

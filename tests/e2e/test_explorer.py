@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.session import Session
-from tests.browser import PageLog
+from tests.browser import PageLog, fill_in
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -38,8 +38,9 @@ def at(page: Page, address: str, tab: str) -> None:
 
 
 def type_into(field: Locator, text: str) -> None:
-    field.locator("textarea, input").first.fill(text)
-    field.locator("textarea, input").first.press("Enter")
+    box = field.locator("textarea, input").first
+    fill_in((box, text))
+    box.press("Enter")
 
 
 def unfold(page: Page, name: str) -> None:

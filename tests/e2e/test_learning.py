@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig
 from bertviz_lab.ui.session import Session
-from tests.browser import PageLog, eventually, watch
+from tests.browser import PageLog, eventually, fill_in, watch
 from tests.ui.histories import STEPS, little_history
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -61,12 +61,7 @@ def ask(page: Page, a: str, b: str = "", words: str = "") -> Locator:
         for name, text in zip("ab", (a, b), strict=True)
     ]
     fields.append((page.locator("#learning-words").locator("input, textarea"), words))
-    for _ in range(5):  # what a late answer to the opening of the page has put back is typed again
-        for field, text in fields:
-            field.fill(text)
-        page.wait_for_timeout(200)
-        if all(field.input_value() == text for field, text in fields):
-            break
+    fill_in(*fields)
     page.locator("#learning-show").click()
     page.wait_for_function(
         "before => document.querySelector('#learning-view .sentence').innerText !== before", arg=before
