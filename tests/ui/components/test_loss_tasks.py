@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training import live_payload, replay_payload
 from bertviz_lab.ui.components.assemble import source
+from tests.browser import eventually
 from tests.ui.components.harness import Desk, ending, events
 from tests.ui.components.tuned import task_events
 
@@ -26,9 +27,10 @@ def done(task: str, *names: str) -> list[dict[str, object]]:
     return [row for row in task_events(task, names) if row["event"] == "TrialDone"]
 
 
-def panels(page: Page) -> list[str]:
-    shown = page.locator("#loss .panel:not([hidden])")
-    return [panel.get_attribute("data-panel") or "" for panel in shown.all()]
+def has_panels(page: Page, *names: str) -> None:
+    """Wait until these are shown and no others: they appear with the rows that they draw."""
+    shown = "() => [...document.querySelectorAll('#loss .panel:not([hidden])')].map(panel => panel.dataset.panel)"
+    eventually(page, lambda: page.evaluate(shown) == list(names))
 
 
 def saved(page: Page, kind: str) -> str:
@@ -52,7 +54,7 @@ def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
     page = visit()
     feed("loss", replay_payload([*task_events(task), ending(120)], "A run"))
     expect(page.locator('#loss [data-panel="score"] .heading')).to_have_text(title)
-    assert panels(page) == ["loss", "score"]
+    has_panels(page, "loss", "score")
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(now))
     expect(page.locator('#loss [data-panel="loss"] .top')).to_have_attribute(
         "aria-label", re.compile(r"Chance: .* 0\.690")
@@ -225,7 +227,7 @@ def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed:
     expect(page.locator('#loss [data-panel="score"]')).to_be_visible()
     feed("loss", replay_payload([*events(60), ending(60)]))
     expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
-    assert panels(page) == ["mlm", "nsp", "accuracy"]
+    has_panels(page, "mlm", "nsp", "accuracy")
     expect(page.locator("#loss .legend")).to_contain_text("held-out text")
 
 
