@@ -183,7 +183,7 @@ def test_dragging_answers_within_fifty_milliseconds(page: Page, served: tuple[st
     address, _ = served
     at(page, address, "?tab=learning&history=mini")
     view = ask(page, " ".join(["the [MASK] cat sat on the mat"] * 5)[:-4])
-    assert view.locator(".grid canvas").count() == 16
+    expect(view.locator(".grid canvas")).to_have_count(16)
     assert view.locator(".grid canvas").first.evaluate("canvas => canvas.width") >= 32
     times = page.evaluate(_DRAG)
     assert statistics.median(times) < 50, times

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.session import Session
-from tests.browser import PageLog, watch
+from tests.browser import PageLog, eventually, watch
 from tests.e2e.take_pictures import TABS
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
@@ -97,8 +97,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session
     stage = train(page, "25s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
-        page.wait_for_function("() => document.querySelectorAll('#run-chart .panel canvas').length > 0")
-        assert painted(page, panel) > 100
+        eventually(page, lambda panel=panel: painted(page, panel) > 100, 30)
 
     # Reloaded in the middle, the page finds its run again.
     (run_id,) = session.runs.ids()
