@@ -15,7 +15,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
-from tests.browser import eventually
+from tests.browser import eventually, fill_in
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -137,7 +137,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     open_in_try_it(page, session, run_id)
     field = page.locator("#try-a textarea")
     expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification")
-    field.fill("a wonderful , moving film")
+    fill_in((field, "a wonderful , moving film"))
     page.locator("#try-ask").click()
     (first, *_) = classify(model_of(session, run_id), "a wonderful , moving film").labels
     expect(page.locator("#try-verdict")).to_contain_text(f"It says: {first.label}")
@@ -206,7 +206,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared
     expect(page.locator("#results-why")).to_contain_text("What makes the model say", timeout=TRAINING)
     open_in_try_it(page, session, run_id)
     field = page.locator("#try-a textarea")
-    field.fill("Anna Smith flew from London to Paris with Emirates")
+    fill_in((field, "Anna Smith flew from London to Paris with Emirates"))
     page.locator("#try-ask").click()
     said = label_words(model_of(session, run_id), "Anna Smith flew from London to Paris with Emirates")
     marked = page.locator("#try-marked")
@@ -229,13 +229,13 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Sessi
     found = report_of(session, run_id)
     expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
     open_in_try_it(page, session, run_id)
-    page.locator("#try-a textarea").fill("Where did the cat sit?")
-    page.locator("#try-b textarea").fill("The cat sat on the mat. The dog ran to the river.")
-    page.locator("#try-ask").click()
-    said = answer_question(
-        model_of(session, run_id), "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
-    )
     marked = page.locator("#try-marked")
+    ((example, _), *_) = session.task_examples(run_id)
+    expect(marked).to_contain_text(example)  # else its answer could come after that to one's own
+    question, passage = "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
+    fill_in((page.locator("#try-a textarea"), question), (page.locator("#try-b textarea"), passage))
+    page.locator("#try-ask").click()
+    said = answer_question(model_of(session, run_id), question, passage)
     expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}")
     for answer in said.best[:3]:
         expect(marked).to_contain_text(answer.text)
