@@ -1,7 +1,5 @@
 """What may be asked about Tiny Town: beside each sentence of the plots, the questions that it answers."""
 
-from __future__ import annotations
-
 #: A way to say a beat -> what it answers: (question, answer).
 TELLS: dict[str, tuple[tuple[str, str], ...]] = {
     # lost
