@@ -51,7 +51,12 @@ class Direct:
         first input says whether to ask at all; `slow` is what can take seconds. The handler may give updates of
         components, but what Gradio does to a component's value on its way to the page is left out: strings and
         numbers, no files or plots. The last output has to show a sentence where something goes wrong.
+
+        Nor does Gradio check the values on their way here. Raises `ValueError` for a component that holds files: a
+        visitor could name any path of the server.
         """
+        if any(isinstance(component, (gr.File, gr.UploadButton)) for component in inputs):
+            raise ValueError("Files go by Gradio's own events, which accept uploaded ones only.")
         parts = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
         number = len(self._handlers)
         self._handlers.append((handler, len(parts), slow))

@@ -13,6 +13,7 @@ from bertviz_lab.ui import controls
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.texts import OWN
+from bertviz_lab.ui.uploads import uploaded_paths
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.tasks.report import TaskReport
@@ -67,19 +68,11 @@ def chosen(source: str, files: Any, scored: Any) -> Chosen:
     """The examples that the form names. Raises `InputError` while there are none."""
     if source in LABELLED:
         return Chosen(LABELLED[source].title, (f"sample:{source}",), (), ())
-    train, held = _paths(files), _paths(scored)
+    train, held = uploaded_paths(files), uploaded_paths(scored)
     if not train:
         raise InputError("Drop a labelled file into the box, or choose one of the samples.")
     more = f" and {len(train) - 1} more" if len(train) > 1 else ""
     return Chosen(f"{train[0].name}{more}", (), train, held)
-
-
-def _paths(files: Any) -> tuple[Path, ...]:
-    paths = tuple(Path(path) for path in ([files] if isinstance(files, str) else files or ()))
-    missing = [path.name for path in paths if not path.is_file()]
-    if missing:
-        raise InputError(f"{missing[0]} is no longer on this server; please upload it again.")
-    return paths
 
 
 def config_from(session: Session, found: Chosen, names: Sequence[str], values: Sequence[Any]) -> FinetuneConfig:

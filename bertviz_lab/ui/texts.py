@@ -7,6 +7,7 @@ from typing import Any
 
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.uploads import uploaded_paths
 
 OWN = "own"
 _LARGE = 2_000_000  # bytes; a larger text of one's own is worth more minutes
@@ -34,12 +35,9 @@ def chosen(source: str, files: Sequence[str] | str | None) -> Text:
     """The text that the form names. Raises `InputError` while there is none."""
     if source in SAMPLES:
         return Text(SAMPLES[source].title, (f"sample:{source}",), ())
-    paths = tuple(Path(path) for path in ([files] if isinstance(files, str) else files or ()))
+    paths = uploaded_paths(files)
     if not paths:
         raise InputError("Drop a text file into the box, or choose one of the samples.")
-    missing = [path.name for path in paths if not path.is_file()]
-    if missing:
-        raise InputError(f"{missing[0]} is no longer on this server; please upload it again.")
     more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
     return Text(f"{paths[0].name}{more}", (), paths)
 

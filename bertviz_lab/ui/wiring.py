@@ -29,23 +29,31 @@ class Folded:
         output: Any,
         *,
         slow: bool = False,
+        files: bool = False,
     ):
         """`draw(*inputs)` gives the value, or the values, of `output`; `name` stands in links to the part; `slow` is
-        one that can take seconds.
+        one that can take seconds, and `files` one whose inputs hold uploads: it goes by Gradio's queue, which checks
+        them.
 
         To be made inside the page, after its parts.
         """
         self.name, self.accordion = name, accordion
         self.is_open = gr.Checkbox(bool(accordion.open), visible=False)
         self._direct, self._draw, self._output = direct, in_order(draw), output
-        self._inputs, self._slow = [self.is_open, *inputs], slow
+        self._inputs, self._slow, self._files = [self.is_open, *inputs], slow, files
         self.follow(accordion.expand(None, None, self.is_open, js="() => true", **QUIET))
         accordion.collapse(None, None, self.is_open, js="() => false", **QUIET)
 
     def follow(self, *events: Any) -> None:
         """Draw again after each of these events, while it is open."""
         for event in events:
-            self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True, slow=self._slow)
+            if self._files:
+                event.then(self._draw_open, self._inputs, self._output, **TYPING)
+            else:
+                self._direct.ask(event.then, self._draw, self._inputs, self._output, guarded=True, slow=self._slow)
+
+    def _draw_open(self, is_open: bool, *inputs: Any) -> Any:
+        return self._draw(*inputs) if is_open else gr.skip()
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,12 @@ from tests.ui.pages import event_loops, little_settings
 __all__ = ["event_loops"]
 
 
+@pytest.fixture(autouse=True)
+def upload_folder(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What a test writes into its temporary folder counts as uploaded."""
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path_factory.getbasetemp()))
+
+
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return little_settings(tmp_path)

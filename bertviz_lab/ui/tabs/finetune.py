@@ -88,10 +88,10 @@ def create_finetune(session: Session, header: Header) -> Bench:
     direct = header.direct
     parts = (
         Folded(
-            direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, slow=True
+            direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, files=True
         ),
         Folded(
-            direct, "lengths", lengths_part, picture(partial(draw_lengths, session, names)), inputs, lengths, slow=True
+            direct, "lengths", lengths_part, picture(partial(draw_lengths, session, names)), inputs, lengths, files=True
         ),
     )
     selected = [source.input(about_of, source, about, **QUIET)]

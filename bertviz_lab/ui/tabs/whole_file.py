@@ -3,7 +3,6 @@
 import csv
 import re
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -14,6 +13,7 @@ from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.downloads import download_folder
 from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.typed import MOST_CHARACTERS
+from bertviz_lab.ui.uploads import uploaded_paths
 from bertviz_lab.ui.wiring import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
@@ -45,18 +45,19 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         name = session.models.tuned(model)
         if not name:
             raise InputError("Choose a model that was fine-tuned first.")
+        (path,) = uploaded_paths(file)
         checkpoint, ledger = session.models.open(name), Ledger()
         most = _MOST_SHARED if session.settings.shared else MOST
-        examples = read_inputs(file, task_of(checkpoint), ledger=ledger, most=most, longest=MOST_CHARACTERS)
+        examples = read_inputs(path, task_of(checkpoint), ledger=ledger, most=most, longest=MOST_CHARACTERS)
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
-        path = download_folder() / f"{Path(file).stem}-predicted.csv"
-        with path.open("w", encoding="utf-8", newline="") as stream:
+        table = download_folder() / f"{path.stem}-predicted.csv"
+        with table.open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows(map(_harmless, table_of(checkpoint, examples, predictions)))
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     told = [f"{len(examples):,} predictions by {checkpoint.name}."]
     told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in ledger.dropped]
-    return gr.update(value=str(path), visible=True), notice_payload(" ".join(told), "good")
+    return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
 
 
 def _harmless(row: list[Any]) -> list[Any]:

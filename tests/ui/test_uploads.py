@@ -1,0 +1,134 @@
+"""Files of the server stay on the server: no request past the page reads a path that was not uploaded."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.ui.direct import Direct
+from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.uploads import uploaded_paths
+from tests.ui.pages import little_settings, serve
+
+SECRET = "swordfish"
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file beside the upload folder, which only the owner of the server may read."""
+    path = tmp_path / "secret.csv"
+    lines = [f"the {word} is number {n},{word}" for n in range(40) for word in (SECRET, "other")]
+    path.write_text("text,label\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture
+def uploads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "uploads"
+    folder.mkdir()
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path: Path, uploads: Path) -> Iterator[tuple[str, Session]]:
+    with serve(little_settings(tmp_path, shared=True)) as served:
+        yield served
+
+
+def post(url: str, body: dict[str, Any]) -> str:
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return str(error.read().decode())
+
+
+def config_of(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}config", timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, Session], secret: Path) -> None:
+    url, _ = page
+    config = config_of(url)
+    drawn = {component["id"]: component for component in config["components"]}
+    (direct,) = [number for number, c in drawn.items() if c["props"].get("elem_id") == "direct"]
+    forms = {tuple(e["inputs"]) for e in config["dependencies"] if "file" in [drawn[n]["type"] for n in e["inputs"]]}
+    questions = 1 + max(int(n) for e in config["dependencies"] for n in re.findall(r"labAsk\((\d+)", str(e["js"])))
+    assert forms and questions > 20
+    target = f"{url}gradio_api/component_server"
+    for form in forms:
+        values = []
+        guarded = drawn[form[0]]["type"] == "checkbox"  # says whether a part is open, which the page keeps to itself
+        for number in form[guarded:]:
+            props = drawn[number]["props"]
+            is_source = props.get("elem_id") in ("examples-source", "text-source")
+            files = [str(secret)] if drawn[number]["type"] == "file" else props.get("value")
+            values.append("own" if is_source else files)
+        for question in range(questions):
+            body = {"session_hash": "x", "component_id": direct, "fn_name": "answer"}
+            assert SECRET not in post(target, body | {"data": ["ticket", question, *values]})
+
+
+def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, Session], secret: Path) -> None:
+    url, _ = page
+    config = config_of(url)
+    types = {component["id"]: component["type"] for component in config["components"]}
+    asked = 0
+    for event in config["dependencies"]:
+        kinds = [types[number] for number in event["inputs"]]
+        if "file" not in kinds or not event["backend_fn"]:
+            continue
+        file = {"path": str(secret), "meta": {"_type": "gradio.FileData"}}
+        for value in ([file], file, [str(secret)], str(secret)):
+            data = [value if kind == "file" else "own" for kind in kinds]
+            body = {"data": data, "fn_index": event["id"], "session_hash": f"s{asked}", "trigger_id": None}
+            asked += 1
+            assert SECRET not in post(f"{url}gradio_api/run/predict", body)
+            joined = post(f"{url}gradio_api/queue/join", body)
+            if "event_id" in joined:
+                stream = f"{url}gradio_api/queue/data?session_hash=s{asked - 1}"
+                with urllib.request.urlopen(stream, timeout=60) as answer:
+                    told = b""
+                    while b"process_completed" not in told and (line := answer.readline()):
+                        told += line
+                assert SECRET.encode() not in told
+    assert asked >= 8  # there are such events
+
+
+def test_a_component_with_files_cannot_be_asked_past_the_queue() -> None:
+    with gr.Blocks():
+        direct = Direct()
+        files, button, shown = gr.File(), gr.UploadButton(), gr.HTML()
+        for component in (files, button):
+            with pytest.raises(ValueError, match="uploaded ones only"):
+                direct.ask(files.upload, lambda value: value, [component], shown)
+
+
+def test_only_files_below_the_upload_folder_are_accepted(uploads: Path, secret: Path) -> None:
+    inside = uploads / "a" / "texts.csv"
+    inside.parent.mkdir()
+    inside.write_text("x", encoding="utf-8")
+    link = uploads / "link.csv"
+    link.symlink_to(secret)
+    assert uploaded_paths(str(inside)) == uploaded_paths([str(inside)]) == (inside.resolve(),)
+    assert uploaded_paths(None) == ()
+    for path in (str(secret), "/etc/passwd", f"{uploads}/../secret.csv", str(link), str(uploads), "\0", 7, ["x"]):
+        with pytest.raises(InputError, match="uploaded to this page"):
+            uploaded_paths([path])  # type: ignore[list-item]
+    inside.unlink()
+    with pytest.raises(InputError, match="upload it again"):
+        uploaded_paths([str(inside)])
