@@ -10,8 +10,8 @@ from typing import Any
 import torch
 
 from benchmarks.machine import machine, markdown
-from bertviz_lab.training.checkpoint import Checkpoint, parameter_count
-from bertviz_lab.training.history import read_config
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
+from bertviz_lab.training.runs.run_folder import read_config
 
 _ORDER = {"mlm_loss": "masked-word loss (nats)", "mlm_accuracy": "masked words right", "nsp_accuracy": "pairs right"}
 

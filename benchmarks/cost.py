@@ -15,7 +15,7 @@ import torch
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import arguments, markdown, peak_memory, report
 from benchmarks.sides import SIDES, Case, environment, stepper, turn
-from bertviz_lab.training.hardware import usable_cores
+from bertviz_lab.training.loop.hardware import usable_cores
 
 _PLACES = 4096
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.

@@ -19,10 +19,10 @@ COPIES = (1, 2, 4)  # of the text, one after another
 def run(text: str, folder: str) -> dict[str, float]:
     """Prepare a text in this process and make the first batch; seconds of each stage, tokens, megabytes."""
     from bertviz_lab.config import PretrainConfig
-    from bertviz_lab.data.batching import BatchStream, PretrainingData, masking_rule
-    from bertviz_lab.data.tokenized import TokenizedCorpus, split_held_out
+    from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingData, masking_rule
+    from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, split_held_out
     from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.training.prepare import prepare
+    from bertviz_lab.training.pretraining.prepare import prepare
 
     config = PretrainConfig(corpus=(text,))
     imported = peak_memory()

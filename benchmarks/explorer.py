@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSi
 from benchmarks.in_browser import chromium, served
 from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
 

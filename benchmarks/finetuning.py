@@ -33,8 +33,8 @@ def rows(path: Path, most: int) -> list[tuple[str, int]]:
 def lab(model: str, seed: int, most: int, precision: str) -> dict[str, float]:
     """One training here."""
     from bertviz_lab.config import FinetuneConfig
-    from bertviz_lab.training.events import RunStarted, TrialDone
-    from bertviz_lab.training.finetune import finetune
+    from bertviz_lab.training.finetuning.finetune import finetune
+    from bertviz_lab.training.runs.events import RunStarted, TrialDone
 
     with tempfile.TemporaryDirectory() as work:
         train = Path(work) / "train.tsv"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, sync_playwright
 
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from tests.browser import FLAGS
 from tests.get_browser import find
 

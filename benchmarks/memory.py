@@ -13,9 +13,9 @@ from typing import Any
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.events import RunStarted
-from bertviz_lab.training.memory import memory_needed
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.loop.memory import memory_needed
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import RunStarted
 
 #: vocabulary, and what is set other than the `lab` recipe's defaults
 CASES: tuple[tuple[int, dict[str, Any]], ...] = (

@@ -18,7 +18,7 @@ from benchmarks.flops import matmul_speed, useful_flops
 from benchmarks.machine import arguments, markdown, report, spread
 from benchmarks.sides import SEQ_LEN, SIDES, Case, Turns, batches
 from bertviz_lab.model.losses import IGNORE
-from bertviz_lab.training.hardware import Hardware, choose_hardware
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
 ON_CPU = (
     Case("tiny", 8192, 32, 6.0, 4.0),

@@ -7,7 +7,7 @@ import transformers
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.data.batching import PretrainingBatch
+from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model.losses import IGNORE
 
 

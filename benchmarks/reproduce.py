@@ -26,13 +26,13 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
-from bertviz_lab.training.evaluate import evaluate_text
-from bertviz_lab.training.hindsight import with_probes
-from bertviz_lab.training.history import read_config, read_log, read_state
-from bertviz_lab.training.past import read_past
-from bertviz_lab.training.predicting import evaluate_labelled
-from bertviz_lab.training.snapshots import parts_of, snapshots_in
+from bertviz_lab.training.checkpoints.backfill_probes import with_probes
+from bertviz_lab.training.checkpoints.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.checkpoints.snapshots import parts_of, snapshots_in
+from bertviz_lab.training.finetuning.predict import evaluate_labelled
+from bertviz_lab.training.pretraining.evaluate import evaluate_text
+from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
 
 MOST_BYTES = 9_000_000  # of a file that ships
 _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with

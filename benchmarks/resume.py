@@ -30,8 +30,8 @@ from safetensors.numpy import load_file
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.sittings import STEPS, STUCK, Sitting, sit_down, write_text
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.history import read_log
-from bertviz_lab.training.keep import Checkpoints
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.runs.run_folder import read_log
 
 OPTIMIZERS = ("adamw", "muon")
 _MOST_IN_A_RUN = 8  # interruptions after which a run is left alone

@@ -19,10 +19,10 @@ from benchmarks.explorer import text_of
 from benchmarks.in_browser import chromium, served
 from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
-from bertviz_lab.figures.dynamics import frame_payload
-from bertviz_lab.training.past import read_past
-from bertviz_lab.training.snapshots import Snapshots, snapshots_in
-from bertviz_lab.ui.session import Session
+from bertviz_lab.figures.training.dynamics import frame_payload
+from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.checkpoints.snapshots import Snapshots, snapshots_in
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
 

@@ -19,10 +19,10 @@ from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import synchronize
 from benchmarks.reference import Reference, dense
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.batching import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.hardware import Hardware, choose_hardware, keep_freed_memory
-from bertviz_lab.training.optim import build_optimizers
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, keep_freed_memory
+from bertviz_lab.training.loop.optim import build_optimizers
 
 SEQ_LEN = 128
 SETTINGS = PretrainConfig(corpus=("any",))  # of a default run

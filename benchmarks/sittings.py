@@ -16,8 +16,8 @@ import torch.distributed.tensor
 
 from bertviz_lab.__main__ import main as command_line
 from bertviz_lab.config import PRESETS
-from bertviz_lab.training import loop
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.loop import loop
+from bertviz_lab.training.pretraining.pretrain import pretrain
 
 #: What a training imports only when it needs it is imported before the first fork, not after every one.
 _IMPORTED = (pretrain, torch._dynamo, torch.distributed.tensor)

@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.labelled_data import TASKS, files, folder
 from benchmarks.machine import RESULTS, arguments, markdown, report
 from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.training.finetune import finetune
+from bertviz_lab.training.finetuning.finetune import finetune
 
 SEEDS = 3
 

@@ -35,16 +35,16 @@ from benchmarks.machine import RESULTS, arguments, machine, report
 from benchmarks.reference import huggingface_config
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.config.options import parse_duration
-from bertviz_lab.data.batching import PretrainingBatch, PretrainingData, masking_rule
-from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import load_state
-from bertviz_lab.training.checkpoint import load_checkpoint
-from bertviz_lab.training.evaluate import evaluate_pretraining, fixed_batches
-from bertviz_lab.training.events import CheckpointSaved, RunStarted, StepDone
-from bertviz_lab.training.hardware import Hardware, bf16_pays, usable_cores
-from bertviz_lab.training.optim import rate_at
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+from bertviz_lab.training.loop.hardware import Hardware, bf16_pays, usable_cores
+from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, fixed_batches
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import CheckpointSaved, RunStarted, StepDone
 
 CURVES = RESULTS / "time_to_quality"
 SEQ_LEN, BATCH_SIZE, WARMUP = 128, 32, 0.06

@@ -8,8 +8,8 @@ from typing import Any
 from benchmarks.machine import markdown, report
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.samples import SAMPLES
-from bertviz_lab.training.events import EvalDone, RunStarted, StepDone
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import EvalDone, RunStarted, StepDone
 
 BUDGETS = ("1m", "2m")
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
         BertModel,
     )
     from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-    from bertviz_lab.training.finetune import finetune
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+    from bertviz_lab.training.finetuning.finetune import finetune
 
 __all__ = [
     "BertConfig",
@@ -53,8 +53,8 @@ _HOMES = {
     "config": ("BertConfig", "FinetuneConfig", "PretrainConfig"),
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
-    "training.finetune": ("finetune",),
-    "training.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
+    "training.finetuning.finetune": ("finetune",),
+    "training.checkpoints.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
 }
 
 

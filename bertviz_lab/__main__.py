@@ -65,12 +65,12 @@ def finetune_command(options: argparse.Namespace) -> Result:
 
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
-    from bertviz_lab.training.events import Event, RunFinished
-    from bertviz_lab.training.hardware import start_processes
-    from bertviz_lab.training.history import forget_failure, read_config, read_log, record
-    from bertviz_lab.training.run import run
-    from bertviz_lab.training.telling import last_scores, line_of
-    from bertviz_lab.training.track import track
+    from bertviz_lab.training.loop.hardware import start_processes
+    from bertviz_lab.training.runs.console import last_scores, line_of
+    from bertviz_lab.training.runs.events import Event, RunFinished
+    from bertviz_lab.training.runs.run import run
+    from bertviz_lab.training.runs.run_folder import forget_failure, read_config, read_log, record
+    from bertviz_lab.training.runs.trackers import track
 
     folder = Path(options.out)
     given = given_options(options, [f.name for f in dataclasses.fields(kind)])
@@ -112,7 +112,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
 def fill_mask_command(options: argparse.Namespace) -> Result:
     """Predict each [MASK]."""
     from bertviz_lab.interpret import fill_mask
-    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     found = fill_mask(load_checkpoint(options.model), options.text, options.top_k)
     lines = [
@@ -127,7 +127,7 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
 def next_sentence_command(options: argparse.Namespace) -> Result:
     """Say whether B follows A."""
     from bertviz_lab.interpret import next_sentence
-    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     found = next_sentence(load_checkpoint(options.model), options.text_a, options.text_b)
     body = {"is_next": found.is_next, "is_random": found.is_random}
@@ -138,7 +138,7 @@ def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention of all heads for a text as a page, a picture or numbers."""
     from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
     from bertviz_lab.interpret import trace_text
-    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     path = Path(options.out)
     if path.suffix not in (".html", ".png", ".json"):
@@ -163,7 +163,7 @@ def attention_command(options: argparse.Namespace) -> Result:
 def tokenize_command(options: argparse.Namespace) -> Result:
     """Show how a text becomes tokens, ids and segments."""
     from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.training.checkpoint import checkpoint_folder
+    from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
     encoding = Tokenizer.load(checkpoint_folder(options.model)).encode(options.text, options.text_b)
     columns = zip(encoding.tokens, encoding.ids, encoding.token_type_ids, strict=True)
@@ -174,9 +174,9 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 
 def evaluate_command(options: argparse.Namespace) -> Result:
     """Score a model on texts or labelled examples it has not seen."""
-    from bertviz_lab.training.checkpoint import load_checkpoint
-    from bertviz_lab.training.evaluate import evaluate_text
-    from bertviz_lab.training.predicting import evaluate_labelled
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.finetuning.predict import evaluate_labelled
+    from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
     model, length = load_checkpoint(options.model), options.seq_len
     if options.task == "probes":
@@ -195,10 +195,10 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Say what a fine-tuned model makes of every text in a file."""
-    from bertviz_lab.data.tasks.inputs import read_inputs
-    from bertviz_lab.data.tasks.ledger import Ledger
-    from bertviz_lab.training.checkpoint import load_checkpoint
-    from bertviz_lab.training.predicting import predict_with, table_of, task_of
+    from bertviz_lab.data.tasks.reading.drop_report import Ledger
+    from bertviz_lab.data.tasks.reading.unlabelled_inputs import read_inputs
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of
 
     model, ledger = load_checkpoint(options.model), Ledger()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
@@ -217,8 +217,8 @@ def predict_command(options: argparse.Namespace) -> Result:
 
 def export_command(options: argparse.Namespace) -> Result:
     """Write a model as a Hugging Face folder of its own."""
-    from bertviz_lab.training.checkpoint import load_checkpoint
-    from bertviz_lab.training.export import export_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.export import export_checkpoint
 
     path = export_checkpoint(load_checkpoint(options.model), Path(options.out))
     return Result({"path": str(path)}, f"Written to {path}; transformers opens it")

@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertviz_lab.figures.ablation import effects_payload
-from bertviz_lab.figures.attention import attention_payload, difference_payload
-from bertviz_lab.figures.attribution import attribution_payload
-from bertviz_lab.figures.lens import lens_payload, surprise_payload
-from bertviz_lab.figures.masking import masking_payload
-from bertviz_lab.figures.predictions import fill_mask_payload, next_sentence_payload
-from bertviz_lab.figures.tokens import token_payload
-from bertviz_lab.figures.vectors import similarity_payload
+from bertviz_lab.figures.interpret.attention import attention_payload, difference_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload
+from bertviz_lab.figures.interpret.embeddings import similarity_payload
+from bertviz_lab.figures.interpret.head_ablation import effects_payload
+from bertviz_lab.figures.interpret.logit_lens import lens_payload, surprise_payload
+from bertviz_lab.figures.interpret.masking import masking_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
+from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.interpret import (
     METRICS,
     Attribution,

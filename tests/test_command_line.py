@@ -11,7 +11,7 @@ import pytest
 
 from bertviz_lab.__main__ import main
 from tests.little import little_folder, little_text
-from tests.training.tuning import TASKS, Files
+from tests.training.finetuning.support import TASKS, Files
 
 TINY = ["--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1"]
 

@@ -1,1 +1,5 @@
-"""Text in, batches out: documents, sentences, sentence pairs, masking, tensors."""
+"""Data: files in, batches out.
+
+In reading order: `corpora` (files to documents to sentences), `pretraining` (sentences to masked batches), `tasks`
+(labelled files to examples to batches), `samples` (texts and examples that ship), `probes` (minimal pairs).
+"""

@@ -1,11 +1,18 @@
 """Looking inside: a model and a text in, frozen labelled values out."""
 
-from bertviz_lab.interpret.ablation import HeadEffects, head_effects
-from bertviz_lab.interpret.attention import TextTrace, trace_text
-from bertviz_lab.interpret.attribution import METHODS, Attribution, Method, attribute
-from bertviz_lab.interpret.compare import FillComparison, attention_difference, compare_fills, untrained
-from bertviz_lab.interpret.draws import MaskingCounts, count_masks
-from bertviz_lab.interpret.dynamics import Blank, Frame, Plane, frame, related_tokens, word_plane
+from bertviz_lab.interpret.attention.head_ablation import HeadEffects, head_effects
+from bertviz_lab.interpret.attention.head_metrics import (
+    METRICS,
+    HeadMap,
+    QueryKey,
+    head_map,
+    measure_heads,
+    query_key,
+    rollout,
+)
+from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
+from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute
+from bertviz_lab.interpret.attribution.example_attribution import explain_example, texts_of_example
 from bertviz_lab.interpret.embeddings import (
     EmbeddingSum,
     Movement,
@@ -16,21 +23,18 @@ from bertviz_lab.interpret.embeddings import (
     similarity,
     word_movement,
 )
-from bertviz_lab.interpret.explaining import explain_example, texts_of_example
-from bertviz_lab.interpret.filling import Filling, JointFilling, fill_jointly
-from bertviz_lab.interpret.heads import METRICS, HeadMap, QueryKey, head_map, measure_heads, query_key, rollout
 from bertviz_lab.interpret.inputs import encode_for
-from bertviz_lab.interpret.labelling import (
-    Entity,
-    PassageAnswer,
-    WordLabel,
-    WordLabels,
-    answer_question,
-    label_words,
-)
-from bertviz_lab.interpret.lens import LogitLens, logit_lens
+from bertviz_lab.interpret.logit_lens import LogitLens, logit_lens
 from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
-from bertviz_lab.interpret.predictions import (
+from bertviz_lab.interpret.masking_statistics import MaskingCounts, count_masks
+from bertviz_lab.interpret.predictions.joint_fill import Filling, JointFilling, fill_jointly
+from bertviz_lab.interpret.predictions.model_comparison import (
+    FillComparison,
+    attention_difference,
+    compare_fills,
+    untrained,
+)
+from bertviz_lab.interpret.predictions.predictions import (
     Candidate,
     Classification,
     FillMask,
@@ -42,10 +46,19 @@ from bertviz_lab.interpret.predictions import (
     fill_mask,
     next_sentence,
 )
-from bertviz_lab.interpret.probing import ProbeReport, probe
+from bertviz_lab.interpret.predictions.probing import ProbeReport, probe
+from bertviz_lab.interpret.predictions.pseudo_likelihood import Surprise, surprise
+from bertviz_lab.interpret.predictions.token_labels import (
+    Entity,
+    PassageAnswer,
+    WordLabel,
+    WordLabels,
+    answer_question,
+    label_words,
+)
 from bertviz_lab.interpret.results import Results, Slice, read_results
-from bertviz_lab.interpret.surprise import Surprise, surprise
 from bertviz_lab.interpret.targets import Target, choose_target
+from bertviz_lab.interpret.training_dynamics import Blank, Frame, Plane, frame, related_tokens, word_plane
 
 __all__ = [
     "METHODS",

@@ -12,7 +12,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone, encode_for
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
-from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 Pooling = Literal["mean", "cls"]
 

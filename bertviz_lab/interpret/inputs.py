@@ -10,7 +10,7 @@ from torch import Tensor
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding
-from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _TOKENS_AT_ONCE = 1024  # that a model is given when it is asked for many variants of a text
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from bertviz_lab.data.batching import masking_rule
-from bertviz_lab.data.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
+from bertviz_lab.data.pretraining.batches import masking_rule
+from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLACED, SPECIAL, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone
-from bertviz_lab.interpret.predictions import Candidate, candidates_of
+from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import head_logits, with_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
-from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: What became of a token, in words.
 OUTCOMES = {

@@ -10,8 +10,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.data.tasks.example_files import read_examples
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.keeping import read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import (
     Calibration,
@@ -22,7 +22,7 @@ from bertviz_lab.metrics import (
     classification_report,
     entity_report,
 )
-from bertviz_lab.training.scoring import Prediction, class_numbers, marks_spans, metric_of, score
+from bertviz_lab.training.finetuning.scoring import Prediction, class_numbers, marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
 

@@ -19,7 +19,7 @@ from bertviz_lab.model import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.training.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The masked-word head, the next-sentence head, a classifier's, a tagger's, and the two columns of an answer finder's.
 TargetKind = Literal["token", "next", "label", "word", "start", "end"]

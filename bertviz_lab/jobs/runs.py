@@ -25,8 +25,8 @@ import psutil
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.names import new_run_id
-from bertviz_lab.training.history import (
+from bertviz_lab.jobs.run_names import new_run_id
+from bertviz_lab.training.runs.run_folder import (
     ACTIVE,
     RunState,
     read_config,

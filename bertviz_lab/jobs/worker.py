@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.history import read_config, read_state, record, write_state
-from bertviz_lab.training.run import run
+from bertviz_lab.training.runs.run import run
+from bertviz_lab.training.runs.run_folder import read_config, read_state, record, write_state
 
 _WATCH_SECONDS = 1.0
 

@@ -4,11 +4,11 @@ What is a mean over nothing (a class that never occurs, a report on no examples)
 beside it says so.
 """
 
-from bertviz_lab.metrics.answers import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
 from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
 from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
+from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
 
 __all__ = [
     "AnswerReport",

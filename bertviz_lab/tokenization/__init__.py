@@ -2,8 +2,8 @@
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
 from bertviz_lab.tokenization.explain import MergeStep, SplitStep, WordSplit, explain
+from bertviz_lab.tokenization.mask_spelling import check_mask_spelling
 from bertviz_lab.tokenization.pipeline import SpecialTokens
-from bertviz_lab.tokenization.spelling import check_mask_spelling
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
 
 __all__ = [

@@ -14,10 +14,10 @@ from tokenizers import Tokenizer as Backend
 from tokenizers import decoders
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.tokenization import files
+from bertviz_lab.tokenization import tokenizer_files
 from bertviz_lab.tokenization.encoding import Encoding, kept_positions
 from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates, trim_span
-from bertviz_lab.tokenization.train import train_bpe, train_wordpiece
+from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
 Algorithm = Literal["wordpiece", "bpe"]
 # Texts that go to the library at once: enough for every core, few enough that their encodings fit in memory.
@@ -34,7 +34,7 @@ class Tokenizer:
     def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
         self.special = special or SpecialTokens()
         #: The wrapped `tokenizers.Tokenizer`, for what this class does not offer. Not to be changed.
-        self.backend = files.settled(backend, self.special)
+        self.backend = tokenizer_files.settled(backend, self.special)
         # In a corpus "[MASK]" is six characters that somebody wrote. This second copy reads them so.
         self._corpus_backend = Backend.from_str(self.backend.to_str())
         self._corpus_backend.encode_special_tokens = True
@@ -106,7 +106,7 @@ class Tokenizer:
         Raises:
             InputError: A file or a special token is missing, or a file is damaged; the text says which.
         """
-        return cls(*files.read_folder(Path(folder)))
+        return cls(*tokenizer_files.read_folder(Path(folder)))
 
     @classmethod
     def from_vocab(cls, vocab_txt: str | PathLike[str], lowercase: bool = True) -> "Tokenizer":
@@ -115,7 +115,7 @@ class Tokenizer:
         Raises:
             InputError: The file is missing or empty, names a token twice, or lacks a special token.
         """
-        return cls(*files.read_vocab_file(Path(vocab_txt), lowercase=lowercase))
+        return cls(*tokenizer_files.read_vocab_file(Path(vocab_txt), lowercase=lowercase))
 
     def save(self, folder: str | PathLike[str], *, max_length: int | None = None) -> None:
         """Write the files that `load` and `transformers.AutoTokenizer` read.
@@ -123,7 +123,7 @@ class Tokenizer:
         They are tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json. `max_length` is the
         longest input that the model takes, for `transformers` to know.
         """
-        files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length)
+        tokenizer_files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length)
 
     # Text to ids and back
 

@@ -8,10 +8,10 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.names import short_name
-from bertviz_lab.ui.answers import sentence_of
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
+from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.error_handling import sentence_of
+from bertviz_lab.ui.validation import checked
 
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
 MOST_WEIGHTS = 2_000_000

@@ -12,11 +12,11 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import theme
 from bertviz_lab.ui.api import add_endpoints
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.lesson_bar import lesson_bar
 from bertviz_lab.ui.header import create_header
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.page_events import Memory, Story
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.story import Memory, Story
 from bertviz_lab.ui.tabs import (
     create_attention,
     create_compare,

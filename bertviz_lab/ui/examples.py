@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Any
 
-from bertviz_lab.data.corpora import read_documents
+from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 

@@ -28,7 +28,7 @@ class Forecaster:
 
     def forecast(self, config: PretrainConfig, model: BertConfig) -> Forecast:
         """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once."""
-        from bertviz_lab.training.memory import memory_available, memory_needed
+        from bertviz_lab.training.loop.memory import memory_available, memory_needed
 
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
         return Forecast(
@@ -38,7 +38,7 @@ class Forecaster:
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:
-        from bertviz_lab.training.estimate import tokens_per_second
+        from bertviz_lab.training.loop.throughput import tokens_per_second
 
         largest = BertConfig.preset(_LARGEST_TRIED, vocab_size=model.vocab_size)
         tried = model if _work(model) <= _work(largest) else largest

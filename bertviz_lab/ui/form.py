@@ -5,14 +5,14 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
-from bertviz_lab.data.health import HealthReport
+from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import controls, texts
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.session import Session
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoint import Checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")

@@ -8,12 +8,12 @@ import gradio as gr
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.training.history import ACTIVE
-from bertviz_lab.ui.answers import sentence_of
+from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.run_strip import run_strip
-from bertviz_lab.ui.direct import Direct
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.error_handling import sentence_of
+from bertviz_lab.ui.rpc import Direct
 
 
 def _logo() -> str:
@@ -70,7 +70,7 @@ def create_header(session: Session) -> Header:
 
 def describe(session: Session, model: str | None) -> str:
     """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
-    from bertviz_lab.training.checkpoint import parameter_count
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     try:
         checkpoint = session.models.open(model or "")

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.names import short_name
-from bertviz_lab.training.history import ACTIVE, RunState
-from bertviz_lab.training.keep import newest_folder
+from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import MEGABYTE, Settings
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoint import Checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: What a training starts from unless it goes on with a model.
 RANDOM = "random"
@@ -182,7 +182,7 @@ class Models:
         return checkpoint
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
-        from bertviz_lab.training.checkpoint import checkpoint_folder
+        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
         try:
             folder = Path(model).expanduser()
@@ -271,7 +271,7 @@ def _signature(folder: Path) -> tuple[int, int]:
 
 def _load(folder: Path) -> "Checkpoint":
     """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
-    from bertviz_lab.training.checkpoint import load_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     try:
         return load_checkpoint(folder)

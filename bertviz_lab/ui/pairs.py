@@ -6,10 +6,10 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.answers import picked, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chips import chip_items, chips_payload
+from bertviz_lab.ui.error_handling import picked, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
-from bertviz_lab.ui.session import Session
 
 #: (session, model, sentence A, sentence B) to the payloads of a tab's views; it never raises.
 Draw = Callable[[Session, str, str, str], tuple[str, ...]]

@@ -4,7 +4,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.examples import (
+from bertviz_lab.figures.training.examples import (
     AnswerExample,
     LabelExample,
     NumberExample,
@@ -12,8 +12,8 @@ from bertviz_lab.figures.examples import (
     WordsExample,
     examples_payload,
 )
-from bertviz_lab.figures.finetuning import confusion_payload, per_class_payload, slices_payload
-from bertviz_lab.figures.trials import trials_payload
+from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload
+from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.ui.components.facts import facts_payload
 
 _MOST_LISTED = 200

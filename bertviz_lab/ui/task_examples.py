@@ -5,11 +5,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertviz_lab.data.samples.labelled import path_of
+from bertviz_lab.data.samples.task_samples import path_of
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoint import Checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The sample for a model of no run; the models that come with the lab were not trained on these.
 _SAMPLES = {
@@ -27,10 +27,10 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
 
     They are of those that its run held out, or of a sample of its task where it is of no run.
     """
-    from bertviz_lab.data.tasks.keeping import read_examples
-    from bertviz_lab.data.tasks.reading import read_task
+    from bertviz_lab.data.tasks.example_files import read_examples
+    from bertviz_lab.data.tasks.reading.read_task import read_task
     from bertviz_lab.interpret import texts_of_example
-    from bertviz_lab.training.predicting import task_of
+    from bertviz_lab.training.finetuning.predict import task_of
 
     try:
         task = task_of(checkpoint)

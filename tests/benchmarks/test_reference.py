@@ -2,7 +2,7 @@ import torch
 
 from benchmarks.reference import Reference, dense
 from bertviz_lab.config import BertConfig
-from bertviz_lab.data.batching import PretrainingBatch
+from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.model.weights import load_state
 

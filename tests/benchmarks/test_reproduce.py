@@ -11,7 +11,7 @@ import torch
 from benchmarks import reproduce
 from benchmarks.reproduce import beside, pack, score, thinned, train
 from bertviz_lab import load_checkpoint
-from bertviz_lab.training.past import read_past
+from bertviz_lab.training.checkpoints.snapshot_reader import read_past
 
 RECIPE: dict[str, Any] = {
     "command": [

@@ -3,7 +3,7 @@ import torch
 
 from benchmarks.reference import huggingface_config
 from benchmarks.time_to_quality import _as_ours, _packed
-from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from tests.model.support import MASKED_LM, as_huggingface, build, inputs, largest_difference
 
 

@@ -3,9 +3,9 @@
 import zipfile
 from pathlib import Path
 
-from bertviz_lab.data.corpora import read_documents
-from bertviz_lab.data.document import Document
-from bertviz_lab.data.readers.notes import ReadingNotes
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 
 PROSE = (
     "It was late in the year, and the road over the hills had been closed since the morning. Nobody had told "

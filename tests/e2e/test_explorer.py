@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, interpret
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from tests.browser import PageLog, fill_in
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve

@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.browser import eventually, fill_in
 from tests.ui.pages import event_loops, serve

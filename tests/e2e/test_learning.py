@@ -13,10 +13,10 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from tests.browser import PageLog, eventually, fill_in, watch
-from tests.ui.histories import STEPS, little_history
 from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.snapshots import STEPS, little_history
 
 __all__ = ["event_loops"]
 pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.lessons import LESSONS, Lesson
 from bertviz_lab.ui.lessons.measuring import measure
-from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
 from tests.browser import PageLog
 from tests.ui.pages import event_loops, serve

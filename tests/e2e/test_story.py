@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from tests.browser import PageLog, eventually, watch
 from tests.e2e.take_pictures import TABS
 from tests.little import little_text

@@ -4,13 +4,13 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bertviz_lab.figures.ablation import effects_payload
-from bertviz_lab.figures.attribution import _times
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.comparison import comparison_payload
-from bertviz_lab.figures.masking import counts_payload
-from bertviz_lab.figures.scores import ScoreRow, scores_payload
-from bertviz_lab.figures.vectors import similarity_payload
+from bertviz_lab.figures.interpret.attribution import _times
+from bertviz_lab.figures.interpret.comparison import comparison_payload
+from bertviz_lab.figures.interpret.embeddings import similarity_payload
+from bertviz_lab.figures.interpret.head_ablation import effects_payload
+from bertviz_lab.figures.interpret.masking import counts_payload
+from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 from tests.ui.components.harness import SENTENCE, encoding
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from bertviz_lab import InputError
-from bertviz_lab.data.batching import masking_rule
+from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.interpret import count_masks, fill_mask, mask_epochs, mask_text, masked_loss
 from tests.little import little_checkpoint
 

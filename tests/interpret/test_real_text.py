@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import Checkpoint, interpret, load_checkpoint
-from bertviz_lab.data.corpora import read_documents
+from bertviz_lab.data.corpora.read import read_documents
 
 
 @pytest.fixture(scope="module")

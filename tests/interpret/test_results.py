@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, confusion_matrix
 
+from bertviz_lab.data.tasks.example_files import write_examples
 from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.keeping import write_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
-from bertviz_lab.training.scoring import Prediction, score, write_predictions
+from bertviz_lab.training.finetuning.scoring import Prediction, score, write_predictions
 from tests.little import little_folder
-from tests.training.tuning import TASKS, Files, finish
+from tests.training.finetuning.support import TASKS, Files, finish
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.runs import _with_copies
 from tests.jobs.support import wait_for
 from tests.little import little_folder
-from tests.training.tuning import Files
+from tests.training.finetuning.support import Files
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.names import new_run_id, short_name
+from bertviz_lab.jobs.run_names import new_run_id, short_name
 from tests.jobs.support import settings, wait_for
 
 

@@ -10,7 +10,7 @@ import pytest
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
-from bertviz_lab.training.history import read_state
+from bertviz_lab.training.runs.run_folder import read_state
 from tests.jobs.support import settings, wait_for
 
 

@@ -8,11 +8,11 @@ import torch
 
 from bertviz_lab.config import PRESETS
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoint import save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import save_checkpoint
 from tests.little import little_folder
 from tests.model.support import PRETRAINING
+from tests.training.finetuning.support import Files
 from tests.training.support import checkpoint_of, write_text
-from tests.training.tuning import Files
 
 
 @pytest.fixture(scope="package", autouse=True)

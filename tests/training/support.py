@@ -10,13 +10,13 @@ import torch
 from safetensors.torch import load_file
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.batching import PretrainingData, masking_rule
-from bertviz_lab.data.tokenized import TokenizedCorpus
+from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoint import Checkpoint
-from bertviz_lab.training.events import Event, RunStarted
-from bertviz_lab.training.hardware import Hardware
-from bertviz_lab.training.pretrain import pretrain
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import Event, RunStarted
 from tests.model.support import Kind, build, small_config
 
 CPU = Hardware(torch.device("cpu"), "fp32", 1)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.ui.pages import event_loops, little_settings
 

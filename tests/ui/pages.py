@@ -13,9 +13,9 @@ import psutil
 import pytest
 
 from bertviz_lab.jobs import Runs
-from bertviz_lab.training.history import ACTIVE
+from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_folder
 

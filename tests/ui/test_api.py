@@ -9,7 +9,7 @@ from gradio_client.exceptions import AppError
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.api import NAMES
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
 from tests.little import little_folder
 from tests.ui.pages import little_settings, serve
 

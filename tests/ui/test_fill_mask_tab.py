@@ -2,9 +2,9 @@ import json
 
 import pytest
 
-from bertviz_lab.ui.answers import picture
-from bertviz_lab.ui.second import BEFORE
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.comparison_model import BEFORE
+from bertviz_lab.ui.error_handling import picture
 from bertviz_lab.ui.tabs.fill_mask import beside, follow_model, predict, surprising, toggle, toggled
 from tests.little import little_folder
 

@@ -11,15 +11,15 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, FinetuneConfig, InputError, interpret
-from bertviz_lab.data.samples.labelled import LABELLED
+from bertviz_lab.data.samples.task_samples import LABELLED
 from bertviz_lab.interpret import read_results
-from bertviz_lab.training.finetune import finetune
-from bertviz_lab.training.history import record
-from bertviz_lab.ui import labelled, options
+from bertviz_lab.training.finetuning.finetune import finetune
+from bertviz_lab.training.runs.run_folder import record
+from bertviz_lab.ui import options, task_form
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chips import chip_items
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs import results, try_it, whole_file
 from bertviz_lab.ui.tabs.finetune import create_finetune, recommend, show_examples, source_of, take_column
 from bertviz_lab.ui.texts import OWN
@@ -27,7 +27,7 @@ from tests.little import little_checkpoint, little_folder
 from tests.ui.pages import little_settings
 from tests.ui.test_models import RUN as PRETRAINED
 from tests.ui.test_models import make_run
-from tests.ui.test_story import story
+from tests.ui.test_page_events import story
 
 RUN = "sharp-otter-0123456789abcdef"
 NAMES = ("model", "epochs", "batch_size", "eval_share", "task")
@@ -75,29 +75,29 @@ def test_every_setting_has_its_place(session: Session) -> None:
     assert set(bench.names) == fields - set(options.TUNING_NOT_ON_THE_PAGE)
     assert len(bench.inputs) == 3 + len(bench.names)
     values = [component.value for component in bench.inputs[3:]]
-    found = labelled.chosen("sentiment", None, None)
-    config = labelled.config_from(session, found, bench.names, values)
+    found = task_form.chosen("sentiment", None, None)
+    config = task_form.config_from(session, found, bench.names, values)
     told = {"train": ("sample:sentiment",), "threads": session.settings.threads, "model": config.model}
-    assert config == FinetuneConfig(**told, **labelled.suited("sentiment"))
+    assert config == FinetuneConfig(**told, **task_form.suited("sentiment"))
     assert Path(config.model).name == "little"
 
 
 def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
-    assert [value for _, value in labelled.choices()] == [*LABELLED, OWN]
+    assert [value for _, value in task_form.choices()] == [*LABELLED, OWN]
     for source in (*LABELLED, OWN):
-        assert labelled.about(source)
+        assert task_form.about(source)
     path = write_reviews(tmp_path / "reviews.csv")
-    assert labelled.chosen(OWN, [str(path)], None).files == (path,)
-    assert labelled.chosen(OWN, str(path), [str(path)]).scored == (path,)
+    assert task_form.chosen(OWN, [str(path)], None).files == (path,)
+    assert task_form.chosen(OWN, str(path), [str(path)]).scored == (path,)
     for files, told in ((None, "Drop a labelled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
         with pytest.raises(InputError, match=told):
-            labelled.chosen(OWN, files, None)
+            task_form.chosen(OWN, files, None)
     assert source_of("sentiment", [str(path)])[0] == OWN
     assert source_of("sentiment", None)[0] == "sentiment"
 
 
 def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: Session) -> None:
-    start_for = partial(labelled.start_for, session)
+    start_for = partial(task_form.start_for, session)
     assert start_for("town-questions", "little") == "little"  # that model does not come with this page
     for name in ("wiki-mini", "tiny-town"):
         little_folder(session.settings.checkpoints / name)
@@ -114,22 +114,22 @@ def test_what_suits_a_sample_is_filled_in() -> None:
     for source in (*LABELLED, OWN):
         text_a, text_b, label, *values = recommend(source)
         assert (text_a, text_b, label) == ("", "", "")
-        filled = dict(zip(labelled.SUITED, values, strict=True))
+        filled = dict(zip(task_form.SUITED, values, strict=True))
         expected = LABELLED[source].settings if source in LABELLED else {}
         assert {name: filled[name] for name in expected} == dict(expected)
         FinetuneConfig(train=("x.csv",), **filled)
 
 
 def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: Session) -> None:
-    found = labelled.chosen("topics", None, None)
+    found = task_form.chosen("topics", None, None)
     for name, value, told in (
         ("epochs", 0, '"Epochs" must lie between'),
         ("learning_rate", "fast", '"Peak learning rate" must be a number'),
         ("model", "../../etc", "choose another one from the list"),
     ):
         with pytest.raises(InputError, match=told):
-            labelled.config_from(session, found, (name,), (value,))
-    assert labelled.config_from(session, found, ("model",), (RANDOM,)).model == "random"
+            task_form.config_from(session, found, (name,), (value,))
+    assert task_form.config_from(session, found, ("model",), (RANDOM,)).model == "random"
 
 
 def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: Session, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ import pytest
 from bertviz_lab import InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.data.samples import SAMPLES
-from bertviz_lab.training import estimate
+from bertviz_lab.training.loop import throughput
 from bertviz_lab.ui import form, options, texts
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.pretrain import create_pretrain, forecast_line, recommend, start_chosen
 from bertviz_lab.ui.texts import Text
 from tests.little import little_folder, little_text
@@ -189,7 +189,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
         tried.append(model)
         return 1000.0
 
-    monkeypatch.setattr(estimate, "tokens_per_second", measure)
+    monkeypatch.setattr(throughput, "tokens_per_second", measure)
     forecaster = Forecaster()
     line = json.loads(
         forecast_line(session, forecaster, ("init_from", "seq_len"), texts.OWN, [str(little.files[0])], "little", 32)
@@ -205,7 +205,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
 def test_the_part_that_reads_forwards_is_reckoned_slower(
     session: Session, little: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(estimate, "tokens_per_second", lambda model, config: 1000.0)
+    monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
 
     def speed(**chosen: object) -> float:
         config = config_of(session, preset="tiny", **chosen)

@@ -12,13 +12,13 @@ import pytest
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.history import RunState, write_json, write_state
-from bertviz_lab.ui.followed import followed_texts
-from bertviz_lab.ui.histories import Question
-from bertviz_lab.ui.session import Session
+from bertviz_lab.training.runs.run_folder import RunState, write_json, write_state
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.snapshots import Question
 from bertviz_lab.ui.tabs import learning
-from tests.ui.histories import STEPS, little_history
+from tests.ui.snapshots import STEPS, little_history
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
 RUN = "calm-otter-0123456789abcdef01234567"

@@ -14,12 +14,12 @@ import pytest
 
 from bertviz_lab.interpret import fill_mask, next_sentence, untrained
 from bertviz_lab.ui.app import build
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.lessons import LESSONS, TABS, Lesson, claims, lesson
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.page_events import Story
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.story import Story
 from bertviz_lab.ui.tabs.learn import Learn, lessons_payload, sheet, told
 from tests.ui.pages import little_settings
 

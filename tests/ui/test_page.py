@@ -13,8 +13,8 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.ui.api import NAMES
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.header import describe
-from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.settings import Settings
 from tests.ui.test_models import RUN, make_run
 

@@ -10,9 +10,9 @@ import pytest
 from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.interpret import METHODS
-from bertviz_lab.ui.answers import picked, picture
-from bertviz_lab.ui.second import BEFORE
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.comparison_model import BEFORE
+from bertviz_lab.ui.error_handling import picked, picture
 from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
 from tests.little import little_folder
 

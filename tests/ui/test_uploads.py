@@ -12,8 +12,8 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.ui.direct import Direct
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.rpc import Direct
 from bertviz_lab.ui.uploads import uploaded_paths
 from tests.ui.pages import little_settings, serve
 

@@ -2,9 +2,9 @@
 
 import json
 
-from bertviz_lab.training.history import RunState, write_state
-from bertviz_lab.ui.running import panel_state, stop_run
-from bertviz_lab.ui.session import Session
+from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.run_panel import panel_state, stop_run
 from tests.ui.test_models import RUN, make_run
 
 

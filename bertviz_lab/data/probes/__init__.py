@@ -1,10 +1,11 @@
-"""Probes: what has a model learnt, asked with pairs of sentences of which one is right and one is not.
+"""Probes: what a model has learnt, asked with minimal pairs of which one sentence is acceptable and one is not.
 
-`sets` (which pairs there are), `choosing` (which of them a vocabulary can be asked), english.tsv (those written for
-this project).
+In reading order: `minimal_pair` (what a pair is), `tiny_town_pairs` (those of generated stories), `probe_sets` (which
+sets there are), `selection` (which of them a vocabulary can be asked), english.tsv (pairs written for this project).
 """
 
-from bertviz_lab.data.probes.choosing import probes_for, probes_that_fit
-from bertviz_lab.data.probes.sets import PROBES, Probes
+from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.probe_sets import PROBES, Probes
+from bertviz_lab.data.probes.selection import probes_for, probes_that_fit
 
-__all__ = ["PROBES", "Probes", "probes_for", "probes_that_fit"]
+__all__ = ["PROBES", "MinimalPair", "Probes", "probes_for", "probes_that_fit"]

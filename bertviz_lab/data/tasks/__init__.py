@@ -1,5 +1,6 @@
-"""Labelled examples: files in, examples of one task out, and what a person should know about them before training.
+"""Labelled examples: files in, batches of one task out.
 
-In reading order: `examples` (what an example is), `reading` (any file to examples, with the chapters it needs),
-`splitting` (a part held out), `report` (what the examples are like); `windows` and `answers` are for questions.
+In reading order: `examples` (what an example is), `reading` (any file to examples), `split` (held-out examples),
+`task_report` (what the examples are like), `features` and `qa_windows` (examples to token ids), `batches`,
+`answer_spans` (logits to answers), `example_files`.
 """

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.windows import Window, make_windows
+from bertviz_lab.data.tasks.qa_windows import Window, make_windows
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
 

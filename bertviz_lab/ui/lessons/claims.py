@@ -6,11 +6,11 @@ Imports are inside the functions: a page is built long before somebody asks for 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson
-from bertviz_lab.ui.session import Session
 
 if TYPE_CHECKING:
-    from bertviz_lab.training.checkpoint import Checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: Sentences that many small models take for blame; the lesson shows the first that its model does.
 TRAPS = ("not bad at all", "not boring at all", "a film that is never boring", "I expected a bad film and was wrong.")
@@ -135,7 +135,7 @@ def heads(session: Session, lesson: Lesson) -> Finding:
 def classifier(session: Session, lesson: Lesson) -> Finding:
     """How many of a classifier's numbers are its own, and what it makes of praise in words of blame."""
     from bertviz_lab.interpret import classify
-    from bertviz_lab.training.checkpoint import parameter_count
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     checkpoint = session.models.open(lesson.model)
     config, total = checkpoint.config, parameter_count(checkpoint.model)

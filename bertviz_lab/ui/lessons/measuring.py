@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.lessons.lesson import TABS, Finding, Lesson, Step
-from bertviz_lab.ui.session import Session
 
 _OTHERWISE = (
     "This lesson was written for a model that answers otherwise. What follows is what was measured on the one that is "

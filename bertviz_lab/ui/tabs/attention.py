@@ -7,23 +7,23 @@ import gradio as gr
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.attention import (
+from bertviz_lab.figures.interpret.attention import (
     attention_payload,
     difference_payload,
     head_cells,
     layer_cells,
     pair_payload,
 )
-from bertviz_lab.ui.answers import clicked, picture
+from bertviz_lab.ui.app_state import KeptTrace, Session
+from bertviz_lab.ui.comparison_model import open_second, second_model
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chips import chips
+from bertviz_lab.ui.error_handling import clicked, picture
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
-from bertviz_lab.ui.second import open_second, second_model
-from bertviz_lab.ui.session import KeptTrace, Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 MODEL, CAUSAL, TEXT = "model", "causal", "text"
 

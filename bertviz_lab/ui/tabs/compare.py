@@ -9,22 +9,22 @@ import gradio as gr
 
 from bertviz_lab.config.ablations import STEPS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.attention import attention_payload
-from bertviz_lab.figures.comparison import comparison_payload
+from bertviz_lab.figures.interpret.attention import attention_payload
+from bertviz_lab.figures.interpret.comparison import comparison_payload
+from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.side_by_side import follows_payload, heads_payload
-from bertviz_lab.ui import chosen_runs, recipe_runs
-from bertviz_lab.ui.answers import clicked, in_order, picture, sentence_of
+from bertviz_lab.ui import ablation_runs, run_comparison
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.heads_beside import heads_beside
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.components.recipe_cards import recipe_cards
 from bertviz_lab.ui.components.run_compare import run_compare
+from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
 from bertviz_lab.ui.header import Header
-from bertviz_lab.ui.running import strip_of
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET
+from bertviz_lab.ui.run_panel import strip_of
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET
 
 _MOST_REMEMBERED = 50  # runs of one browser
 _LONGEST = 64  # tokens of a sentence whose heads are shown for every model
@@ -76,15 +76,15 @@ def create_compare(session: Session) -> Compare:
         "<p class='lead'>Runs beside each other: what was done otherwise, and what came of it. "
         "Further down: <a href='#recipe-apart'>take BERT's recipe apart.</a></p>"
     )
-    first = chosen_runs.beginning(session, ())
+    first = run_comparison.beginning(session, ())
     chosen = gr.Dropdown(
-        chosen_runs.choices(session, ()),
+        run_comparison.choices(session, ()),
         value=first,
         multiselect=True,
-        max_choices=chosen_runs.MOST,
+        max_choices=run_comparison.MOST,
         allow_custom_value=True,
         label="Runs",
-        info=f"Up to {chosen_runs.MOST}; they may still be training.",
+        info=f"Up to {run_comparison.MOST}; they may still be training.",
         elem_id="compare-chosen",
     )
     comparison = run_compare(poll=partial(session.follow), elem_id="compare-runs")
@@ -103,7 +103,7 @@ def create_compare(session: Session) -> Compare:
     )
     message = notice(elem_id="recipe-message")
     cards = recipe_cards(
-        look=partial(recipe_runs.look, session), reveal=partial(recipe_runs.reveal, session), elem_id="recipe-cards"
+        look=partial(ablation_runs.look, session), reveal=partial(ablation_runs.reveal, session), elem_id="recipe-cards"
     )
     with gr.Accordion("How they are trained", open=False, elem_id="recipe-settings"), gr.Row(elem_classes="settings"):
         steps = gr.Number(
@@ -118,10 +118,10 @@ def create_compare(session: Session) -> Compare:
 def open_tab(session: Session, own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
     """The page opens: (runs to choose, comparison, cards, steps, seed, sentence)."""
     own = _runs(session, own)
-    first = chosen_runs.beginning(session, own)
-    steps, seed = recipe_runs.newest_set(session, own)
+    first = run_comparison.beginning(session, own)
+    steps, seed = ablation_runs.newest_set(session, own)
     return (
-        gr.update(choices=chosen_runs.choices(session, own), value=first),
+        gr.update(choices=run_comparison.choices(session, own), value=first),
         picture(draw)(session, own, first),
         picture(cards_of)(session, own, steps, seed),
         steps,
@@ -133,18 +133,18 @@ def open_tab(session: Session, own: Any, names: Any, steps: Any, seed: Any) -> t
 def refresh(session: Session, own: Any, names: Any) -> Any:
     """The tab is looked at, or a run has reached another state: what can be chosen now."""
     own = _runs(session, own)
-    names = names or chosen_runs.beginning(session, own)
-    return gr.update(choices=chosen_runs.choices(session, own), value=names)
+    names = names or run_comparison.beginning(session, own)
+    return gr.update(choices=run_comparison.choices(session, own), value=names)
 
 
 def draw(session: Session, own: Any, names: Any) -> str:
     """The comparison of the chosen runs."""
-    return chosen_runs.draw(session, _runs(session, own), names)
+    return run_comparison.draw(session, _runs(session, own), names)
 
 
 def cards_of(session: Session, own: Any, steps: Any, seed: Any) -> str:
     """The cards of the recipe, for runs of so many steps from a seed."""
-    return recipe_runs.cards(session, _runs(session, own), steps, seed)
+    return ablation_runs.cards(session, _runs(session, own), steps, seed)
 
 
 def queue(session: Session, data: dict[str, Any], own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
@@ -154,13 +154,13 @@ def queue(session: Session, data: dict[str, Any], own: Any, names: Any, steps: A
     """
     own = _runs(session, own)
     try:
-        started = recipe_runs.queue(session, own, data.get("names"), steps, seed)
+        started = ablation_runs.queue(session, own, data.get("names"), steps, seed)
     except Exception as error:
         cards = picture(cards_of)(session, own, steps, seed)
         return own, cards, gr.skip(), notice_payload(sentence_of(error)), gr.skip()
     own = [*reversed(started), *own][:_MOST_REMEMBERED]
     strip = strip_of(session, started[0]) if started else gr.skip()
-    chosen = gr.update(choices=chosen_runs.choices(session, own), value=names)
+    chosen = gr.update(choices=run_comparison.choices(session, own), value=names)
     return own, cards_of(session, own, steps, seed), chosen, "", strip
 
 
@@ -168,17 +168,17 @@ def set_beside(session: Session, data: dict[str, Any], own: Any, names: Any) -> 
     """The runs of the cards are chosen above."""
     own = _runs(session, own)
     asked = [str(run) for run in data.get("runs", ()) if str(run) in session.models.visible_runs(own)]
-    return gr.update(choices=chosen_runs.choices(session, own), value=asked[: chosen_runs.MOST] or names)
+    return gr.update(choices=run_comparison.choices(session, own), value=asked[: run_comparison.MOST] or names)
 
 
 def answer(session: Session, own: Any, names: Any, text: Any, text_b: Any) -> tuple[str, str, str]:
     """What each of the chosen models says to a sentence: (words for its blanks, whether B follows, heads)."""
     try:
-        found = chosen_runs.chosen(session, _runs(session, own), names)
+        found = run_comparison.chosen(session, _runs(session, own), names)
         checkpoints, labels = [], []
         for name in found:
             checkpoints.append(session.models.open(name))
-            labels.append(chosen_runs.name_of(session, name))
+            labels.append(run_comparison.name_of(session, name))
     except Exception as error:
         return message_payload(sentence_of(error)), *(message_payload("Nothing to show yet."),) * 2
     return (

@@ -7,23 +7,23 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.comparison import comparison_payload, joint_payload
-from bertviz_lab.figures.lens import lens_payload, surprise_payload
+from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_payload
+from bertviz_lab.figures.interpret.logit_lens import lens_payload, surprise_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.predictions import fill_mask_payload
-from bertviz_lab.ui.answers import clicked, picked, picture, sentence_of
+from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.comparison_model import open_second, second_model
 from bertviz_lab.ui.components import fill_mask_bars
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
-from bertviz_lab.ui.direct import tell_progress
+from bertviz_lab.ui.error_handling import clicked, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.second import open_second, second_model
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.rpc import tell_progress
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _MOST_CANDIDATES = 20
 

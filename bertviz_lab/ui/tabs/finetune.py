@@ -8,24 +8,24 @@ import gradio as gr
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.labelled import balance_payload, lengths_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.preview import preview_payload
-from bertviz_lab.training.trials import trials_of
-from bertviz_lab.ui import controls, labelled, options
-from bertviz_lab.ui.answers import clicked, in_order, picture, sentence_of
-from bertviz_lab.ui.bench import Bench
+from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
+from bertviz_lab.training.finetuning.trials import trials_of
+from bertviz_lab.ui import controls, options, task_form
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.running import create_run_panel
-from bertviz_lab.ui.session import Session
+from bertviz_lab.ui.run_panel import create_run_panel
 from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
-from bertviz_lab.ui.wiring import QUIET, TYPING, Folded
+from bertviz_lab.ui.training_view import Bench
+from bertviz_lab.ui.view_contract import QUIET, TYPING, Folded
 
 _MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
@@ -34,22 +34,22 @@ _COLUMNS = ("text_a", "text_b", "label")
 
 def create_finetune(session: Session, header: Header) -> Bench:
     """Draw the tab and join the parts of its form."""
-    first = labelled.choices()[0][1]
+    first = task_form.choices()[0][1]
     gr.HTML("<h2>1. Choose labelled examples</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             source = gr.Radio(
-                labelled.choices(), value=first, show_label=False, container=False, elem_id="examples-source"
+                task_form.choices(), value=first, show_label=False, container=False, elem_id="examples-source"
             )
             about = facts(
-                facts_payload([], note=labelled.about(first)), label="About these examples", elem_id="examples-about"
+                facts_payload([], note=task_form.about(first)), label="About these examples", elem_id="examples-about"
             )
         files = _upload("Your own file: a table, CoNLL or SQuAD", "examples-files")
         scored = _upload("Another one to score on (or a part is held out)", "examples-scored")
     gr.HTML("<h2>2. How they were read</h2>")
     preview = data_preview(elem_id="examples-preview")
     told = facts(label="The examples in numbers", elem_id="examples-facts")
-    defaults = labelled.suited(first)
+    defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}
     with gr.Accordion("Read them differently", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
         drawn |= _reading_controls(defaults)
@@ -99,14 +99,14 @@ def create_finetune(session: Session, header: Header) -> Bench:
         trigger(source_of, [source, files], [source, about], **QUIET)
         for trigger in (files.upload, files.clear, files.delete)
     ]
-    suited = [drawn[name] for name in labelled.SUITED]
-    source.input(partial(labelled.start_for, session), [source, start], start, **QUIET)
+    suited = [drawn[name] for name in task_form.SUITED]
+    source.input(partial(task_form.start_for, session), [source, start], start, **QUIET)
     events = [selection.then(recommend, source, [*columns, *suited], **QUIET) for selection in selected]
     drawings = [event.then(show, inputs, shown, **TYPING | heavy) for event in events]
     drawings += [
         trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
     ]
-    settings = [drawn[name].change for name in (*labelled.READING, "model", "max_length")]
+    settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
     drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
     drawings.append(
         preview.column_select(clicked(take_column), columns, columns, **QUIET).then(
@@ -156,14 +156,14 @@ def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
             min_width=240,
             elem_id=f"tuning-{name}",
         )
-    rest = [name for name in labelled.READING if name not in drawn and name != "seed"]
+    rest = [name for name in task_form.READING if name not in drawn and name != "seed"]
     return drawn | controls.draw(FinetuneConfig, rest, defaults, prefix="tuning")
 
 
 def begin(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
-    found = labelled.chosen(source, files, scored)
-    config = labelled.config_from(session, found, names, values)
+    found = task_form.chosen(source, files, scored)
+    config = task_form.config_from(session, found, names, values)
     _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
     if session.settings.shared:
         work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
@@ -177,7 +177,7 @@ def begin(session: Session, names: tuple[str, ...], source: str, files: Any, sco
 
 def about_of(source: str) -> str:
     """The line under the samples."""
-    return facts_payload([], note=labelled.about(source))
+    return facts_payload([], note=task_form.about(source))
 
 
 def source_of(source: str, files: Any) -> tuple[str, str]:
@@ -188,8 +188,8 @@ def source_of(source: str, files: Any) -> tuple[str, str]:
 
 def recommend(source: str) -> list[Any]:
     """Columns are to be guessed anew, and what suits the examples is filled in."""
-    values = labelled.suited(source)
-    return [*("" for _ in _COLUMNS), *(values[name] for name in labelled.SUITED)]
+    values = task_form.suited(source)
+    return [*("" for _ in _COLUMNS), *(values[name] for name in task_form.SUITED)]
 
 
 def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
@@ -203,9 +203,9 @@ def show_examples(
 ) -> tuple[Any, ...]:
     """The first rows with the guess, the examples in numbers, and the columns to choose from."""
     try:
-        found = labelled.chosen(source, files, scored)
-        config = labelled.config_from(session, found, names, values)
-        report, data, _ = labelled.report_of(session, config, _start(names, values))
+        found = task_form.chosen(source, files, scored)
+        config = task_form.config_from(session, found, names, values)
+        report, data, _ = task_form.report_of(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
         return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
     (reading, *_) = data.readings
@@ -273,5 +273,5 @@ def draw_lengths(session: Session, names: tuple[str, ...], source: str, files: A
 def _report(
     session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
 ) -> Any:
-    config = labelled.config_from(session, labelled.chosen(source, files, scored), names, values)
-    return labelled.report_of(session, config, _start(names, values))[0]
+    config = task_form.config_from(session, task_form.chosen(source, files, scored), names, values)
+    return task_form.report_of(session, config, _start(names, values))[0]

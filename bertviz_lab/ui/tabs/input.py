@@ -5,20 +5,20 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.splitting import splitting_payload
-from bertviz_lab.figures.tokens import token_payload
-from bertviz_lab.figures.vectors import embedding_payload
-from bertviz_lab.ui.answers import clicked, in_order, picture
+from bertviz_lab.figures.interpret.embeddings import embedding_payload
+from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components import token_strip
 from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.components.word_split import word_split
+from bertviz_lab.ui.error_handling import clicked, in_order, picture
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _EXPLAINED = 4000  # characters; more words than a person would read
 

@@ -12,14 +12,14 @@ from anyio import CapacityLimiter, to_thread
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.ui import links
-from bertviz_lab.ui.answers import clicked, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.lesson_bar import bar_payload
 from bertviz_lab.ui.components.lesson_view import lesson_view
+from bertviz_lab.ui.error_handling import clicked, sentence_of
 from bertviz_lab.ui.lessons import LESSONS, Lesson, Place, Step, lesson
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure, step_body
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import QUIET, Tab
+from bertviz_lab.ui.view_contract import QUIET, Tab
 
 #: What a lesson is about where it is about no folded part, and stands too low to be seen at once.
 _FAR_DOWN = {"attention": "attention-grid"}

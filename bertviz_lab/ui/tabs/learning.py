@@ -8,20 +8,20 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.dynamics import opening_payload
 from bertviz_lab.figures.payload import message_payload, to_json
-from bertviz_lab.jobs.names import short_name
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.figures.training.dynamics import opening_payload
+from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scrubber import scrubber
+from bertviz_lab.ui.dynamics_examples import followed_texts
+from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
-from bertviz_lab.ui.followed import followed_texts
 from bertviz_lab.ui.header import Header
-from bertviz_lab.ui.histories import Question
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Tab
+from bertviz_lab.ui.snapshots import Question
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Tab
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20

@@ -7,19 +7,19 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.masking import counts_payload, epochs_payload, losses_payload, masking_payload
+from bertviz_lab.figures.interpret.masking import counts_payload, epochs_payload, losses_payload, masking_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components import masking_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _SEED = 1  # with it, the first example already shows a blank
 _PASSES, _SETS = 6, 3
@@ -112,7 +112,7 @@ def _reading(session: Session, model: str) -> tuple[Any, int]:
 
 
 def _rule(tokenizer: Any, rate: float, mask: float, swap: float, unit: str) -> Any:
-    from bertviz_lab.data.batching import masking_rule
+    from bertviz_lab.data.pretraining.batches import masking_rule
 
     if mask + swap > 100:
         raise InputError(

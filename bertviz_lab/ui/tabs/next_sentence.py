@@ -6,18 +6,18 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.figures.attribution import attribution_payload
-from bertviz_lab.figures.predictions import next_sentence_payload
-from bertviz_lab.ui.answers import clicked, in_order, picture
+from bertviz_lab.figures.interpret.attribution import attribution_payload
+from bertviz_lab.figures.interpret.predictions import next_sentence_payload
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.error_handling import clicked, in_order, picture
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _EXPLANATION = """
 <p>In pretraining every example is a pair: half of the time B is the sentence that follows A, else it comes from

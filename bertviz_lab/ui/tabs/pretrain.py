@@ -8,21 +8,21 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config import PretrainConfig, parse_duration
-from bertviz_lab.data.readers.sources import FORMATS
+from bertviz_lab.data.corpora.sources import FORMATS
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.health import health_payload
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.health import health_payload
 from bertviz_lab.ui import controls, form, options, texts
-from bertviz_lab.ui.answers import sentence_of
-from bertviz_lab.ui.bench import Bench
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.running import create_run_panel
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import QUIET, TYPING
+from bertviz_lab.ui.run_panel import create_run_panel
+from bertviz_lab.ui.training_view import Bench
+from bertviz_lab.ui.view_contract import QUIET, TYPING
 
 _FILE_TYPES = [*FORMATS, ".zip"]
 _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}

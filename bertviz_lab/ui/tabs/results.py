@@ -9,21 +9,21 @@ import gradio as gr
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.attention import difference_payload
-from bertviz_lab.figures.attribution import attribution_payload
-from bertviz_lab.figures.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.figures.interpret.attention import difference_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.answers import clicked, picture, sentence_of
-from bertviz_lab.ui.bench import ResultsView
+from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.example_list import example_list
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.error_handling import clicked, picture, sentence_of
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.result_views import NAMES, confusion_view, listed_view, summary_view, trials_view
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.wiring import QUIET, Folded
+from bertviz_lab.ui.training_view import ResultsView
+from bertviz_lab.ui.view_contract import QUIET, Folded
 
 _EXPLANATION = """
 <p><b>Precision</b> is the share of right ones among those that the model called so, <b>recall</b> the share that it

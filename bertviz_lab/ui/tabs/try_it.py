@@ -6,22 +6,22 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.attribution import attribution_payload
 from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.marked_text import marked_text
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session
 from bertviz_lab.ui.tabs.whole_file import create_whole_file
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 #: What each kind of model is asked, by the name of its architecture: the labels of the two fields.
 ASKED = {

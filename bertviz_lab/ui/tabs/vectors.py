@@ -7,15 +7,20 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.embeddings import (
+    map_payload,
+    movement_payloads,
+    neighbours_payload,
+    similarity_payload,
+)
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.figures.vectors import map_payload, movement_payloads, neighbours_payload, similarity_payload
-from bertviz_lab.ui.answers import picture, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.error_handling import picture, sentence_of
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _MOST_SENTENCES = 20
 _EXPLANATION = """

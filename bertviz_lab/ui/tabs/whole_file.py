@@ -8,13 +8,13 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.answers import sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.downloads import download_folder
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import MOST_CHARACTERS
+from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.uploads import uploaded_paths
-from bertviz_lab.ui.wiring import QUIET
+from bertviz_lab.ui.validation import MOST_CHARACTERS
+from bertviz_lab.ui.view_contract import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
@@ -37,9 +37,9 @@ def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
 
 def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.inputs import MOST, read_inputs
-    from bertviz_lab.data.tasks.ledger import Ledger
-    from bertviz_lab.training.predicting import predict_with, table_of, task_of
+    from bertviz_lab.data.tasks.reading.drop_report import Ledger
+    from bertviz_lab.data.tasks.reading.unlabelled_inputs import MOST, read_inputs
+    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of
 
     try:
         name = session.models.tuned(model)

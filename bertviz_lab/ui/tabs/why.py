@@ -7,21 +7,21 @@ from typing import Any
 import gradio as gr
 import numpy as np
 
-from bertviz_lab.figures.ablation import change_payload, effects_payload
-from bertviz_lab.figures.attribution import attribution_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload
+from bertviz_lab.figures.interpret.head_ablation import change_payload, effects_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.answers import clicked, in_order, picked, picture, sentence_of
+from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
-from bertviz_lab.ui.direct import tell_progress
+from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
-from bertviz_lab.ui.session import Session
-from bertviz_lab.ui.typed import checked
-from bertviz_lab.ui.wiring import QUIET, Folded, Tab
+from bertviz_lab.ui.rpc import tell_progress
+from bertviz_lab.ui.validation import checked
+from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _EXPLANATION = """
 <p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the answer, <i>x</i> the word vectors of the text
@@ -101,7 +101,7 @@ def create_why(session: Session, header: Header) -> Tab:
 def _question(session: Session, model: str, text: str, word: str, against: str) -> tuple[Any, Any]:
     """The model, and the prediction that is asked about."""
     from bertviz_lab.interpret import choose_target
-    from bertviz_lab.interpret.predictions import blanks_of
+    from bertviz_lab.interpret.predictions.predictions import blanks_of
 
     checkpoint = session.models.open(model)
     inputs, _ = blanks_of(checkpoint, checked(text))
@@ -197,7 +197,7 @@ def follow_model(
         checkpoint = session.models.open(model)
     except Exception as error:
         return gr.skip(), model, *(gr.skip(),) * 3, "[]", "", message_payload(sentence_of(error))
-    from bertviz_lab.training.checkpoint import parameter_count
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     (wanted,) = keep_or_replace((text or "",), chip_items(shown), items)
     fields = (gr.skip(),) * 3 if wanted == text else (wanted, "", "")

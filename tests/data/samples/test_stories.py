@@ -7,10 +7,10 @@ from itertools import islice, pairwise
 
 import pytest
 
+from bertviz_lab.data.probes.tiny_town_pairs import words
 from bertviz_lab.data.samples.tiny_town import Story, held_out, imagine, stories
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
-from bertviz_lab.data.samples.tiny_town.telling import slots, third_person
-from bertviz_lab.data.samples.tiny_town.truth import words
+from bertviz_lab.data.samples.tiny_town.stories import slots, third_person
 from bertviz_lab.data.samples.tiny_town.world import (
     CLOTHES,
     COLOURS,

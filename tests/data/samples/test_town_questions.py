@@ -7,10 +7,10 @@ from itertools import islice
 
 import pytest
 
-from bertviz_lab.data.samples.labelled import path_of
+from bertviz_lab.data.samples.task_samples import path_of
 from bertviz_lab.data.samples.tiny_town import imagine
-from bertviz_lab.data.samples.tiny_town.asking import TELLS
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
+from bertviz_lab.data.samples.tiny_town.question_templates import TELLS
 from bertviz_lab.data.samples.tiny_town.questions import (
     impossible,
     lines_of,
@@ -20,7 +20,7 @@ from bertviz_lab.data.samples.tiny_town.questions import (
 )
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import Question
-from bertviz_lab.data.tasks.reading import read_task
+from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.errors import InputError
 
 TOLD = list(islice(imagine(5), 600))

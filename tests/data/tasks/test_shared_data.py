@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from bertviz_lab.data.tasks.reading import read_pair, read_task
-from bertviz_lab.data.tasks.splitting import split_held_out
+from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.split import split_held_out
 
 UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 SPANS = "corporation creative-work group location person product"

@@ -11,15 +11,15 @@ import gradio as gr
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.attention import attention_payload, head_cells, layer_cells, pair_payload
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.examples import examples_payload
+from bertviz_lab.figures.interpret.attention import attention_payload, head_cells, layer_cells, pair_payload
+from bertviz_lab.figures.interpret.masking import masking_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload
+from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.marking import marked_payload
-from bertviz_lab.figures.masking import masking_payload
-from bertviz_lab.figures.predictions import fill_mask_payload
-from bertviz_lab.figures.preview import preview_payload
-from bertviz_lab.figures.scores import ScoreRow, scores_payload
-from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.figures.training.examples import examples_payload
+from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview

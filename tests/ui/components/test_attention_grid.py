@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.attention import attention_payload, difference_payload
+from bertviz_lab.figures.interpret.attention import attention_payload, difference_payload
 from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.predictions import fill_mask_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, Desk, filled
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.training import live_payload, replay_payload
+from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.ui.components.assemble import source
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import Desk, ending, events

@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.training import live_payload, replay_payload
+from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from tests.ui.components.harness import Desk, ending, events
 from tests.ui.components.test_accessibility import complaints
 

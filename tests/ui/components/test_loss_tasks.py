@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.training import live_payload, replay_payload
+from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.ui.components.assemble import source
 from tests.browser import eventually
 from tests.ui.components.harness import Desk, ending, events

@@ -6,8 +6,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.config import ABLATIONS
-from bertviz_lab.figures.recipes import recipe_payload
-from bertviz_lab.figures.runs import RunView, runs_payload
+from bertviz_lab.figures.training.ablation_study import recipe_payload
+from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
 from bertviz_lab.ui.components.run_compare import RUN_COMPARE

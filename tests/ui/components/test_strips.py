@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.masking import masking_payload
-from bertviz_lab.figures.tokens import token_payload
+from bertviz_lab.figures.interpret.masking import masking_payload
+from bertviz_lab.figures.interpret.tokens import token_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.training import live_payload
+from bertviz_lab.figures.training.curves import live_payload
 from tests.ui.components.harness import Desk, events
 
 pytestmark = pytest.mark.e2e

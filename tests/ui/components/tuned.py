@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bertviz_lab.figures.examples import AnswerExample, LabelExample, NumberExample, WordsExample
+from bertviz_lab.figures.training.examples import AnswerExample, LabelExample, NumberExample, WordsExample
 
 MEASURES = {
     "classification": ("accuracy",),

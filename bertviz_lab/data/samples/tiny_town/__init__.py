@@ -1,11 +1,10 @@
 """Tiny Town: stories written by this program, and the truth about them.
 
-In reading order: `world` (who and what there is), `plots` (what can happen), `telling` (how it is said),
-`truth` (what a model can learn from it, as pairs of a good and a bad sentence), `asking` and `questions` (what may be
-asked of it).
+In reading order: `world` (who and what there is), `plots` (what can happen), `stories` (how it is said),
+`question_templates` and `questions` (what may be asked of it). What a model can learn from it, as pairs of a good and
+a bad sentence, is `data.probes.tiny_town_pairs`.
 """
 
-from bertviz_lab.data.samples.tiny_town.telling import Story, held_out, imagine, stories
-from bertviz_lab.data.samples.tiny_town.truth import KINDS, MinimalPair, minimal_pairs
+from bertviz_lab.data.samples.tiny_town.stories import Story, held_out, imagine, stories
 
-__all__ = ["KINDS", "MinimalPair", "Story", "held_out", "imagine", "minimal_pairs", "stories"]
+__all__ = ["Story", "held_out", "imagine", "stories"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from bertviz_lab.data.samples.tiny_town.asking import GENERAL, TELLS
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
-from bertviz_lab.data.samples.tiny_town.telling import Story, fill, imagine
+from bertviz_lab.data.samples.tiny_town.question_templates import GENERAL, TELLS
+from bertviz_lab.data.samples.tiny_town.stories import Story, fill, imagine
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, THINGS
 
 _PER_STORY, _IMPOSSIBLE = 5, 0.25  # questions, and the share of them that the story does not answer

@@ -1,0 +1,63 @@
+"""A corpus in a word: the same for the same text under any name, another one as soon as a byte of it changes."""
+
+import hashlib
+import json
+import math
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from bertviz_lab.data.corpora.read import sort_entries
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.sources import close_archives, find_sources
+
+#: A larger file is known by its path, size, time of change and ends: reading it whole would take long.
+_READ_WHOLE = 2_000_000_000
+_END = 1 << 16
+_BLOCK = 1 << 20
+
+
+def fingerprint(
+    entries: Sequence[str | Path], on_progress: Callable[[int, int], None] = lambda done, total: None
+) -> str | None:
+    """Thirty-two hexadecimal digits for the text behind the entries of a corpus, see `read_documents`.
+
+    None for what cannot be told to be the same: samples, which are made anew, and data sets of the hub.
+    Raises `InputError` for what the file system shows, as `find_sources` does.
+    """
+    samples, datasets, files = sort_entries(entries)
+    if samples or not all(dataset.files() for dataset in datasets):
+        return None
+    sources = find_sources(files, ReadingNotes(), math.inf) if files or not datasets else []
+    close_archives(sources)
+    paths = [*(path for dataset in datasets for path in dataset.files()), *(source.path for source in sources)]
+    contents = _hashes(paths, on_progress)
+    # The order counts, as do the kind of a file and the names inside a zip; the names of files do not.
+    parts = [
+        *(
+            (dataset.config, dataset.split, [(path.suffix, contents[path]) for path in dataset.files()])
+            for dataset in datasets
+        ),
+        *((s.format, s.member.filename if s.member else None, contents[s.path]) for s in sources),
+    ]
+    return hashlib.blake2b(json.dumps(parts).encode(), digest_size=16).hexdigest()
+
+
+def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> dict[Path, str]:
+    sizes = {path: path.stat().st_size for path in paths}
+    done, total = 0, sum(sizes.values())
+    found = {}
+    for path, size in sizes.items():
+        digest = hashlib.blake2b(digest_size=16)
+        with path.open("rb") as file:
+            if size < _READ_WHOLE:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    done += len(block)
+                    on_progress(done, total)
+            else:
+                digest.update(f"{path.resolve()}\n{size}\n{path.stat().st_mtime_ns}\n".encode(errors="replace"))
+                digest.update(file.read(_END))
+                file.seek(-_END, 2)
+                digest.update(file.read(_END))
+        found[path] = digest.hexdigest()
+    return found

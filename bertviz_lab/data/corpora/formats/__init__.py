@@ -1,0 +1,5 @@
+"""File formats of a corpus: each module turns one format into paragraphs.
+
+In reading order: `layout` (what the lines of a text file mean), `text`, `markdown`, `tables`, `records`, `hub`;
+`fields` (which column is the text).
+"""

@@ -1,0 +1,168 @@
+"""JSON lines and JSON lists: a record is a document; the field with the text is guessed.
+
+A .json file is decoded value by value as it is read, so that a long list is never held as a whole.
+"""
+
+import json
+from collections.abc import Callable, Iterator
+from itertools import chain, islice
+from typing import Any, TextIO
+
+from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.formats.fields import known_name, longest_field
+from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, whole_lines
+from bertviz_lab.data.corpora.formats.text import Paragraphs
+from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.errors import InputError
+
+_SAMPLE_RECORDS = 50
+_BLOCK = 1 << 16
+_BLANKS = " \t\r\n\ufeff"
+
+
+def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: FileNotes) -> Paragraphs:
+    """The texts of records (objects, strings, lists of strings), each ended by None.
+
+    Raises:
+        InputError: no field holds text, or there is no field `text_field`.
+    """
+    sample = list(islice(records, _SAMPLE_RECORDS))
+    field = text_field_of(sample, text_field, notes.name)
+    which = f", its text is field {quoted(field)}" if field is not None else ""
+    notes.layout = f"A record is a document{which}."
+    return _document_texts(chain(sample, records), field, notes)
+
+
+def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
+    """The field with the text in records such as these; None where they are strings. Raises `InputError`."""
+    objects = [record for record in sample if isinstance(record, dict)]
+    if not objects:
+        return None
+    if text_field is None:
+        field = longest_field(objects)
+        if field is None and len(objects) == len(sample):
+            raise InputError(f"{quoted(name)} has no field that holds text; give the texts as strings.")
+        return field
+    names = {name for record in objects for name in record}
+    if text_field not in names:
+        raise InputError(
+            f"{quoted(name)} has no field {quoted(text_field)}; "
+            f"it has {', '.join(quoted(name) for name in sorted(names)[:20])}."
+        )
+    return text_field
+
+
+def jsonl_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
+    """The texts of a .jsonl file, each ended by None.
+
+    Raises:
+        InputError: a line is not JSON (the sentence names the line), or no field holds text.
+    """
+    return record_paragraphs(json_lines(stream, notes.name), text_field, notes)
+
+
+def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
+    """The texts of a .json file, each ended by None: a list of objects or strings, or an object with one.
+
+    Raises:
+        InputError: it is not JSON (the sentence names the line), or holds no text.
+    """
+    return record_paragraphs(json_values(stream, notes.name), text_field, notes)
+
+
+def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
+    """A value a line, blank lines aside. Raises `InputError`, naming the line, for one that is not JSON."""
+    for number, line in enumerate(whole_lines(stream, name), 1):
+        line = line.strip(_BLANKS)
+        if not line:
+            continue
+        try:
+            yield json.loads(line)
+        except (ValueError, RecursionError) as error:
+            what = getattr(error, "msg", "it is nested too deeply")
+            raise InputError(f"Line {number:,} of {quoted(name)} is not JSON ({what}); correct it there.") from None
+
+
+def json_values(stream: TextIO, name: str) -> Iterator[Any]:
+    """The items of a list at the top, or the values one after another; an object is searched for a list."""
+    text = _Window(stream, name)
+    text.skip(_BLANKS)
+    in_list = text.peek() == "["
+    if in_list:
+        text.position += 1
+    while True:
+        text.skip(_BLANKS + ",")
+        following = text.peek()
+        if following == "" and in_list:
+            raise text.error("the list is not closed")
+        if following == "" or (in_list and following == "]"):
+            return
+        value = text.value()
+        if isinstance(value, dict) and not in_list:
+            lists = [v for v in value.values() if isinstance(v, list) and v and isinstance(v[0], (str, dict))]
+            if lists and known_name(list(value)) is None:
+                yield from max(lists, key=len)
+                continue
+        yield value
+
+
+class _Window:
+    """The part of a JSON text that is being decoded."""
+
+    def __init__(self, stream: TextIO, name: str) -> None:
+        self._stream, self._name = stream, name
+        self._decode: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().raw_decode
+        self._text, self._line = "", 1
+        self.position = 0
+
+    def skip(self, characters: str) -> None:
+        while True:
+            while self.position < len(self._text) and self._text[self.position] in characters:
+                self.position += 1
+            if self.position < len(self._text) or not self._more(_BLOCK):
+                return
+
+    def peek(self) -> str:
+        return self._text[self.position : self.position + 1]
+
+    def value(self) -> Any:
+        """The value at the cursor; the cursor moves behind it."""
+        size = _BLOCK
+        while True:
+            try:
+                value, end = self._decode(self._text, self.position)
+            except (ValueError, RecursionError) as error:
+                # It may only be cut off: read on. The blocks double, so that little is decoded twice.
+                if isinstance(error, RecursionError) or len(self._text) > LONGEST_LINE or not self._more(size):
+                    raise self.error(getattr(error, "msg", "it is nested too deeply"), error) from None
+                size *= 2
+                continue
+            if end == len(self._text) and self._more(_BLOCK):
+                continue  # a number may go on in the next block
+            self.position = end
+            return value
+
+    def error(self, what: str, error: Exception | None = None) -> InputError:
+        at = getattr(error, "pos", self.position)
+        line = self._line + self._text.count("\n", 0, at)
+        return InputError(f"{quoted(self._name)} is not JSON from line {line:,} on ({what}); correct it there.")
+
+    def _more(self, size: int) -> bool:
+        block = self._stream.read(size)
+        if not block:
+            return False
+        self._line += self._text.count("\n", 0, self.position)
+        self._text, self.position = self._text[self.position :] + block, 0
+        return True
+
+
+def _document_texts(records: Iterator[Any], field: str | None, notes: FileNotes) -> Paragraphs:
+    for record in records:
+        value = record.get(field) if isinstance(record, dict) else record
+        parts = value if isinstance(value, list) else [value]
+        lines = [line for part in parts if isinstance(part, str) for line in part.splitlines()]
+        if any(line.strip() for line in lines):
+            yield from lines
+            yield None
+        else:
+            notes.skipped_rows += 1

@@ -1,0 +1,204 @@
+"""CSV and TSV: a row is a document; the dialect and the column with the text are guessed.
+
+The standard library parses; its own guesser (`csv.Sniffer`) is wrong too often on prose, where commas and
+quotation marks are common, so each separator is tried here on the first rows and the one that gives the most
+even table is kept.
+"""
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from itertools import chain, islice
+from typing import TextIO
+
+from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES, known_name
+from bertviz_lab.data.corpora.formats.text import Paragraphs
+from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.errors import InputError
+
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
+#: Longest line of a table or of JSON lines, in characters; a longer one is no row but a mistake.
+LONGEST_LINE = 32 << 20
+_SEPARATORS = (",", "\t", ";", "|")
+_NO_SEPARATOR = "\x1f"  # a control character that no text has: for a table of one column
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How cells are told apart.
+
+    Attributes:
+        separator: one character.
+        quoting: False where a quotation mark is an ordinary character.
+        cells: in most of the rows.
+        spaced: a blank may stand between a separator and a quotation mark.
+    """
+
+    separator: str
+    quoting: bool
+    cells: int = 1
+    spaced: bool = False
+
+    def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
+        """The cells of each row; none for an empty line. Raises `csv.Error` for what no quoting can mean."""
+        if not self.quoting:
+            return (line.split(self.separator) if line else [] for line in (line.rstrip("\r\n") for line in lines))
+        return csv.reader(lines, delimiter=self.separator, skipinitialspace=self.spaced)
+
+
+def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
+    """The texts of a table, each ended by None.
+
+    Raises:
+        InputError: no column holds text, `text_field` names no column, or the table cannot be parsed.
+    """
+    # A row may be a whole book. The library's limit of 131,072 characters is the process's: raise it only.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    lines = whole_lines(stream, notes.name)
+    sample, characters = [], 0
+    for line in islice(lines, _SAMPLE_LINES):
+        sample.append(line)
+        characters += len(line)
+        if characters > _SAMPLE_CHARACTERS:
+            break
+    tabs_first = notes.name.lower().endswith(".tsv")
+    dialect = guess_dialect(sample, sorted(_SEPARATORS, key=lambda s: s != "\t") if tabs_first else _SEPARATORS)
+    try:
+        head = list(islice(dialect.rows(sample), 200))
+    except csv.Error as error:
+        raise _unreadable(notes.name, 1, error) from None
+    column, has_header = _text_column(head, text_field, notes.name)
+    label = head[0][column].strip() if has_header and head else f"number {column + 1}"
+    notes.layout = (
+        f"A row is a document, its text is column {quoted(label)}."
+        if has_header
+        else (f"A row is a document, its text is column {column + 1}.")
+    )
+    rows = dialect.rows(chain(sample, lines))
+    return _texts(rows, column, dialect, int(has_header), notes)
+
+
+def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows: int, notes: FileNotes) -> Paragraphs:
+    number = 0
+    try:
+        for row in rows:
+            number += 1
+            if number <= header_rows or not any(row):
+                continue
+            if dialect.cells > 1 and len(row) != dialect.cells:
+                notes.ragged_rows += 1
+            text = row[column] if column < len(row) else ""
+            if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
+                text = dialect.separator.join(row[column:])  # unquoted text that holds the separator
+            if text.strip():
+                yield from text.splitlines()
+                yield None
+            else:
+                notes.skipped_rows += 1
+    except csv.Error as error:
+        raise _unreadable(notes.name, number + 1, error) from None
+
+
+def _unreadable(name: str, row: int, error: csv.Error) -> InputError:
+    return InputError(
+        f"{quoted(name)} cannot be read as a table near row {row:,} ({error}); "
+        "check the quotation marks there, or give the text as .txt."
+    )
+
+
+def guess_dialect(lines: list[str], separators: Iterable[str]) -> Dialect:
+    """The separator and quoting under which the rows are most alike; at a tie, the one named first."""
+    best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
+    for separator in separators:
+        for quoting in (False, True) if separator in "\t|" else (True, False):
+            attempt = Dialect(separator, quoting, spaced=quoting and f'{separator} "' in "".join(lines))
+            try:
+                rows = [row for row in attempt.rows(lines) if row]
+            except csv.Error:
+                continue
+            if not rows or len(rows[0]) == 1:  # a title of one cell is that of a table of one column
+                continue
+            cells, common = Counter(map(len, rows)).most_common(1)[0]
+            even = common / len(rows)
+            # Stray quotation marks glue lines together, into cells with line ends in them.
+            glued = sum(cell.count("\n") for row in rows for cell in row) if quoting else 0
+            score = even * (1 - 0.5 * min(1.0, glued / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
+            if cells > 1 and score > best_score + 1e-9:
+                best, best_score = replace(attempt, cells=cells), score
+    if best_score < 0.5:  # no separator makes an even table: one column
+        return Dialect(_NO_SEPARATOR, any(line.startswith('"') for line in lines), 1)
+    return best
+
+
+def _missed_quoting(rows: list[list[str]]) -> float:
+    """How clearly rows that were read without quoting have it: cells all wrapped in marks, or marks doubled inside.
+
+    A cell here and there that is wrapped in marks is one that somebody said.
+    """
+    wrapped = [[c for c in row if len(c) > 1 and c[0] == c[-1] == '"'] for row in rows]
+    share = sum(map(bool, wrapped)) / len(rows)
+    doubled = any('""' in cell[1:-1] for cells in wrapped for cell in cells)
+    return 0.5 * (share if share >= 0.2 else 0.0) + 0.1 * doubled
+
+
+def _text_column(rows: list[list[str]], wanted: str | None, name: str) -> tuple[int, bool]:
+    """Index of the column with the text, and whether the first row names the columns."""
+    rows = [row for row in rows if any(row)]
+    if not rows:
+        raise InputError(f"{quoted(name)} holds no text; choose a file with text in it.")
+    first = [cell.strip() for cell in rows[0]]
+    if wanted is not None:
+        lower = [cell.lower() for cell in first]
+        if wanted.strip().lower() in lower:
+            return lower.index(wanted.strip().lower()), True
+        if wanted.isdigit() and 1 <= int(wanted) <= max(map(len, rows)):
+            return int(wanted) - 1, False
+        raise InputError(f"{quoted(name)} has no column {quoted(wanted)}; it has {', '.join(map(quoted, first[:20]))}.")
+    named = known_name(first)
+    if named is not None and len(rows) > 1 and all(len(cell) <= 40 for cell in first):
+        return named, True
+    body = rows[1:] or rows
+    width = max(map(len, rows))
+    sizes = [sum(len(row[c]) for row in body if c < len(row)) / len(body) for c in range(width)]
+    column = max(range(width), key=lambda c: sizes[c])
+    title = first[column] if column < len(first) else ""
+    is_header = (
+        len(rows) > 1
+        and 0 < len(title) <= 40
+        and sizes[column] > 2 * len(title)
+        and not any(_is_number(cell) for cell in first)
+        and (title.lower() in TEXT_NAMES or title.count(" ") <= 2)
+        and (len(first) > 1 or title.lower() in TEXT_NAMES)
+    )
+    return column, is_header
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
+    """Lines with their ends and without null characters; how many of these there were is added to `notes`.
+
+    Raises:
+        InputError: a line is longer than `LONGEST_LINE`.
+    """
+    number = 0
+    while line := stream.readline(LONGEST_LINE):
+        number += 1
+        if len(line) >= LONGEST_LINE and not line.endswith("\n"):
+            raise InputError(
+                f"Line {number:,} of {quoted(name)} has over {LONGEST_LINE // 10**6} million characters; "
+                "give the text as .txt."
+            )
+        if "\0" in line:
+            if notes:
+                notes.nulls += line.count("\0")
+            line = line.replace("\0", "")
+        yield line

@@ -1,0 +1,119 @@
+"""Plain text as paragraphs, with `None` where a document ends."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import TextIO
+
+from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout
+from bertviz_lab.data.corpora.reading_notes import FileNotes
+
+#: Paragraphs come as strings in reading order; None ends a document.
+Paragraphs = Iterator[str | None]
+
+#: A paragraph is handed on in parts of at most this many characters, so that no line is too long to hold.
+LONGEST_PART = 1 << 16
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 4_000, 400_000
+_SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")
+
+
+def pieces(stream: TextIO) -> Iterator[str]:
+    """The lines of a stream without their ends; one of more than `LONGEST_PART` characters comes in parts."""
+    kept = ""
+    while line := stream.readline(LONGEST_PART - len(kept)):
+        line, kept = kept + line, ""
+        if line.endswith("\n"):
+            yield line[:-1]
+        elif len(line) < LONGEST_PART:  # the last line, without a line end
+            yield line
+        else:
+            end = cut_point(line)
+            yield line[:end]
+            kept = line[end:]
+    if kept:
+        yield kept
+
+
+def cut_point(text: str) -> int:
+    """Where to cut too long a text: after the last sentence or word of its second half, or the end."""
+    half = len(text) // 2
+    ends = [match.end() for match in _SENTENCE_END.finditer(text, half)]
+    if ends:
+        return ends[-1]
+    blank = text.rfind(" ", half)
+    return blank + 1 if blank > 0 else len(text)
+
+
+def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
+    """Plain text; see `layout` for what a paragraph and a document are."""
+    lines = pieces(stream)
+    sample: list[str] = []
+    characters = 0
+    for line in islice(lines, _SAMPLE_LINES):
+        sample.append(line)
+        characters += len(line)
+        if characters > _SAMPLE_CHARACTERS:
+            break
+    layout = guess_layout(sample, documents)
+    notes.layout, notes.blank_after_sentence = layout.description, layout.blank_after_sentence
+    notes.blank_ends_document = layout.gap == 1
+    return lay_out(chain(sample, lines), layout)
+
+
+def lay_out(lines: Iterable[str], layout: Layout) -> Paragraphs:
+    """Lines as paragraphs and document ends, as `layout` says."""
+    paragraph = Paragraph()
+    blank = 0
+    for line in lines:
+        if not line or line.isspace():
+            yield from paragraph.end()
+            blank += 1
+            if blank == layout.gap:
+                yield None
+            continue
+        blank = 0
+        if not layout.wrapped:
+            yield line
+            continue
+        if paragraph.lines and line[0].isspace() and not paragraph.lines[-1][0].isspace():
+            yield from paragraph.end()  # an indented first line begins a paragraph
+        yield from paragraph.add(line)
+    yield from paragraph.end()
+
+
+class Paragraph:
+    """Lines gathered until a paragraph ends, handed on earlier when there are too many to hold."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._size = 0
+
+    def add(self, line: str) -> Iterator[str]:
+        self.lines.append(line)
+        self._size += len(line) + 1
+        if self._size > LONGEST_PART:
+            text = self.take()
+            end = cut_point(text)
+            yield text[:end]
+            if text[end:].strip():
+                self.lines, self._size = [text[end:]], len(text) - end
+
+    def end(self) -> Iterator[str]:
+        if self.lines:
+            yield self.take()
+
+    def take(self) -> str:
+        text = join_lines(self.lines)
+        self.lines, self._size = [], 0
+        return text
+
+
+def join_lines(lines: list[str]) -> str:
+    """Wrapped lines as one; no blank between two characters of a script that has none."""
+    parts = [lines[0].strip()]
+    for line in lines[1:]:
+        line = line.strip()
+        if not (parts[-1][-1:] >= "\u2e80" and "\u2e80" <= line[:1] < "\uac00"):
+            parts.append(" ")
+        parts.append(line)
+    return "".join(parts)

@@ -1,0 +1,166 @@
+"""What to tell a person about their text before training: each warning says what is so and what the lab does."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.sentences import LONGEST_SENTENCE
+
+_FEW_TOKENS = 20_000
+_MANY_UNKNOWN = 0.02
+_MANY_DUPLICATES = 0.2
+_MANY_TOO_LONG = 0.05
+_MOSTLY_SINGLE = 0.9
+_MANY_CUT = 0.001
+_FEW_DISTINCT = 5
+_FILES_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The figures that warnings are about; shares are 0 to 1.
+
+    Attributes:
+        single_documents: documents of one sentence.
+        distinct_tokens: tokens of the vocabulary that occur at all.
+        duplicated: share of sentences that repeat an earlier one.
+        too_long: share of sentences with no room in an example of `seq_len` tokens.
+    """
+
+    documents: int
+    sentences: int
+    pairs: int
+    single_documents: int
+    tokens: int
+    distinct_tokens: int
+    unk_rate: float
+    duplicated: float
+    too_long: float
+    seq_len: int
+
+    @property
+    def nsp_possible(self) -> bool:
+        """Next-sentence pairs need a next sentence, and another document to draw a random one from."""
+        return self.documents >= 2 and self.pairs > 0
+
+
+def warnings_about(found: Findings, notes: ReadingNotes) -> Iterator[str]:
+    """Complete sentences, the weightiest first."""
+    yield from _about_pairs(found)
+    yield from _about_amount(found)
+    yield from _about_tokens(found)
+    yield from _about_reading(found, notes)
+
+
+def _about_pairs(found: Findings) -> Iterator[str]:
+    if found.sentences == 1:
+        yield (
+            "The text is a single sentence: the lab trains masked words alone (MLM) and the model will know "
+            "nothing but this sentence."
+        )
+    elif found.documents == 1:
+        yield (
+            "The text is one document, so there is no other document to draw a random next sentence from: the "
+            "lab trains masked words alone (MLM); blank lines between articles, or several files, would give it "
+            "more documents."
+        )
+    elif found.pairs == 0:
+        yield (
+            "Every document is a single sentence, so no sentence has a next one: the lab trains masked words "
+            "alone (MLM)."
+        )
+    elif found.single_documents > _MOSTLY_SINGLE * found.documents:
+        yield (
+            f"{_percent(found.single_documents / found.documents)} of the documents are a single sentence, so "
+            "nearly all next sentences will be random ones and next-sentence accuracy will mean little: training "
+            "on masked words alone (MLM) serves this text better."
+        )
+
+
+def _about_amount(found: Findings) -> Iterator[str]:
+    if found.distinct_tokens <= _FEW_DISTINCT:
+        yield (
+            f"The text is made of only {found.distinct_tokens} different "
+            f"{'token' if found.distinct_tokens == 1 else 'tokens'}, repeated: training works, but there is "
+            "nothing to learn from it."
+        )
+    elif found.tokens < _FEW_TOKENS:
+        yield (
+            f"The text is tiny ({found.tokens:,} tokens): the model will learn it by heart, and its scores will "
+            "say little about other text."
+        )
+    if found.duplicated > _MANY_DUPLICATES and found.sentences > 1:
+        yield (
+            f"About {_percent(found.duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
+            "scores on held-out text will look better than they are."
+        )
+
+
+def _about_tokens(found: Findings) -> Iterator[str]:
+    if found.unk_rate > _MANY_UNKNOWN:
+        yield (
+            f"{_percent(found.unk_rate)} of the tokens are [UNK], because the vocabulary has no pieces for "
+            "them: the lab trains on all the same, but cannot learn or predict these words; a larger vocabulary "
+            "or BPE would know them."
+        )
+    if found.too_long > _MANY_TOO_LONG:
+        yield (
+            f"{_percent(found.too_long)} of the sentences do not fit into {found.seq_len} tokens: the lab cuts "
+            "them to fit; a greater sequence length would keep them whole."
+        )
+
+
+def _about_reading(found: Findings, notes: ReadingNotes) -> Iterator[str]:
+    trapped = [file.name for file in notes.files if file.blank_after_sentence]
+    if trapped:
+        kept = any(file.blank_after_sentence and file.blank_ends_document for file in notes.files)
+        does = (
+            "as you asked, each of these lines is a document, and next sentences will nearly all be random ones; "
+            'choose "auto" to have them joined.'
+            if kept
+            else "the lab does not take these blank lines for the ends of documents, since next sentences would "
+            "then all be random ones; longer gaps still end one."
+        )
+        yield f"A blank line follows nearly every sentence in {_some(trapped)}: {does}"
+    damaged = [file for file in notes.files if file.replaced]
+    if damaged:
+        count = sum(file.replaced for file in damaged)
+        yield (
+            f"{count:,} {'character' if count == 1 else 'characters'} could not be read in "
+            f"{_some([file.name for file in damaged])}: the lab leaves them out; saving as UTF-8 may bring them back."
+        )
+    if notes.sentences_cut > _MANY_CUT * found.sentences:
+        many = notes.sentences_cut != 1
+        yield (
+            f"{notes.sentences_cut:,} {'sentences have' if many else 'sentence has'} more than "
+            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if many else 'it'} into parts."
+        )
+    ragged = [file for file in notes.files if file.ragged_rows]
+    if ragged:
+        yield (
+            f"{sum(file.ragged_rows for file in ragged):,} rows of {_some([file.name for file in ragged])} have "
+            "more or fewer cells than the others: the lab takes what stands in the text column."
+        )
+    skipped = [file for file in notes.files if file.skipped_rows]
+    if skipped:
+        yield (
+            f"{sum(file.skipped_rows for file in skipped):,} rows of "
+            f"{_some([file.name for file in skipped])} hold no text: the lab leaves them out."
+        )
+    for reason in notes.skipped[:_FILES_NAMED]:
+        yield f"A file was left out: {reason}"
+    if len(notes.skipped) > _FILES_NAMED:
+        yield f"{len(notes.skipped) - _FILES_NAMED:,} more files were left out."
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(quoted(name) for name in names[:_FILES_NAMED])
+    more = len(names) - _FILES_NAMED
+    return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def _percent(share: float) -> str:
+    if 0.99 < share < 1:
+        return "Nearly all"
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.1f}%"

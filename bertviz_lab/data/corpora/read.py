@@ -1,0 +1,212 @@
+"""Text to documents to sentences: the way into the lab for every text a person brings.
+
+Everything streams: a file is read once, a part of a document at a time, so memory stays flat however large
+it is.
+"""
+
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.corpora.encodings import recognise
+from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
+from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
+from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
+from bertviz_lab.data.corpora.formats.records import json_paragraphs, jsonl_paragraphs
+from bertviz_lab.data.corpora.formats.tables import table_paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
+from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes
+from bertviz_lab.data.corpora.sentences import split_and_count
+from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, Source, close_archives, find_sources
+from bertviz_lab.errors import InputError
+
+__all__ = ["DOCUMENT_MODES", "MAX_BYTES", "PART_SENTENCES", "Document", "ReadingNotes", "read_documents"]
+
+DOCUMENT_MODES = ("auto", "blank-line", "file")
+SAMPLE_PREFIX = "sample:"
+
+#: A document of more sentences comes in parts of this many, so that a book of 50 MB is never held as a whole.
+PART_SENTENCES = 5_000
+
+
+def read_documents(
+    paths: Sequence[str | Path] | str | Path,
+    *,
+    documents: str = "auto",
+    text_field: str | None = None,
+    language: str = "en",
+    max_bytes: float = MAX_BYTES,
+    on_progress: Callable[[int, int], None] | None = None,
+    notes: ReadingNotes | None = None,
+) -> Iterator[Document]:
+    """The documents in some files, as a stream.
+
+    Args:
+        paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
+            them) and patterns ("books/*.txt"); "sample:NAME" for a text that comes with the lab, and
+            "dataset:NAME" for a data set (see `readers.hub`; these two are read first). Files with other endings
+            are read as plain text if they are text.
+        documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which
+            decides for each file as `readers.layout` explains. A row of a table or a record of JSON is always
+            a document.
+        text_field: the column or field that holds the text; None or "" guesses it.
+        language: two-letter code for the abbreviations that end no sentence.
+        max_bytes: size allowed, unpacked, over all files; `math.inf` for any.
+        on_progress: hears (bytes read, bytes in all) about two hundred times, and at the end; in all 0 where
+            that is not known.
+        notes: filled with what reading finds out.
+
+    Returns:
+        An iterator of documents; one of more than `PART_SENTENCES` sentences comes in parts, all but the
+        first with `Document.continues`.
+
+    Raises:
+        InputError: at once for what the file system shows (missing, empty, too large, no zip), and while
+            reading for what the text shows (not text, not JSON, no words). Files that came with a folder or
+            zip are skipped instead and noted, unless nothing is left.
+    """
+    if documents not in DOCUMENT_MODES:
+        raise InputError(f"Documents can be told apart by {', '.join(DOCUMENT_MODES)}, not by {quoted(documents)}.")
+    notes = notes if notes is not None else ReadingNotes()
+    given = [paths] if isinstance(paths, (str, Path)) else list(paths)
+    samples, datasets, files = sort_entries(given)
+    streams = [_sample(name) for name in samples]
+    sources = find_sources(files, notes, max_bytes) if files or not (samples or datasets) else []
+    reading = _Reading(documents, text_field or None, language, notes)
+    total = 0 if datasets else sum(s.size for s in sources)
+    return reading.run(streams, datasets, sources, Meter(total, max_bytes, on_progress))
+
+
+def sort_entries(entries: Sequence[str | Path]) -> tuple[list[str], list[DatasetName], list[str | Path]]:
+    """The samples, the data sets, and the files, folders and patterns among the entries of a corpus."""
+    names = [entry for entry in entries if isinstance(entry, str)]
+    samples = [name for name in names if name.startswith(SAMPLE_PREFIX)]
+    datasets = [name for name in names if name.startswith(DATASET_PREFIX)]
+    files = [entry for entry in entries if entry not in samples and entry not in datasets]
+    return samples, [DatasetName.parse(name) for name in datasets], files
+
+
+def _sample(path: str) -> Callable[[], Iterator[Document]]:
+    from bertviz_lab.data.samples import SAMPLES  # late: samples are written with this module's Document
+
+    name, _, part = path.removeprefix(SAMPLE_PREFIX).partition(":")
+    if name not in SAMPLES:
+        raise InputError(f"There is no sample {quoted(name)}; there are {', '.join(sorted(SAMPLES))}.")
+    found = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
+    if found is None:
+        raise InputError(f"The sample {quoted(name)} has no part {quoted(part)}.")
+    return found
+
+
+class _Reading:
+    """One pass over the sources, with the options it is made under."""
+
+    def __init__(self, documents: str, text_field: str | None, language: str, notes: ReadingNotes) -> None:
+        self._mode, self._text_field, self._language, self._notes = documents, text_field, language, notes
+
+    def run(
+        self,
+        samples: list[Callable[[], Iterator[Document]]],
+        datasets: list[DatasetName],
+        sources: list[Source],
+        meter: Meter,
+    ) -> Iterator[Document]:
+        found = False
+        try:
+            for sample in samples:
+                for document in sample():
+                    found = True
+                    yield document
+            for dataset in datasets:
+                for document in self._numbered(dataset.name, self._rows(dataset, meter)):
+                    found = True
+                    yield document
+            for source in sources:
+                try:
+                    for document in self._documents(source, meter):
+                        found = True
+                        yield document
+                except InputError as error:
+                    if source.named or meter.done > meter.max_bytes:
+                        raise
+                    self._notes.skipped.append(str(error))
+        finally:
+            close_archives(sources)
+        if not found:
+            reasons = self._notes.skipped
+            if len(reasons) == 1:
+                raise InputError(reasons[0])
+            raise InputError(f"None of these {len(reasons)} files could be read; the first: {reasons[0]}")
+        meter.finish()
+
+    def _documents(self, source: Source, meter: Meter) -> Iterator[Document]:
+        try:
+            yield from self._numbered(source.name, self._parts(source, meter))
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            if source.archive is None:
+                raise
+            raise InputError(f"{quoted(source.name)} is damaged inside its zip; make the zip again.") from error
+        except OSError as error:
+            raise InputError(
+                f"{quoted(source.name)} could not be read ({error.strerror or error}); try again."
+            ) from error
+
+    def _numbered(self, name: str, parts: Iterator[tuple[tuple[str, ...], bool]]) -> Iterator[Document]:
+        """The documents of one source, named after it, and numbered from the second on."""
+        number = 0
+        for sentences, continues in parts:
+            number += not continues
+            yield Document(name if number == 1 else f"{name} #{number}", sentences, continues)
+        if number == 0:
+            raise InputError(f"{quoted(name)} holds no words; choose a file with text in it.")
+
+    def _parts(self, source: Source, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
+        """Sentences of a document, or of a part of it, and whether it goes on the one before."""
+        notes = FileNotes(source.name, recognise(source))
+        with closing(io.TextIOWrapper(source.open(meter), encoding=notes.encoding, errors="replace")) as stream:
+            self._notes.files.append(notes)
+            yield from self._split(self._paragraphs(source, stream, notes), notes)
+
+    def _rows(self, dataset: DatasetName, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
+        notes = FileNotes(dataset.name, "a data set")
+        self._notes.files.append(notes)
+        rows = dataset_paragraphs(
+            dataset.rows(), self._mode, self._text_field, notes, lambda count: meter.add(count, dataset.name)
+        )
+        yield from self._split(rows, notes)
+
+    def _split(self, paragraphs: Paragraphs, notes: FileNotes) -> Iterator[tuple[tuple[str, ...], bool]]:
+        sentences: list[str] = []
+        continues = False
+        for paragraph in paragraphs:
+            if paragraph is None:
+                if sentences:
+                    yield tuple(sentences), continues
+                sentences, continues = [], False
+                continue
+            if "\ufffd" in paragraph:
+                notes.replaced += paragraph.count("\ufffd")
+            more, cut = split_and_count(paragraph, self._language)
+            self._notes.sentences_cut += cut
+            sentences += more
+            while len(sentences) > PART_SENTENCES:
+                yield tuple(sentences[:PART_SENTENCES]), continues
+                sentences, continues = sentences[PART_SENTENCES:], True
+        if sentences:
+            yield tuple(sentences), continues
+
+    def _paragraphs(self, source: Source, stream: io.TextIOWrapper, notes: FileNotes) -> Paragraphs:
+        if source.format == "table":
+            return table_paragraphs(stream, self._text_field, notes)
+        if source.format == "jsonl":
+            return jsonl_paragraphs(stream, self._text_field, notes)
+        if source.format == "json":
+            return json_paragraphs(stream, self._text_field, notes)
+        if source.format == "markdown":
+            return markdown_paragraphs(stream, self._mode, notes)
+        return text_paragraphs(stream, self._mode, notes)

@@ -1,0 +1,55 @@
+"""What reading found out: one line a file, for the health report."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bertviz_lab.data.corpora.file_names import quoted
+
+
+@dataclass
+class FileNotes:
+    """How one file was read.
+
+    Attributes:
+        name: path as the person gave it; in a zip, `archive.zip/inner/name.txt`.
+        encoding: the encoding its text was read in.
+        layout: one sentence on where documents were taken to end.
+        blank_after_sentence: True where a blank line follows nearly every sentence.
+        blank_ends_document: True where a single blank line was taken for the end of a document.
+        replaced: characters that could not be read and stand as U+FFFD.
+        nulls: null characters that were taken out.
+        skipped_rows: rows or records without text.
+        ragged_rows: rows of a table with more or fewer cells than the others.
+    """
+
+    name: str
+    encoding: str = ""
+    layout: str = ""
+    blank_after_sentence: bool = False
+    blank_ends_document: bool = False
+    replaced: int = 0
+    nulls: int = 0
+    skipped_rows: int = 0
+    ragged_rows: int = 0
+
+
+@dataclass
+class ReadingNotes:
+    """Filled while documents are read; complete when the last one has come.
+
+    Attributes:
+        files: the files that were read, in order.
+        skipped: files in a folder or zip that were left out, each with the reason as a full sentence.
+        sentences_cut: sentences that were too long and were cut into parts.
+    """
+
+    files: list[FileNotes] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    sentences_cut: int = 0
+
+    def descriptions(self, most: int = 20) -> Iterator[str]:
+        """A sentence or two on how each of the first files was read."""
+        for file in self.files[:most]:
+            yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
+        if len(self.files) > most:
+            yield f"{len(self.files) - most:,} more files were read."

@@ -1,0 +1,150 @@
+"""From documents to sentence pairs: google-research/bert, `create_pretraining_data.py`, step by step.
+
+A and B are runs of whole sentences, so an example is four offsets into the corpus and a label: a table of them
+is small, can be shuffled as a whole, and becomes token ids only in its batch. Three kinds of examples: "nsp"
+(is B what follows A, or from elsewhere?), "sop" (do A and B stand in their order, or swapped? ALBERT, Lan et al.
+2019) and "" (no pairs at all).
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
+
+#: Columns of a table of examples: where A and B start and end in the corpus's ids, and the label of the pair.
+A_START, A_END, B_START, B_END, LABEL = range(5)
+IS_NEXT, IS_RANDOM, NO_LABEL = 0, 1, -100
+IN_ORDER, SWAPPED = 0, 1  # the labels of "sop"
+PAIRS = ("", "nsp", "sop")
+
+_SHARD = 4_096  # documents planned at once: bounds the memory, and the wait for the first batch
+
+Examples = NDArray[np.int64]  # (examples, 5)
+
+
+def plan_epoch(
+    documents: CorpusView,
+    rng: np.random.Generator,
+    *,
+    seq_len: int,
+    short_seq_probability: float = 0.1,
+    pairs: str = "nsp",
+) -> Iterator[Examples]:
+    """One pass over the shuffled documents, as tables of examples, each table shuffled.
+
+    Raises `ValueError` if next-sentence pairs are asked for and there is no second document to draw from.
+    """
+    if pairs not in PAIRS:
+        raise ValueError(f"Pairs can be {PAIRS}, not {pairs!r}.")
+    if pairs == "nsp" and len(documents) < 2:
+        raise ValueError("Random next sentences need at least two documents.")
+    order = rng.permutation(len(documents))
+    for start in range(0, len(order), _SHARD):
+        rows: list[tuple[int, int, int, int, int]] = []
+        for index in order[start : start + _SHARD]:
+            if pairs == "nsp":
+                rows.extend(_pairs(documents, int(index), rng, seq_len - 3, short_seq_probability))
+            elif pairs == "sop":
+                rows.extend(_ordered(documents, int(index), rng, seq_len - 3, short_seq_probability))
+            else:
+                rows.extend(_runs(documents, int(index), rng, seq_len - 2, short_seq_probability))
+        yield rng.permutation(np.array(rows, dtype=np.int64).reshape(-1, 5))
+
+
+def _pairs(
+    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """The examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
+    bounds = documents.sentence_bounds(index)
+    sentences = len(bounds) - 1
+    target = _target_length(rng, longest, short_probability)
+    first = 0  # first sentence of the chunk being gathered
+    last = 0  # the sentence under the cursor
+    while last < sentences:
+        if last < sentences - 1 and bounds[last + 1] - bounds[first] < target:
+            last += 1
+            continue
+        gathered = last - first + 1
+        a_sentences = 1 if gathered == 1 else int(rng.integers(1, gathered))
+        a = (int(bounds[first]), int(bounds[first + a_sentences]))
+        if gathered == 1 or rng.random() < 0.5:
+            b = _random_run(documents, index, rng, target - (a[1] - a[0]))
+            label = IS_RANDOM
+            last = first + a_sentences - 1  # the sentences of the chunk that were not used are put back
+        else:
+            b = (a[1], int(bounds[last + 1]))
+            label = IS_NEXT
+        a, b = _truncate(a, b, longest, rng)
+        yield (*a, *b, label)
+        first = last = last + 1
+
+
+def _ordered(
+    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Sentence order: a chunk cut in two as above, and its halves swapped by a coin.
+
+    A sentence alone has no order. ALBERT's code then falls back to a random B, which teaches topic, not order;
+    here a chunk goes on to its second sentence, and one left over at the end of a document is not used.
+    """
+    bounds = documents.sentence_bounds(index)
+    target = _target_length(rng, longest, short_probability)
+    first = 0
+    for last in range(1, len(bounds) - 1):
+        if last == first or (last < len(bounds) - 2 and bounds[last + 1] - bounds[first] < target):
+            continue
+        border = first + int(rng.integers(1, last - first + 1))
+        swapped = rng.random() < 0.5
+        front, back = (int(bounds[first]), int(bounds[border])), (int(bounds[border]), int(bounds[last + 1]))
+        a, b = _truncate(*((back, front) if swapped else (front, back)), longest, rng)
+        yield (*a, *b, SWAPPED if swapped else IN_ORDER)
+        first = last + 1
+
+
+def _runs(
+    documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Without next-sentence prediction: runs of whole sentences as A, and no B (RoBERTa's "doc-sentences")."""
+    bounds = documents.sentence_bounds(index)
+    target = _target_length(rng, longest, short_probability)
+    first = 0
+    for last in range(len(bounds) - 1):
+        if last < len(bounds) - 2 and bounds[last + 2] - bounds[first] <= target:
+            continue
+        for start in range(int(bounds[first]), int(bounds[last + 1]), longest):  # a sentence may exceed the room
+            yield (start, min(start + longest, int(bounds[last + 1])), 0, 0, NO_LABEL)
+        first = last + 1
+
+
+def _target_length(rng: np.random.Generator, longest: int, short_probability: float) -> int:
+    return int(rng.integers(2, longest + 1)) if rng.random() < short_probability else longest
+
+
+def _random_run(documents: CorpusView, index: int, rng: np.random.Generator, target: int) -> tuple[int, int]:
+    """Sentences of another document from a random one on, until `target` tokens or that document's end."""
+    other = int(rng.integers(len(documents) - 1))
+    other += other >= index
+    bounds = documents.sentence_bounds(other)
+    start = int(rng.integers(len(bounds) - 1))
+    end = int(np.searchsorted(bounds, bounds[start] + target, side="left"))
+    end = min(max(end, start + 1), len(bounds) - 1)
+    return int(bounds[start]), int(bounds[end])
+
+
+def _truncate(
+    a: tuple[int, int], b: tuple[int, int], longest: int, rng: np.random.Generator
+) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Drop tokens from the longer side until both fit, each at the front or the back by a coin."""
+    length_a, length_b = a[1] - a[0], b[1] - b[0]
+    excess = length_a + length_b - longest
+    if excess <= 0:
+        return a, b
+    # Google drops one token at a time from the longer side, B on a tie; this is where that ends.
+    cut_a = min(excess, max(0, length_a - length_b))
+    cut_b = min(excess, max(0, length_b - length_a))
+    rest = excess - cut_a - cut_b
+    cut_a, cut_b = cut_a + rest // 2, cut_b + (rest + 1) // 2
+    front_a, front_b = int(rng.binomial(cut_a, 0.5)), int(rng.binomial(cut_b, 0.5))
+    return (a[0] + front_a, a[1] - (cut_a - front_a)), (b[0] + front_b, b[1] - (cut_b - front_b))

@@ -1,0 +1,180 @@
+"""A corpus as numbers: every token id in one flat array on disk, with the borders of sentences and documents."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.pretraining.cached_tokenizer import WordLookup
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
+
+FORMAT = 2  # of the files in a corpus's folder
+_FILES = ("ids.bin", "sentence_ends.bin", "document_ends.bin")
+_BATCH = 20_000  # sentences tokenized at once: enough to keep its threads busy, little to hold
+
+
+@dataclass(frozen=True)
+class TokenizedCorpus:
+    """Token ids without special tokens; memory-mapped, so its size on disk is not its size in memory.
+
+    `ids`: all tokens (tokens,). `sentence_ends`: (sentences,), where each sentence ends in `ids`.
+    `document_ends`: (documents,), where each document ends in `sentence_ends`.
+    `frequencies`: how often each id occurs.
+    """
+
+    ids: NDArray[np.integer]
+    sentence_ends: NDArray[np.int64]
+    document_ends: NDArray[np.int64]
+    frequencies: NDArray[np.int64]
+
+    @property
+    def documents(self) -> int:
+        return len(self.document_ends)
+
+    @property
+    def sentences(self) -> int:
+        return len(self.sentence_ends)
+
+    @property
+    def tokens(self) -> int:
+        return len(self.ids)
+
+    @classmethod
+    def write(
+        cls,
+        documents: Iterable[Document],
+        tokenizer: Tokenizer,
+        folder: Path,
+        on_progress: Callable[[int], None] | None = None,
+    ) -> Self:
+        """Tokenize `documents` into `folder` as a stream; `on_progress` hears the number of documents done.
+
+        Raises `InputError` when no document holds a token.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("corpus.json", *_FILES):  # not written over: others may hold links to the files
+            (folder / name).unlink(missing_ok=True)
+        dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
+        frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+        lookup = WordLookup(tokenizer)
+        count = tokens = sentences = 0  # so far
+        last = done = 0  # where the document that is being written ends, and where the one before it does
+        with ExitStack() as stack:
+            ids_file, sentence_file, document_file = (stack.enter_context((folder / n).open("wb")) for n in _FILES)
+            for batch in _batches(documents):
+                ids, sizes = lookup.ids([sentence for document in batch for sentence in document.sentences])
+                ids.astype(dtype).tofile(ids_file)
+                frequencies += np.bincount(ids, minlength=len(frequencies))
+                # Sentences without a token are dropped, and documents without a sentence.
+                (tokens + np.cumsum(sizes[sizes > 0])).tofile(sentence_file)
+                kept = np.concatenate(([0], np.cumsum(sizes > 0)))
+                first, ends = 0, []
+                for document in batch:
+                    if not document.continues and last > done:
+                        ends.append(last)
+                        done = last
+                    first += len(document.sentences)
+                    last = sentences + int(kept[first])
+                np.array(ends, dtype=np.int64).tofile(document_file)
+                tokens, sentences = tokens + len(ids), sentences + int(kept[-1])
+                count += sum(not document.continues for document in batch)
+                if on_progress:
+                    on_progress(count)
+            np.array([last] if last > done else [], dtype=np.int64).tofile(document_file)
+        if not tokens:
+            raise InputError("The text holds no words to train on.")
+        np.save(folder / "frequencies.npy", frequencies)
+        # Written last: with it, all the rest is whole.
+        meta = {"format": FORMAT, "dtype": np.dtype(dtype).name, "tokenizer": tokenizer.fingerprint}
+        (folder / "corpus.json").write_text(json.dumps(meta), encoding="utf-8")
+        return cls.open(folder)
+
+    @classmethod
+    def open(cls, folder: Path) -> Self:
+        """Map a corpus written earlier. Raises `InputError` for one of another version of the lab."""
+        meta = json.loads((folder / "corpus.json").read_text(encoding="utf-8"))
+        if meta.get("format") != FORMAT:
+            raise InputError(f"{folder} was prepared by another version of the lab; start the run anew from its text.")
+        types = (meta["dtype"], "int64", "int64")
+        ids, sentence_ends, document_ends = (
+            np.memmap(folder / name, dtype, mode="r") for name, dtype in zip(_FILES, types, strict=True)
+        )
+        return cls(ids, sentence_ends, document_ends, np.load(folder / "frequencies.npy"))
+
+    @classmethod
+    def from_sentences(cls, documents: Iterable[Iterable[list[int]]]) -> Self:
+        """A small corpus in memory, from lists of token ids."""
+        ids: list[int] = []
+        sentence_ends: list[int] = []
+        document_ends: list[int] = []
+        for document in documents:
+            for sentence in document:
+                ids.extend(sentence)
+                sentence_ends.append(len(ids))
+            document_ends.append(len(sentence_ends))
+        array = np.array(ids, np.uint32)
+        return cls(array, np.array(sentence_ends, np.int64), np.array(document_ends, np.int64), np.bincount(array))
+
+    def sentence_bounds(self, document: int) -> NDArray[np.int64]:
+        """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
+        first = int(self.document_ends[document - 1]) if document else 0
+        last = int(self.document_ends[document])
+        start = int(self.sentence_ends[first - 1]) if first else 0
+        return np.concatenate(([start], self.sentence_ends[first:last]))
+
+    def select(self, documents: NDArray[np.integer]) -> "CorpusView":
+        return CorpusView(self, np.asarray(documents, dtype=np.int64))
+
+    def counts(self, vocab_size: int) -> NDArray[np.int64]:
+        """How often each token id occurs: (vocab_size,)."""
+        return np.pad(self.frequencies, (0, vocab_size - len(self.frequencies)))
+
+
+@dataclass(frozen=True)
+class CorpusView:
+    """Some documents of a corpus: the part to train on, or the part held out."""
+
+    corpus: TokenizedCorpus
+    documents: NDArray[np.int64]  # indices into the corpus
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def sentence_bounds(self, index: int) -> NDArray[np.int64]:
+        return self.corpus.sentence_bounds(int(self.documents[index]))
+
+
+def split_held_out(
+    corpus: TokenizedCorpus, *, least: int = 1, share: float = 0.05, most_documents: int = 1_000
+) -> tuple[CorpusView, CorpusView]:
+    """Whole documents for training and for held-out scores, evenly spaced, so that it depends on nothing random.
+
+    Each part gets at least `least` documents. A corpus with too few for that is both parts, and the scores are
+    then those of text that is also trained on: the two views have the same documents.
+    """
+    everything = np.arange(corpus.documents)
+    if corpus.documents < 2 * least:
+        return corpus.select(everything), corpus.select(everything)
+    wanted = min(most_documents, max(least, round(share * corpus.documents)))
+    held = np.linspace(0, corpus.documents, wanted, endpoint=False).astype(np.int64) + corpus.documents // (2 * wanted)
+    return corpus.select(np.setdiff1d(everything, held)), corpus.select(held)
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    batch: list[Document] = []
+    sentences = 0
+    for document in documents:
+        batch.append(document)
+        sentences += len(document.sentences)
+        if sentences >= _BATCH:
+            yield batch
+            batch, sentences = [], 0
+    if batch:
+        yield batch

@@ -1,0 +1,202 @@
+"""What there is to learn in Tiny Town, as pairs of sentences that differ in one place, of which one is true.
+
+A model has learnt a kind when it finds the good sentence likelier than the bad one; who guesses is right half of the
+time. Every good sentence stands in a held-out story, so that no training story contains it in its context.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.samples.tiny_town.stories import Story, imagine, third_person
+from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PLACES
+
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+#: Kind of pair -> what a model can do that tells good from bad.
+KINDS = {
+    "agreement": "agree a verb with the noun beside it",
+    "agreement_distractor": "agree a verb with its subject across another noun",
+    "pronoun": "choose he or she for a name",
+    "reflexive": "choose himself, herself or themselves",
+    "colour_copy": "remember the colour of a thing",
+    "owner_copy": "remember who owns a thing",
+    "word_order": "put words in their order",
+    "plot_order": "know what happens next",
+}
+
+
+def words(text: str) -> list[str]:
+    """Words and punctuation marks, as BERT's pre-tokeniser separates them in these texts."""
+    return _WORD.findall(text)
+
+
+def minimal_pairs(seed: int = 0, count: int = 20) -> tuple[MinimalPair, ...]:
+    """`count` different pairs of every kind, drawn from held-out stories, kind after kind."""
+    rng = random.Random(seed)
+    found: dict[str, dict[MinimalPair, None]] = {kind: {} for kind in KINDS}
+    for story in imagine(seed, held_out=True):
+        for kind, candidates in _FINDERS.items():
+            choice = list(candidates(story, rng)) if len(found[kind]) < count else []
+            if choice:
+                found[kind][rng.choice(choice)] = None
+        if all(len(pairs) >= count for pairs in found.values()):
+            break
+    return tuple(pair for pairs in found.values() for pair in pairs)
+
+
+def _changed(kind: str, context: str, good: str, position: int, word: str) -> MinimalPair:
+    """The pair whose bad sentence has another word in one position."""
+    spans = [match.span() for match in _WORD.finditer(good)]
+    start, end = spans[position]
+    return MinimalPair(kind, context, good, good[:start] + word + good[end:], position)
+
+
+def _said(story: Story, *beats: str) -> Iterator[tuple[int, str]]:
+    """The sentences of a story that say one of these beats, with their places; "plot beat" names a beat."""
+    for index, (beat, sentence) in enumerate(zip(story.beats, story.sentences, strict=True)):
+        if f"{story.plot.name} {beat}" in beats or beat in beats:
+            yield index, sentence
+
+
+_BASES = (
+    *("belong", "bring", "buy", "call", "cost", "get", "give", "go", "keep", "look", "make", "mend", "need", "pick"),
+    *("plant", "put", "run", "see", "show", "take", "visit", "want"),
+)
+_NUMBER = {"is": "are", "has": "have"} | {third_person(base): base for base in _BASES}
+_OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.items()}
+
+#: Beats whose first verb stands beside its subject.
+_BESIDE = (
+    *("lost have", "lost gone", "lost look", "lost none", "lost give", "stuck go", "stuck stuck", "stuck fetch"),
+    *(
+        "swap have",
+        "swap wrong",
+        "swap also",
+        "swap give",
+        "gift wish",
+        "gift wrap",
+        "gift now",
+        "pet call",
+        "pet food",
+    ),
+    *("storm home", "storm keep", "quarrel want", "bake wish", "bake make", "mend whole", "mend try"),
+    *("seeds plant", "seeds dry", "seeds pick", "market less", "market more", "race have", "race other"),
+)
+#: Beats with a noun between the subject and the verb, and whether that noun may differ in number from the subject.
+_ACROSS = ("scene", "lost state", "bake ready", "market cost")
+
+
+def _agreement(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    for _, sentence in _said(story, *_BESIDE):
+        for position, word in enumerate(words(sentence)):
+            if word in _OTHER_NUMBER:
+                yield _changed("agreement", "", sentence, position, _OTHER_NUMBER[word])
+                break
+
+
+def _residents() -> dict[str, str]:
+    verbs = [verb for place in PLACES for verb in (place.animal_does, place.keeper_does)]
+    forms = {third_person(verb): verb for verb in verbs}
+    return forms | {verb: form for form, verb in forms.items()}
+
+
+_RESIDENT_NUMBER = _residents()
+
+
+def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    forms = _OTHER_NUMBER | _RESIDENT_NUMBER
+    for index, sentence in _said(story, *_ACROSS):
+        said = words(sentence)
+        # "The NOUN near the OTHER verb": the verb is the first form after the second "the" and its noun.
+        for position in range(4, len(said)):
+            if said[position] in forms and _disagrees(story, story.beats[index], said[:position]):
+                yield _changed("agreement_distractor", "", sentence, position, forms[said[position]])
+                break
+
+
+def _disagrees(story: Story, beat: str, said: list[str]) -> bool:
+    """Whether the noun beside the verb has another number than the subject."""
+    world = story.world
+    if beat == "scene":
+        return world.scene_plural != world.landmark_plural
+    if beat == "state":
+        return world.thing.plural != world.other_spot[2]
+    if beat == "cost":
+        return world.thing.plural  # "at the market"
+    return True  # one dish, several fruits
+
+
+def _pronoun(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    names = {story.world.hero.name, story.world.friend.name, story.world.neighbour.name}
+    for sentence in story.sentences:
+        said = words(sentence)
+        for position, word in enumerate(said):
+            if word in ("he", "she") and names & set(said[:position]):  # for whom it stands is said before it
+                yield _changed("pronoun", "", sentence, position, "she" if word == "he" else "he")
+
+
+def _reflexive(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    other = {"himself": "herself", "herself": "himself", "themselves": story.world.hero.himself}
+    for sentence in story.sentences:
+        for position, word in enumerate(words(sentence)):
+            if word in other:
+                yield _changed("reflexive", "", sentence, position, other[word])
+
+
+def _colour_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    world = story.world
+    if story.plot.name in ("swap", "race"):  # two colours, told apart by their owners
+        return
+    colour, palette = (world.fur, FUR) if story.plot.name == "pet" else (world.colour, COLOURS)
+    wrong = rng.choice([other for other in palette if other != colour])
+    coloured = [sentence for sentence in story.sentences if colour in words(sentence)]
+    for before, sentence in pairwise(coloured):
+        yield _changed("colour_copy", before, sentence, words(sentence).index(colour), wrong)
+
+
+def _owner_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    world = story.world
+    if not story.plot.gives_away:
+        return
+    for index, sentence in _said(story, "now"):
+        said = words(sentence)
+        owner, other = world.friend.name, world.hero.name
+        if owner not in said:
+            owner, other = other, owner
+        context = " ".join(story.sentences[index - 2 : index])
+        yield _changed("owner_copy", context, sentence, said.index(owner), other)
+
+
+def _word_order(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    world = story.world
+    for sentence in story.sentences:
+        said = words(sentence)
+        for position in range(1, len(said) - 2):
+            first, second = said[position : position + 2]
+            if first in ("the", world.colour, world.fur):
+                bad = sentence.replace(f" {first} {second}", f" {second} {first}", 1)
+                yield MinimalPair("word_order", "", sentence, bad, position)
+
+
+def _plot_order(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
+    for index in range(1, len(story.sentences) - 1):
+        if "scene" not in story.beats[index - 1 : index + 2]:
+            before, context, after = story.sentences[index - 1 : index + 2]
+            yield MinimalPair("plot_order", context, after, before, None)
+
+
+_FINDERS = {
+    "agreement": _agreement,
+    "agreement_distractor": _agreement_distractor,
+    "pronoun": _pronoun,
+    "reflexive": _reflexive,
+    "colour_copy": _colour_copy,
+    "owner_copy": _owner_copy,
+    "word_order": _word_order,
+    "plot_order": _plot_order,
+}

@@ -1,0 +1,176 @@
+"""From a world and a plot to a story: slots filled, verbs agreed, articles and capitals put right."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
+from bertviz_lab.data.samples.tiny_town.world import NUMBERS, TOOL_HOMES, World, draw
+
+#: One in so many casts (a plot and its two people) is kept back for held-out stories.
+HELD_OUT_PARTS = 8
+
+
+@dataclass(frozen=True)
+class Story:
+    """A story together with its truth.
+
+    Attributes:
+        plot: the kind of story.
+        world: what is true in it.
+        beats: for each sentence, the name of the beat that it says.
+        ways: for each sentence, the way of the beat in which it is said, slots and all.
+        sentences: the text, one sentence each.
+    """
+
+    plot: Plot
+    world: World
+    beats: tuple[str, ...]
+    ways: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+_CHOICE = re.compile(r"\[([^/\]]*)/([^\]]*)\]")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeiou])")
+
+
+def third_person(verb: str) -> str:
+    """The form of a regular English verb after he or she: work -> works, carry -> carries, push -> pushes."""
+    first, _, rest = verb.partition(" ")
+    if first.endswith(("s", "sh", "ch", "x", "o")):
+        first += "es"
+    elif first.endswith("y") and first[-2] not in "aeiou":
+        first = first[:-1] + "ies"
+    else:
+        first += "s"
+    return f"{first} {rest}" if rest else first
+
+
+def slots(plot: Plot, world: World) -> dict[str, str]:
+    """What each `{slot}` of the plot's sentences says in this world."""
+    thing = world.clothes if plot.wearable else world.thing
+    size, other_size = world.sizes
+    article = "" if thing.plural else "a "
+    resident = world.place.keeper if world.scene_keeper else world.place.animal
+    does = world.place.keeper_does if world.scene_keeper else world.place.animal_does
+    left = world.number - 1
+    flowers_left = f"{world.colour} {world.flower[left > 1]} {'are' if left > 1 else 'is'}"
+    return {
+        "hero": world.hero.name,
+        "he": world.hero.he,
+        "him": world.hero.him,
+        "himself": world.hero.himself,
+        "friend": world.friend.name,
+        "fhe": world.friend.he,
+        "fhimself": world.friend.himself,
+        "neighbour": world.neighbour.name,
+        "nhe": world.neighbour.he,
+        "noun": thing.noun,
+        "thing": f"{world.colour} {thing.noun}",
+        "other_thing": f"{world.other_colour} {thing.noun}",
+        "a_thing": f"{article}{world.colour} {thing.noun}",
+        "a_sized_thing": f"{article}{size} {world.colour} {thing.noun}",
+        "an_other_sized_thing": f"{article}{other_size} {world.other_colour} {thing.noun}",
+        "size": size,
+        "other_size": other_size,
+        "uses": thing.uses,
+        "use": thing.use,
+        "mend_tool": thing.tool,
+        "mend_home": TOOL_HOMES[thing.tool],
+        "colour": world.colour,
+        "other_colour": world.other_colour,
+        "place": world.place.name,
+        "resident": resident[world.scene_plural],
+        "resident_does": does if world.scene_plural else third_person(does),
+        "landmark": world.place.landmark[world.landmark_plural],
+        "room": world.room,
+        "spot": f"{world.spot[0]} the {world.spot[1]}",
+        "other_spot": f"{world.other_spot[0]} the {world.other_spot[1]}",
+        "trap": world.trouble.trap,
+        "why": world.trouble.why,
+        "tool": world.trouble.tool,
+        "tool_home": TOOL_HOMES[world.trouble.tool],
+        "animal": world.pet.animal,
+        "food": world.pet.food,
+        "voice": world.pet.voice,
+        "fur": world.fur,
+        "storm": world.storm.noun,
+        "storm_does": world.storm.does,
+        "sky": world.storm.sky,
+        "storm_feel": world.storm.feel,
+        "dish": world.dish.name,
+        "a_dish": f"a {world.dish.name}",
+        "topping": world.dish.topping,
+        "taste": world.dish.taste,
+        "flower": world.flower[0],
+        "flowers": world.flower[1],
+        "flowers_left": f"{NUMBERS[left]} {flowers_left}",
+        "night_animals": world.night_animals,
+        "number": NUMBERS[world.number],
+        "other_number": NUMBERS[world.other_number],
+        "sum": NUMBERS[world.number + world.other_number],
+    }
+
+
+def tell(rng: random.Random, plot: Plot, world: World) -> Story:
+    """Say the plot in this world; `rng` decides only which optional beats are said and in which way."""
+    beats, ways, sentences = [], [], []
+    for beat in plot.beats:
+        if rng.random() >= beat.share:
+            continue
+        # Of two ways the first is said in two of three stories: variety that costs little to predict.
+        way = beat.ways[0] if len(beat.ways) == 1 or rng.random() < 2 / 3 else beat.ways[1]
+        text = fill(way, plot, world)
+        beats.append(beat.name)
+        ways.append(way)
+        sentences.append(text[0].upper() + text[1:])
+    return Story(plot, world, tuple(beats), tuple(ways), tuple(sentences))
+
+
+def fill(way: str, plot: Plot, world: World) -> str:
+    """A text with slots as it is said in this world: slots filled, forms and articles chosen."""
+    plural = (world.clothes if plot.wearable else world.thing).plural
+    text = _CHOICE.sub(r"\2" if plural else r"\1", way).format_map(slots(plot, world))
+    return _ARTICLE.sub(r"\1n ", text)
+
+
+def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
+    """Stories with their truth, without end, in the stream of this seed.
+
+    Whether two people have a part in one plot decides on which side a story falls, so that no held-out story is told
+    by any seed of the others, and all of them are about people who have not been seen together in that plot.
+    """
+    rng = random.Random(seed)
+    while True:
+        plot, world = rng.choice(PLOTS), draw(rng)
+        if _is_held_out(plot, world) == held_out:
+            yield tell(rng, plot, world)
+
+
+def _is_held_out(plot: Plot, world: World) -> bool:
+    names = f"{plot.name} {world.hero.name} {world.friend.name}"
+    return zlib.crc32(names.encode()) % HELD_OUT_PARTS == 0
+
+
+def stories(seed: int = 0, count: int = 4000) -> Iterator[Document]:
+    """`count` stories of Tiny Town to train on, none twice, the same ones for the same seed."""
+    return _documents(imagine(seed), count)
+
+
+def held_out(seed: int = 0, count: int = 500) -> Iterator[Document]:
+    """`count` stories that `stories` tells under no seed, to examine what was learnt."""
+    return _documents(imagine(seed, held_out=True), count)
+
+
+def _documents(told: Iterator[Story], count: int) -> Iterator[Document]:
+    seen: set[tuple[str, ...]] = set()
+    while len(seen) < count:
+        story = next(told)
+        if story.sentences not in seen:
+            seen.add(story.sentences)
+            yield Document(f"{story.plot.name} {len(seen)}", story.sentences)

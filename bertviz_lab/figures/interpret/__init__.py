@@ -1,0 +1,1 @@
+"""Figures of one model and one text."""

@@ -1,0 +1,161 @@
+"""BERT's masking of one text: what was chosen, what became of it, and how that compares with the plan."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from bertviz_lab.figures.charts import bars_payload, matrix_payload
+from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+
+CHOSEN = ("mask", "random", "kept")
+OUTCOMES = ("special", "not chosen", *CHOSEN)
+
+
+class MaskedLike(Protocol):
+    """The part of a masked text that is drawn; sequences hold one entry a position."""
+
+    @property
+    def encoding(self) -> EncodingLike: ...
+    @property
+    def outcomes(self) -> Sequence[str]: ...
+    @property
+    def input_tokens(self) -> Sequence[str]: ...
+
+
+def masking_payload(
+    masked: MaskedLike,
+    *,
+    mask_probability: float = 0.15,
+    mask_share: float = 0.8,
+    random_share: float = 0.1,
+    title: str = "",
+) -> Payload:
+    """The payload of the masking strip.
+
+    The probabilities are those that the text was masked with; `counts` sets what happened beside what they
+    make one expect on average, in tokens. How many are chosen is no matter of luck: the share of all positions,
+    rounded, and at least one (google-research/bert, create_pretraining_data.py); whole words may leave a few out.
+    Raises `ValueError` for an outcome that is not one of `OUTCOMES`.
+    """
+    unknown = set(masked.outcomes) - set(OUTCOMES)
+    if unknown:
+        raise ValueError(f"Unknown masking outcomes: {', '.join(sorted(unknown))}.")
+    columns: list[dict[str, Any]] = []
+    for column, outcome, given in zip(
+        token_columns(masked.encoding), masked.outcomes, masked.input_tokens, strict=True
+    ):
+        # The label is the original token, and only where the model is asked for it.
+        columns.append(
+            column | {"outcome": outcome, "given": given, "label": column["token"] if outcome in CHOSEN else None}
+        )
+
+    outcomes = list(masked.outcomes)
+    candidates = len(outcomes) - outcomes.count("special")
+    length = sum(masked.encoding.attention_mask)
+    chosen = sum(outcome in CHOSEN for outcome in outcomes)
+    planned = min(candidates, max(1, round(mask_probability * length)))
+    shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
+    counts = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
+    counts += [
+        {
+            "outcome": outcome,
+            "observed": outcomes.count(outcome),
+            "expected": planned * shares[outcome],
+        }
+        for outcome in CHOSEN
+    ]
+    return to_json(
+        {
+            "title": title,
+            "columns": columns,
+            "candidates": candidates,
+            "length": length,
+            "mask_probability": mask_probability,
+            "shares": shares,
+            "counts": counts,
+        }
+    )
+
+
+def counts_payload(counts: Any, plan: dict[str, float]) -> Payload:
+    """What became of the chosen tokens in many draws, beside the rule and its bounds.
+
+    `plan` has each outcome's share.
+    """
+    rows = []
+    chosen = max(1, counts.chosen)
+    for outcome in counts.outcomes:
+        inside = outcome.low <= outcome.observed <= outcome.high
+        rows.append(
+            {
+                "outcome": outcome.outcome,
+                "share": outcome.observed / chosen,
+                "plan": plan[outcome.outcome],
+                "inside": inside,
+            }
+        )
+    texts = [
+        [f"{row['share']:.2%}" for row in rows],
+        [
+            f"{row['plan']:.0%} (99 of 100 times between {o.low / chosen:.2%} and {o.high / chosen:.2%})"
+            for row, o in zip(rows, counts.outcomes, strict=True)
+        ],
+    ]
+    outside = [row["outcome"] for row in rows if not row["inside"]]
+    said = f"Outside its bounds: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
+    return bars_payload(
+        [row["outcome"] for row in rows],
+        [("counted", [row["share"] for row in rows]), ("the rule", [row["plan"] for row in rows])],
+        title=f"{counts.draws:,} draws",
+        texts=texts,
+        peak=1.0,
+        file="draws",
+        sentence=f"{counts.chosen:,} tokens were chosen. {said}".strip(),
+    )
+
+
+def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
+    """One row a pass over the text, one column a token: what the model is asked for each time."""
+    signs = {"mask": "■", "random": "↻", "kept": "="}
+    tokens = list(epochs[0].encoding.tokens)
+    values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
+    return matrix_payload(
+        values,
+        [f"pass {place + 1}" for place in range(len(epochs))],
+        tokens,
+        title="Static masks" if static else "Dynamic masks",
+        texts=[[signs.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
+        peak=2.0,
+        file="passes",
+        note="■ hidden, ↻ swapped for a random token, = kept; the model has to predict all three.",
+        sentence="The same masks come again (Google's code wrote ten sets to disk)."
+        if static
+        else "Every pass over the text asks for other tokens (Liu et al. 2019, RoBERTa).",
+    )
+
+
+def losses_payload(masked: MaskedLike, losses: Any) -> Payload:
+    """What each chosen position costs, under the masked text that the model is given."""
+    length = len(masked.outcomes)
+    values: list[float | None] = [None] * length
+    guesses, chances = [""] * length, [""] * length
+    for found in losses.positions:
+        values[found.position] = found.loss
+        guesses[found.position] = found.guess.token
+        chances[found.position] = f"{found.probability:.1%}"
+    nothing = [None] * length
+    return scores_payload(
+        masked.encoding,
+        [
+            ScoreRow("model sees", "What the model is given", nothing, "none", list(masked.input_tokens)),
+            ScoreRow("loss", "-log of the probability of the true token, in nats; only chosen positions count", values),
+            ScoreRow("probability", "Of the true token", nothing, "none", chances),
+            ScoreRow("guess", "The likeliest token in the model's eyes", nothing, "none", guesses),
+        ],
+        title="What the masks cost" if losses.mean is None else f"The loss of this text: {losses.mean:.2f} nats",
+        sentence="Only chosen positions enter the loss; it is the mean of their numbers.",
+        file="masked-loss",
+    )

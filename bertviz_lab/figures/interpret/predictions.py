@@ -1,0 +1,78 @@
+"""What a model would put in each blank of a sentence."""
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from bertviz_lab.figures.charts import bars_payload
+from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.payload import Payload, to_json
+
+
+class CandidateLike(Protocol):
+    """One token that could fill a blank."""
+
+    @property
+    def token(self) -> str: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def probability(self) -> float: ...
+
+
+class MaskLike(Protocol):
+    """One blank and its candidates, the likeliest first."""
+
+    @property
+    def position(self) -> int: ...
+    @property
+    def candidates(self) -> Sequence[CandidateLike]: ...
+    @property
+    def asked(self) -> Any: ...
+
+
+class FillMaskLike(Protocol):
+    """A sentence with its blanks."""
+
+    @property
+    def encoding(self) -> EncodingLike: ...
+    @property
+    def masks(self) -> Sequence[MaskLike]: ...
+
+
+def next_sentence_payload(is_next: float, is_random: float) -> Payload:
+    """Whether B follows A: two shares that sum to 1."""
+    shares = [is_next, is_random]
+    return bars_payload(
+        ["B follows A", "B comes from elsewhere"],
+        [("probability", shares)],
+        title="The model takes B for the next sentence" if is_next > 0.5 else "The model takes B for a stranger",
+        texts=[[f"{share:.1%}" for share in shares]],
+        peak=1.0,
+        file="next-sentence",
+    )
+
+
+def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> Payload:
+    """The payload of the fill-mask bars; probabilities are shares of 1.
+
+    With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.
+    """
+    masks: list[dict[str, Any]] = [
+        {
+            "position": int(mask.position),
+            "candidates": [
+                {"token": candidate.token, "id": int(candidate.id), "probability": float(candidate.probability)}
+                for candidate in mask.candidates
+            ],
+            "asked": None
+            if mask.asked is None
+            else {
+                "token": mask.asked.token,
+                "probability": float(mask.asked.probability),
+                "rank": int(mask.asked.rank),
+            },
+        }
+        for mask in filled.masks
+    ]
+    columns = token_columns(filled.encoding)
+    return to_json({"title": title, "columns": columns, "masks": masks, "vocab_size": vocab_size})

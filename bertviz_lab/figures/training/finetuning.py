@@ -1,0 +1,256 @@
+"""What a fine-tuned model and its data are like, as charts: mistakes, confidence, lengths, labels, trials."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
+from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
+from bertviz_lab.figures.training.trials import MAIN_MEASURES, trials_payload
+
+__all__ = [
+    "MAIN_MEASURES",
+    "balance_payload",
+    "confusion_payload",
+    "lengths_payload",
+    "per_class_payload",
+    "reliability_payload",
+    "slices_payload",
+    "trials_payload",
+]
+
+
+class ClassScoresLike(Protocol):
+    """How well one label, or one type of entity, is found."""
+
+    @property
+    def label(self) -> str: ...
+    @property
+    def precision(self) -> float: ...
+    @property
+    def recall(self) -> float: ...
+    @property
+    def f1(self) -> float: ...
+    @property
+    def support(self) -> int: ...
+
+
+class ClassificationLike(Protocol):
+    """The part of a report on a classifier that is drawn; `confusion` is (true, predicted)."""
+
+    @property
+    def labels(self) -> Sequence[str]: ...
+    @property
+    def accuracy(self) -> float: ...
+    @property
+    def macro_f1(self) -> float: ...
+    @property
+    def per_class(self) -> Sequence[ClassScoresLike]: ...
+    @property
+    def confusion(self) -> NDArray[np.integer]: ...
+    @property
+    def majority(self) -> str: ...
+    @property
+    def majority_accuracy(self) -> float: ...
+
+
+@runtime_checkable
+class EntitiesLike(Protocol):
+    """The part of a report on entities that is drawn."""
+
+    @property
+    def precision(self) -> float: ...
+    @property
+    def recall(self) -> float: ...
+    @property
+    def f1(self) -> float: ...
+    @property
+    def per_type(self) -> Sequence[ClassScoresLike]: ...
+
+
+class BinLike(Protocol):
+    """The predictions of one range of confidence; without any the two means say nothing."""
+
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def accuracy(self) -> float: ...
+
+
+class CalibrationLike(Protocol):
+    """How far confidence and accuracy are apart; `ece` is the expected calibration error."""
+
+    @property
+    def bins(self) -> Sequence[BinLike]: ...
+    @property
+    def ece(self) -> float: ...
+
+
+class SliceLike(Protocol):
+    """The score on a part of the held-out examples; `kind` says by what they were parted, such as "length"."""
+
+    @property
+    def kind(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def count(self) -> int: ...
+    @property
+    def score(self) -> float: ...
+
+
+def confusion_payload(report: ClassificationLike) -> Payload:
+    """Which label is taken for which: rows are true labels, columns predicted ones; a cell can be chosen.
+
+    The chart's `item_select` gives {row, column}, both places in the report's labels.
+    """
+    counts = np.asarray(report.confusion)
+    total = int(counts.sum())
+    if not total:
+        return message_payload("There are no held-out examples to count mistakes on.")
+    rows = counts.sum(axis=1, keepdims=True)
+    shares = counts / np.maximum(rows, 1)
+    details = [
+        [_cell_words(true, said, counts[i, j], shares[i, j]) for j, said in enumerate(report.labels)]
+        for i, true in enumerate(report.labels)
+    ]
+    wrong = counts - np.diag(np.diag(counts))
+    true, said = divmod(int(wrong.argmax()), len(report.labels))
+    often = (
+        f" The commonest mistake: {report.labels[true]} taken for {report.labels[said]}, {_times(int(wrong.max()))}."
+        if wrong.any()
+        else ""
+    )
+    return matrix_payload(
+        shares,
+        report.labels,
+        report.labels,
+        title="True and predicted labels",
+        row_name="true label",
+        column_name="predicted",
+        peak=1.0,
+        picks=True,
+        counts=counts,
+        details=details,
+        diagonal=True,
+        sentence=f"{int(np.trace(counts)):,} of {total:,} are right: accuracy {report.accuracy:.1%}; always the "
+        f"commonest label ({report.majority}): {report.majority_accuracy:.1%}.{often}",
+        note="Rows are true labels, columns predicted ones. A cell is the darker, the larger its share of its row: "
+        "blue on the diagonal is right, brown is a mistake. Press a cell to see its examples.",
+        file="confusion",
+    )
+
+
+def reliability_payload(calibration: CalibrationLike) -> Payload:
+    """Whether the model is right as often as it is sure."""
+    bins = [one for one in calibration.bins if one.count]
+    if not bins:
+        return message_payload("There are no held-out examples to compare confidence with.")
+    total = sum(one.count for one in bins)
+    mean_sure = sum(one.confidence * one.count for one in bins) / total
+    mean_right = sum(one.accuracy * one.count for one in bins) / total
+    names = [f"{100 * one.low:.0f}–{one.high:.0%}" for one in bins]
+    gap = mean_sure - mean_right
+    verdict = "It is about as sure as it is right."
+    if abs(gap) >= 0.02:
+        verdict = "It is surer than it should be." if gap > 0 else "It is less sure than it could be."
+    return lines_payload(
+        names,
+        [("share that is right", [one.accuracy for one in bins]), ("how sure it is", [one.confidence for one in bins])],
+        title="Confidence and being right",
+        place_name="confidence",
+        low=0.0,
+        high=1.0,
+        dashed=("how sure it is",),
+        details=[
+            [
+                f"{name} sure: {one.accuracy:.1%} of {one.count:,} are right"
+                for name, one in zip(names, bins, strict=True)
+            ],
+            [
+                f"{name} sure: {one.confidence:.1%} on average over {one.count:,}"
+                for name, one in zip(names, bins, strict=True)
+            ],
+        ],
+        beside=[("examples", [one.count for one in bins])],
+        sentence=f"On average it is {mean_sure:.1%} sure and {mean_right:.1%} right. {verdict} Expected calibration "
+        f"error: {calibration.ece:.1%}.",
+        note="Where the solid line is under the dashed one, the model is surer than it is right. Ranges of confidence "
+        "without examples are left out.",
+        file="confidence",
+    )
+
+
+def per_class_payload(report: ClassificationLike | EntitiesLike) -> Payload:
+    """Precision, recall and F1 of each label, or of each type of entity."""
+    scores: Sequence[ClassScoresLike]
+    if isinstance(report, EntitiesLike):
+        scores = report.per_type
+        what, total = "type of entity", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
+        total += f"F1 {report.f1:.1%}."
+    else:
+        scores = report.per_class
+        what, total = "label", f"Every label counting the same, F1 is {report.macro_f1:.1%} on average."
+    if not scores:
+        return message_payload("There are no held-out examples to score.")
+    columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]
+    columns.append(("F1", [s.f1 for s in scores]))
+    found = [one for one in scores if one.support]
+    worst = min(found, key=lambda one: one.f1) if len(found) > 1 else None
+    return bars_payload(
+        [one.label for one in scores],
+        columns,
+        title=f"Scores of each {what}",
+        texts=[[f"{value:.1%}" for value in values] for _, values in columns],
+        peak=1.0,
+        beside=[("examples", [one.support for one in scores])],
+        sentence=total + (f" The hardest {what} is {worst.label}, {worst.f1:.1%}." if worst else ""),
+        note="Precision: of what the model called so, the share that is so. Recall: of what is so, the share that the "
+        "model called so. F1 is high where both are.",
+        file="per-label",
+    )
+
+
+def slices_payload(slices: Sequence[SliceLike], measure: str = "accuracy", *, overall: float | None = None) -> Payload:
+    """The score on parts of the held-out examples, by length or by label, and how many each part has."""
+    parts = [one for one in slices if one.count]
+    if not parts:
+        return message_payload("There are no held-out examples to part.")
+    kinds = list(dict.fromkeys(one.kind for one in parts))
+    groups = [f"{one.kind}: {one.name}" if len(kinds) > 1 else one.name for one in parts]
+    worst, best = min(parts, key=lambda one: one.score), max(parts, key=lambda one: one.score)
+    show = (lambda v: f"{v:.2f}") if measure in ("pearson", "spearman") else (lambda v: f"{v:.1%}")
+    told = f"All held-out examples: {measure} {show(overall)}. " if overall is not None else ""
+    if len(parts) > 1:
+        told += (
+            f"Best: {best.kind} {best.name}, {show(best.score)}; worst: {worst.kind} {worst.name}, {show(worst.score)}."
+        )
+    return bars_payload(
+        groups,
+        [(measure, [one.score for one in parts])],
+        title=f"{measure[:1].upper()}{measure[1:]} by {' and '.join(kinds)}",
+        texts=[[f"{show(one.score)} of {one.count:,}" for one in parts]],
+        peak=1.0,
+        beside=[("examples", [one.count for one in parts])],
+        sentence=told.strip(),
+        note="Parts with few examples say little.",
+        file="slices",
+    )
+
+
+def _cell_words(true: str, said: str, count: int, share: float) -> str:
+    what = "right" if true == said else f"taken for {said}"
+    return f"{true}, {what}: {count:,} ({share:.1%} of all that are {true})"
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count:,} times"

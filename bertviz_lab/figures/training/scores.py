@@ -1,0 +1,66 @@
+"""A text's tokens with rows of numbers under them: what each adds, costs, or weighs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.payload import Payload, to_json
+
+#: How a number is painted: not at all, as a bar from 0 to the peak, or as a shade that is the darker the larger.
+Scale = Literal["none", "bar", "shade"]
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One row: a number, or nothing, for each token.
+
+    `texts` are shown in place of the numbers where given; `peak` is the size at which the paint is full, by default
+    the largest in the row.
+    """
+
+    label: str
+    says: str
+    values: Sequence[float | None] | NDArray[np.floating]
+    scale: Scale = "shade"
+    texts: Sequence[str] = ()
+    peak: float | None = None
+    digits: int = 2
+    plus: bool = field(default=False, kw_only=True)  # write the sign of positive numbers too
+
+    def body(self) -> dict[str, Any]:
+        values = [None if v is None or not np.isfinite(v) else float(v) for v in self.values]
+        sign = "+" if self.plus else ""
+        texts = list(self.texts) or ["" if v is None else f"{v:{sign}.{self.digits}f}" for v in values]
+        peak = self.peak if self.peak is not None else max((abs(v) for v in values if v is not None), default=0.0)
+        return {
+            "label": self.label,
+            "says": self.says,
+            "values": values,
+            "texts": texts,
+            "scale": self.scale,
+            "peak": peak,
+        }
+
+
+def scores_payload(
+    encoding: EncodingLike,
+    rows: Sequence[ScoreRow],
+    *,
+    title: str,
+    sentence: str = "",
+    note: str = "",
+    file: str = "tokens",
+) -> Payload:
+    """The payload of the strip of scores. Raises `ValueError` where a row has not one entry a token."""
+    columns = token_columns(encoding)
+    bodies = [row.body() for row in rows]
+    for body in bodies:
+        if not len(body["values"]) == len(body["texts"]) == len(columns):
+            raise ValueError(f"The row {body['label']} has {len(body['values'])} entries for {len(columns)} tokens.")
+    return to_json(
+        {"title": title, "sentence": sentence, "note": note, "file": file, "columns": columns, "rows": bodies}
+    )

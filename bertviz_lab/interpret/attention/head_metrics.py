@@ -1,0 +1,120 @@
+"""What kind of head it is: its attention in a few numbers, and where attention leads through all layers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.attention.trace import TextTrace
+
+#: Name of each metric and what it says. All are means over the tokens that look.
+METRICS = {
+    "entropy": "how widely it looks, in nats: 0 is one token, ln(tokens) is all alike",
+    "distance": "how far away it looks, in tokens",
+    "previous": "share of attention on the token before",
+    "next": "share of attention on the token after",
+    "same": "share of attention on the token itself",
+    "special": "share of attention on [CLS] and [SEP]",
+    "across": "share of attention that crosses from one sentence into the other",
+}
+
+
+@dataclass(frozen=True)
+class HeadMap:
+    """One number a head for each of `METRICS`: (layers, heads) each."""
+
+    metrics: dict[str, NDArray[np.float64]]
+
+    def ranked(self, metric: str) -> tuple[tuple[int, int, float], ...]:
+        """(layer, head, value) of all heads, the largest value first."""
+        values = self.metrics[metric]
+        order = np.argsort(-values, axis=None, kind="stable")
+        return tuple((int(i // values.shape[1]), int(i % values.shape[1]), float(values.flat[i])) for i in order)
+
+
+def head_map(trace: TextTrace) -> HeadMap:
+    """Every head's metrics on one text."""
+    encoding = trace.encoding
+    return HeadMap(
+        measure_heads(trace.attentions, np.array(encoding.token_type_ids), np.array(encoding.special_tokens_mask) == 1)
+    )
+
+
+def measure_heads(
+    attentions: NDArray[np.floating], segment_ids: NDArray[Any], special: NDArray[np.bool_]
+) -> dict[str, NDArray[np.float64]]:
+    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks what the tokenizer added.
+
+    "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
+    only, both looking and looked at; it is 0 for a text without a second sentence.
+    """
+    weights = attentions.astype(np.float64)
+    length = weights.shape[-1]
+    place = np.arange(length)
+    logs = np.log(np.where(weights > 0, weights, 1.0))
+    a, b = ~special & (segment_ids == 0), ~special & (segment_ids == 1)
+    crossing = (a[:, None] & b) | (b[:, None] & a)
+    return {
+        "entropy": -(weights * logs).sum(-1).mean(-1),
+        "distance": (weights * np.abs(place[:, None] - place)).sum(-1).mean(-1),
+        "previous": _mean(np.diagonal(weights, -1, -2, -1)),
+        "next": _mean(np.diagonal(weights, 1, -2, -1)),
+        "same": _mean(np.diagonal(weights, 0, -2, -1)),
+        "special": weights[..., special].sum(-1).mean(-1),
+        "across": (weights * crossing).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
+    }
+
+
+def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values.mean(-1) if values.shape[-1] else np.zeros(values.shape[:-1])
+
+
+def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
+    """How much of each token has arrived in each token after each layer, were attention all that mixes them.
+
+    (layers, heads, tokens, tokens) to (layers, tokens, tokens); rows sum to 1. Half of a layer's output is taken to
+    be its input, because of the residual connection (Abnar and Zuidema 2020, section 3).
+    """
+    mixing = attentions.astype(np.float64).mean(1)
+    flow = np.eye(mixing.shape[-1])
+    steps = []
+    for layer in (mixing + np.eye(mixing.shape[-1])) / 2:
+        flow = layer @ flow
+        steps.append(flow)
+    return np.stack(steps)
+
+
+@dataclass(frozen=True)
+class QueryKey:
+    """Why one token looks at another in a head: the products of query and key, one a dimension.
+
+    `products` (head size,) sum to `score`, the logit before the softmax; `weight` is the share after it.
+    """
+
+    query: NDArray[np.float32]
+    key: NDArray[np.float32]
+    products: NDArray[np.float32]  # query times key over the root of the head size
+    score: float
+    weight: float
+
+
+def query_key(trace: TextTrace, layer: int, head: int, looking: int, looked_at: int) -> QueryKey:
+    """The score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
+
+    Raises `InputError` for a layer, head or token that is not there.
+    """
+    layers, heads, length, _ = trace.attentions.shape
+    if not (0 <= layer < layers and 0 <= head < heads and 0 <= looking < length and 0 <= looked_at < length):
+        raise InputError("That layer, head or token is not there.")
+    stages = trace.layers[layer]
+    query = stages.q_BHLK[0, head, looking].float().numpy()
+    key = stages.k_BHLK[0, head, looked_at].float().numpy()
+    return QueryKey(
+        query=query,
+        key=key,
+        products=query * key / np.sqrt(len(query), dtype=np.float32),
+        score=float(stages.scores_BHLL[0, head, looking, looked_at]),
+        weight=float(trace.attentions[layer, head, looking, looked_at]),
+    )

@@ -1,0 +1,63 @@
+"""Every stage of every layer for one text."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertviz_lab.interpret.inputs import backbone, encode_for, head_gates_for
+from bertviz_lab.model import LayerTrace
+from bertviz_lab.tokenization import Encoding
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class TextTrace:
+    """What a model computed for a text; batch size 1 throughout.
+
+    `attentions`: (layers, heads, tokens, tokens), row = the token that looks, column = the token looked at;
+    every row sums to 1. `hidden_states`: (layers + 1, tokens, hidden), the embeddings first.
+    """
+
+    encoding: Encoding
+    layers: tuple[LayerTrace, ...]
+    hidden_states: NDArray[np.float32]
+
+    @cached_property
+    def attentions(self) -> NDArray[np.float32]:
+        return np.stack([layer.probs_BHLL[0].float().numpy() for layer in self.layers])
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        return self.encoding.tokens
+
+    def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
+        """The k positions that `token` looks at most in a head, with their weights, largest first."""
+        row = self.attentions[layer, head, token]
+        return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
+
+
+@torch.inference_mode()
+def trace_text(
+    checkpoint: Checkpoint,
+    text_a: str,
+    text_b: str | None = None,
+    *,
+    max_length: int | None = None,
+    head_gates: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> TextTrace:
+    """Run a model on a text, or a pair, and keep everything.
+
+    `head_gates` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
+    Raises `InputError` when there is no text, or the gates have another shape than the model.
+    """
+    gates = head_gates_for(checkpoint, head_gates)
+    inputs = encode_for(checkpoint, text_a, text_b, max_length)
+    out = backbone(checkpoint)(
+        **inputs.arguments(), output_trace=True, output_hidden_states=True, head_gates=gates, causal=causal
+    )
+    hidden = np.stack([state[0].float().numpy() for state in out.hidden_states])
+    return TextTrace(inputs.encoding, out.trace, hidden)

@@ -1,0 +1,79 @@
+"""Why a fine-tuned model said what it said about one labelled example."""
+
+import math
+
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question
+from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute
+from bertviz_lab.interpret.inputs import ModelInputs, encode_for
+from bertviz_lab.interpret.predictions.token_labels import answer_question
+from bertviz_lab.interpret.targets import Target, choose_target
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.scoring import Prediction
+
+
+def texts_of_example(example: Example) -> tuple[str, str | None]:
+    """An example as the text, or the pair, that a model reads; words with blanks between them."""
+    if isinstance(example, LabelledText):
+        return example.text_a, example.text_b
+    if isinstance(example, LabelledWords):
+        return " ".join(example.words), None
+    return example.question, example.passage
+
+
+def explain_example(checkpoint: Checkpoint, example: Example, prediction: Prediction) -> list[Attribution]:
+    """What each token adds to a prediction, by every method.
+
+    A wrong label is set against the right one; of labelled words the first wrong one is explained, or else the first
+    that is no "O"; of an answer its first token. Raises `InputError` for a model of another task.
+    """
+    text_a, text_b = texts_of_example(example)
+    inputs = encode_for(checkpoint, text_a, text_b)
+    if isinstance(example, LabelledWords):
+        target = _word_target(checkpoint, inputs, example, prediction)
+    elif isinstance(example, LabelledText):
+        against = str(example.label) if str(example.label) != prediction.label else None
+        if isinstance(example.label, float):
+            target = choose_target(checkpoint, inputs, "label")
+        else:
+            known = against if against in checkpoint.config.labels else None
+            target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
+    else:
+        text_b, start = _shown_passage(checkpoint, example, prediction)
+        inputs = encode_for(checkpoint, text_a, text_b)
+        position = _token_at(inputs, start) if start is not None else 0
+        target = choose_target(checkpoint, inputs, "start", position=position)
+    return [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
+
+
+def _shown_passage(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
+    """The part of a passage that the model saw around its answer, and where in it that starts; None for no answer."""
+    if not prediction.label:
+        return example.passage, None
+    found = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
+    first, end = next(
+        (window for window in found.windows if window[0] <= prediction.start and prediction.end <= window[1]),
+        (0, len(example.passage)),
+    )
+    return example.passage[first:end], prediction.start - first
+
+
+def _token_at(inputs: ModelInputs, start: int) -> int | None:
+    """The position of the token of text B that holds this character."""
+    encoding = inputs.encoding
+    rows = zip(encoding.token_type_ids, encoding.offsets, strict=True)
+    return next((n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= start < b), None)
+
+
+def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledWords, prediction: Prediction) -> Target:
+    """The label of the word that is worth explaining."""
+    pairs = list(zip(example.labels, prediction.labels, strict=True))
+    wrong = [place for place, (true, said) in enumerate(pairs) if true != said]
+    place = (wrong or [place for place, (_, said) in enumerate(pairs) if said != "O"] or [0])[0]
+    start = len(" ".join(example.words[:place])) + bool(place)
+    offsets = inputs.encoding.offsets
+    found = [n for n, (first, end) in enumerate(offsets) if first <= start < end]
+    if not found:  # a word that the tokenizer dropped, or beyond what the model reads
+        return choose_target(checkpoint, inputs, "word")
+    true, said = pairs[place]
+    against = true if true != said and true in checkpoint.config.labels else None
+    return choose_target(checkpoint, inputs, "word", position=found[0], choice=said, against=against)

@@ -1,0 +1,77 @@
+"""Two models on one question, or one model before and after training."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.attention.trace import TextTrace
+from bertviz_lab.interpret.predictions.predictions import blank_probabilities, candidates_of
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class ComparedCandidate:
+    """A token in one blank, with its probability in each model; None where a vocabulary does not have it."""
+
+    token: str
+    probabilities: tuple[float | None, ...]
+
+
+@dataclass(frozen=True)
+class FillComparison:
+    """For each blank the likeliest tokens of all models together, the first model's first."""
+
+    names: tuple[str, ...]
+    blanks: tuple[tuple[ComparedCandidate, ...], ...]
+
+
+def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
+    """The same architecture and vocabulary with weights as before training: what it says is chance."""
+    model = type(checkpoint.model)(checkpoint.config, generator=torch.Generator().manual_seed(seed))
+    return replace(checkpoint, model=model.eval(), name="before training", card="", path=None)
+
+
+@torch.inference_mode()
+def compare_fills(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
+    """Ask several models for the same blanks; each splits the text by its own vocabulary.
+
+    Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
+    """
+    tables = [blank_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
+    blanks = []
+    for rows in zip(*tables, strict=False):  # a long text may lose more blanks to one model than to another
+        likeliest = [
+            candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
+            for checkpoint, row_V in zip(checkpoints, rows, strict=True)
+        ]
+        tokens = dict.fromkeys(candidate.token for candidates in likeliest for candidate in candidates)
+        ids = {token: [checkpoint.tokenizer.id(token) for checkpoint in checkpoints] for token in tokens}
+        blanks.append(
+            tuple(
+                ComparedCandidate(
+                    token, tuple(None if i is None else float(row_V[i]) for i, row_V in zip(own, rows, strict=True))
+                )
+                for token, own in ids.items()
+            )
+        )
+    return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(blanks))
+
+
+def attention_difference(one: TextTrace, other: TextTrace) -> NDArray[np.float32]:
+    """Attention of the second less that of the first, (layers, heads, tokens, tokens); each row sums to 0.
+
+    Texts may differ, their tokens are set beside each other by position.
+
+    Raises `InputError` where the two have not as many layers, heads and tokens.
+    """
+    if one.attentions.shape[:2] != other.attentions.shape[:2]:
+        raise InputError("These two models differ in layers or heads: their attention cannot be subtracted.")
+    if len(one.tokens) != len(other.tokens):
+        raise InputError(
+            f"One text has {len(one.tokens)} tokens and the other {len(other.tokens)}: choose texts of equal length."
+        )
+    return other.attentions - one.attentions

@@ -1,0 +1,186 @@
+"""What a model says: words for the blanks, whether B follows A, the label of a text."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, head_gates_for
+from bertviz_lab.interpret.targets import final_vectors, head_logits, single_token, with_head
+from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A token that could stand in a blank."""
+
+    token: str
+    id: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class RankedCandidate(Candidate):
+    """A token that was asked about, with its place among all of the vocabulary; 1 is the likeliest."""
+
+    rank: int
+
+
+@dataclass(frozen=True)
+class MaskPrediction:
+    """The candidates for one blank, most probable first."""
+
+    position: int  # of the [MASK], counting [CLS] as 0
+    candidates: tuple[Candidate, ...]
+    asked: RankedCandidate | None = None  # the word that a person named
+
+
+@dataclass(frozen=True)
+class FillMask:
+    """The predictions for each [MASK] of a text, each made independently of the others."""
+
+    encoding: Encoding
+    masks: tuple[MaskPrediction, ...]
+
+
+@dataclass(frozen=True)
+class NextSentence:
+    """Whether B follows A, as the model sees it."""
+
+    encoding: Encoding
+    is_next: float  # probability that B is the next sentence
+    is_random: float  # probability that B comes from elsewhere; the two sum to 1
+
+
+@dataclass(frozen=True)
+class LabelScore:
+    """A label and its probability; for a regression model, the number it predicts."""
+
+    label: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Classification:
+    """The labels of a text, most probable first."""
+
+    encoding: Encoding
+    labels: tuple[LabelScore, ...]
+
+
+@torch.inference_mode()
+def fill_mask(
+    checkpoint: Checkpoint,
+    text: str,
+    top_k: int = 5,
+    text_b: str | None = None,
+    *,
+    word: str | int | None = None,
+    head_gates: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> FillMask:
+    """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
+
+    `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_gates`
+    and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
+    otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
+    has no masked-word head.
+    """
+    if not 1 <= top_k <= checkpoint.config.vocab_size:
+        raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
+    wanted = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
+    gates = head_gates_for(checkpoint, head_gates)
+    inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_gates=gates, causal=causal)
+    return FillMask(
+        inputs.encoding,
+        tuple(
+            MaskPrediction(
+                position,
+                candidates_of(checkpoint.tokenizer, row_V, top_k),
+                None if wanted is None else ranked(checkpoint.tokenizer, row_V, wanted),
+            )
+            for position, row_V in zip(positions, probabilities_PV, strict=True)
+        ),
+    )
+
+
+def blank_probabilities(
+    checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
+) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
+    """A text for the model, where its [MASK]s stand, and each one's probabilities, (blanks, vocabulary).
+
+    `options` are the model's. Raises `InputError` as `fill_mask` does.
+    """
+    model = with_head(checkpoint, "token")
+    inputs, positions = blanks_of(checkpoint, text, text_b)
+    out = backbone(checkpoint)(**inputs.arguments(), positions=torch.tensor([positions]), **options)
+    return inputs, positions, head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
+
+
+def blanks_of(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
+    """A text for the model and where its [MASK]s stand. Raises `InputError`, with advice, where there is none."""
+    tokenizer = checkpoint.tokenizer
+    inputs = encode_for(checkpoint, text, text_b)
+    positions = inputs.encoding.mask_positions(tokenizer.mask_id)
+    if not positions:
+        mask = tokenizer.token(tokenizer.mask_id)
+        if inputs.encoding.dropped_a and mask in text:
+            raise InputError(
+                f"The text is longer than the model's {checkpoint.config.max_position_embeddings} tokens, "
+                f"and every {mask} lies in the part that is cut off."
+            )
+        advice = check_mask_spelling(text, tokenizer)
+        raise InputError(advice or f"Put {mask} where a word is to be guessed.")
+    return inputs, positions
+
+
+def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
+    """The likeliest tokens of one prediction, (vocabulary,)."""
+    values, ids = probabilities_V.topk(top_k)
+    return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
+
+
+def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
+    """One token of a prediction, (vocabulary,), with its place among all."""
+    probability = probabilities_V[token_id]
+    rank = int((probabilities_V > probability).sum()) + 1
+    return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)
+
+
+@torch.inference_mode()
+def next_sentence(
+    checkpoint: Checkpoint,
+    text_a: str,
+    text_b: str,
+    *,
+    head_gates: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> NextSentence:
+    """Predict whether B follows A; `head_gates` and `causal` as in `trace_text`.
+
+    Raises `InputError` when either is empty or the model has no such head.
+    """
+    model = with_head(checkpoint, "next")
+    if not text_a.strip() or not text_b.strip():
+        raise InputError("Type both sentence A and sentence B.")
+    inputs = encode_for(checkpoint, text_a, text_b)
+    gates = head_gates_for(checkpoint, head_gates)
+    vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_gates=gates, causal=causal)
+    is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
+    return NextSentence(inputs.encoding, is_next, is_random)
+
+
+@torch.inference_mode()
+def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
+    """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
+    model = with_head(checkpoint, "label")
+    inputs = encode_for(checkpoint, text_a, text_b)
+    logits = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0].float()
+    scores = logits if len(logits) == 1 else logits.softmax(-1)
+    labelled = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True)]
+    return Classification(inputs.encoding, tuple(sorted(labelled, key=lambda s: -s.score)))

@@ -1,0 +1,64 @@
+"""What a model can do: pairs of sentences, of which it finds the good one likelier than the bad one or does not."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from bertviz_lab.data.probes import PROBES, Probes, probes_that_fit
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.targets import with_head
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.pretraining.probing import PairScore, Questions, shares_right
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True)
+class ProbeReport:
+    """A model's answers to a set of probes.
+
+    `right` has kind -> share of its pairs found right, where 0.5 is guessing; `kinds` has kind -> what a model can do
+    that tells good from bad; `scores` has every pair with the log-probabilities, in nats, of both its texts.
+    """
+
+    probes: Probes
+    right: Mapping[str, float]
+    scores: tuple[PairScore, ...]
+
+    @property
+    def kinds(self) -> Mapping[str, str]:
+        return {kind: self.probes.kinds[kind] for kind in self.right}
+
+
+def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
+    """Ask a model one of the sets in `data.probes.PROBES`; "auto" takes the one whose words it knows best.
+
+    Pairs are left out whose differing words are not whole words of the vocabulary, and those for the next-sentence
+    head where there is none. Raises `InputError` when no set fits, or the model has no masked-word head.
+    """
+    model = with_head(checkpoint, "token")
+    probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
+    scores = Questions(probes, checkpoint.tokenizer, checkpoint.longest).ask(model)
+    return ProbeReport(probes, shares_right(scores), scores)
+
+
+def _named(checkpoint: Checkpoint, name: str) -> Probes:
+    if name not in PROBES:
+        raise InputError(f"There are no probes {name!r}; there are {', '.join(PROBES)}.")
+    found = probes_that_fit(name, checkpoint.tokenizer)
+    if found is None:
+        raise InputError(
+            f"{checkpoint.name or 'This model'} has too few of the words of the {PROBES[name].title} probes in its "
+            "vocabulary: choose other probes, or another model."
+        )
+    return found
+
+
+def _best_fitting(checkpoint: Checkpoint) -> Probes:
+    """The set of which the vocabulary has the largest share of pairs."""
+    fitting = [found for name in PROBES if (found := probes_that_fit(name, checkpoint.tokenizer))]
+    if not fitting:
+        raise InputError(
+            f"{checkpoint.name or 'This model'} knows too few words of any probes, which are English: there is nothing "
+            "to ask it."
+        )
+    return max(fitting, key=lambda found: len(found.pairs) / len(PROBES[found.name].pairs))

@@ -1,0 +1,80 @@
+"""How surprising a whole sentence is to a model that fills blanks: each token hidden in turn."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertviz_lab.interpret.inputs import encode_for, variants_at_once
+from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
+from bertviz_lab.interpret.targets import final_vectors, head_logits, with_head
+from bertviz_lab.tokenization import Encoding
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """What the model thinks of each token of a text when it sees all others.
+
+    `log_probabilities` (tokens,) are in nats, NaN at special tokens; `expected` has the likeliest token at each
+    position, None at special ones.
+    """
+
+    encoding: Encoding
+    log_probabilities: NDArray[np.float64]
+    expected: tuple[Candidate | None, ...]
+
+    @property
+    def total(self) -> float:
+        """The pseudo-log-likelihood of the text, in nats (Salazar et al. 2020)."""
+        return float(np.nansum(self.log_probabilities))
+
+    @property
+    def perplexity(self) -> float:
+        """Pseudo-perplexity: of how many equally likely tokens the model is choosing at each place, on average."""
+        return float(np.exp(-np.nanmean(self.log_probabilities)))
+
+
+@torch.inference_mode()
+def surprise(
+    checkpoint: Checkpoint,
+    text_a: str,
+    text_b: str | None = None,
+    *,
+    on_progress: Callable[[float], None] | None = None,
+) -> Surprise:
+    """Hide each token in turn and ask for it.
+
+    The later pieces of a word are hidden together with the one that is asked for, because they give it away
+    (Kauf and Ivanova 2023). Raises `InputError` when there is no text, or the model has no masked-word head.
+    """
+    model = with_head(checkpoint, "token")
+    inputs = encode_for(checkpoint, text_a, text_b)
+    encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
+    places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
+    scores = np.full(len(encoding), np.nan)
+    expected: list[Candidate | None] = [None] * len(encoding)
+    rows = variants_at_once(len(encoding))
+    for start in range(0, len(places), rows):
+        some = places[start : start + rows]
+        ids_BL = inputs.input_ids.repeat(len(some), 1)
+        for row, place in enumerate(some):
+            ids_BL[row, _rest_of_word(encoding, place)] = tokenizer.mask_id
+        vectors = final_vectors(checkpoint, torch.tensor(some), inputs.variants(ids_BL))
+        probabilities = head_logits(model, "token", vectors).float().softmax(-1)
+        for place, row in zip(some, probabilities, strict=True):
+            scores[place] = float(row[encoding.ids[place]].log())
+            (expected[place],) = candidates_of(tokenizer, row, 1)
+        if on_progress:
+            on_progress(min(1.0, (start + rows) / len(places)))
+    return Surprise(encoding, scores, tuple(expected))
+
+
+def _rest_of_word(encoding: Encoding, place: int) -> list[int]:
+    """The position itself and the pieces of the same word that follow it."""
+    end = place + 1
+    while end < len(encoding) and encoding.word_ids[end] == encoding.word_ids[place] is not None:
+        end += 1
+    return list(range(place, end))

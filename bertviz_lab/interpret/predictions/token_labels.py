@@ -1,0 +1,208 @@
+"""What a fine-tuned model finds in a text: a label for each word, names made of such words, the answer to a question.
+
+Both read texts of any length, in windows that overlap; each word is judged in the window that shows most around it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from bertviz_lab.data.tasks.answer_spans import SpanAnswer, pick_answers
+from bertviz_lab.data.tasks.examples import Question
+from bertviz_lab.data.tasks.qa_windows import lay_out, make_windows
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.targets import head_logits, with_head
+from bertviz_lab.metrics import entity_spans
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+#: As in Devlin et al. 2018 for SQuAD: tokens of a window, and those that two share.
+_WINDOW, _OVERLAP = 384, 128
+
+
+@dataclass(frozen=True)
+class WordLabel:
+    """A word and the likeliest label of its first token; `start` and `end` are characters of the text."""
+
+    text: str
+    start: int
+    end: int
+    label: str
+    probability: float
+
+
+@dataclass(frozen=True)
+class Entity:
+    """Neighbouring words that together are one thing; `probability` is the mean of its words'."""
+
+    text: str
+    type: str
+    start: int  # characters of the text
+    end: int
+    probability: float
+
+
+@dataclass(frozen=True)
+class WordLabels:
+    """The words of a text with their labels, and the entities that they make.
+
+    `entities` are those of labels such as B-PER, I-PER and O; other labels, such as parts of speech, make none.
+    `probabilities` is (words, labels), `labels` naming the columns. `windows` is how many it took to read the text.
+    """
+
+    text: str
+    words: tuple[WordLabel, ...]
+    entities: tuple[Entity, ...]
+    labels: tuple[str, ...]
+    probabilities: NDArray[np.float32]
+    windows: int
+
+
+@torch.inference_mode()
+def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels:
+    """Label every word of a text of any length.
+
+    A text is cut into words as the tokenizer does, for BERT at white space and around each mark, so "U.S." is four.
+    Words that were cut otherwise can be given as such; their text is then the words with blanks between them. Every
+    word is tokenized by itself, and labelled at its first token, as in fine-tuning.
+
+    Raises `InputError` where there is no word or the model labels no words.
+    """
+    model = with_head(checkpoint, "word")
+    tokenizer = checkpoint.tokenizer
+    if isinstance(text, str):
+        spans = _word_spans(tokenizer, text)
+    else:
+        words = [word for word in text if word.strip()]
+        text = " ".join(words)
+        ends = np.cumsum([len(word) + 1 for word in words], dtype=np.int64) - 1
+        spans = [(int(end) - len(word), int(end)) for word, end in zip(words, ends, strict=True)]
+    if not spans:
+        raise InputError("Type a sentence first.")
+    pieces = _pieces(tokenizer, [text[start:end] for start, end in spans])
+    firsts = np.cumsum([0, *map(len, pieces[:-1])])
+    ids = np.concatenate(pieces)
+
+    room = checkpoint.config.max_position_embeddings - 2
+    probabilities = np.empty((len(spans), checkpoint.config.num_labels), dtype=np.float32)
+    layout = lay_out(len(ids), room, room // 2)
+    for piece in layout:
+        mine = np.flatnonzero((firsts >= piece.own[0]) & (firsts < piece.own[1]))
+        if not len(mine):
+            continue
+        row = torch.tensor([[tokenizer.cls_id, *ids[piece.first : piece.last].tolist(), tokenizer.sep_id]])
+        asked = torch.from_numpy(firsts[mine] - piece.first + 1)[None]
+        hidden_WD = backbone(checkpoint)(input_ids=row, positions=asked).last_hidden_state[0]
+        probabilities[mine] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
+
+    labels = checkpoint.config.labels
+    found = tuple(
+        WordLabel(text[start:end], start, end, labels[best], float(row[best]))
+        for (start, end), row, best in zip(spans, probabilities, probabilities.argmax(1).tolist(), strict=True)
+    )
+    return WordLabels(text, found, _entities(text, found, labels), labels, probabilities, len(layout))
+
+
+def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
+    """The characters of each word."""
+    encoding = tokenizer.encode(text)
+    spans: dict[int, tuple[int, int]] = {}
+    for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+        if word is not None:
+            spans[word] = (spans[word][0] if word in spans else start, end)
+    return [(start, end) for start, end in spans.values() if text[start:end].strip()]
+
+
+def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
+    """The ids of each word, tokenized by itself; [MASK] is the mask here."""
+    split = tokenizer.ids([f" {word}" for word in words])
+    mask = tokenizer.special.mask
+    return [
+        [tokenizer.mask_id] if word == mask else ids or [tokenizer.unk_id]
+        for word, ids in zip(words, split, strict=True)
+    ]
+
+
+def _entities(text: str, words: Sequence[WordLabel], labels: Sequence[str]) -> tuple[Entity, ...]:
+    if not all(label == "O" or (label[:1] in "BIES" and label[1:2] == "-") for label in labels):
+        return ()
+    return tuple(
+        Entity(
+            text[words[first].start : words[after - 1].end],
+            kind,
+            words[first].start,
+            words[after - 1].end,
+            float(np.mean([word.probability for word in words[first:after]])),
+        )
+        for kind, first, after in entity_spans([word.label for word in words])
+    )
+
+
+@dataclass(frozen=True)
+class PassageAnswer:
+    """What a model answers from a passage.
+
+    - `text`: the best answer; "" where the model would rather give none.
+    - `best`: the likeliest spans of the passage, best first; their probabilities and `no_answer_probability` are shares
+      of all spans that may be an answer, and no answer.
+    - `no_answer`: how much likelier no answer is than the best span, in nats; infinite without a span.
+    - `windows`: the characters of the passage, (start, end), that each window showed.
+    - `question_cut`: how many tokens of the question there was no room for.
+    """
+
+    question: str
+    passage: str
+    text: str
+    best: tuple[SpanAnswer, ...]
+    no_answer: float
+    no_answer_probability: float
+    windows: tuple[tuple[int, int], ...]
+    question_cut: int = 0
+
+    def window_of(self, answer: SpanAnswer) -> tuple[int, int]:
+        """The characters of the window that shows most around an answer: what to read where the passage is too long."""
+        whole = [window for window in self.windows if window[0] <= answer.start and answer.end <= window[1]]
+        return max(whole, key=lambda window: min(answer.start - window[0], window[1] - answer.end))
+
+
+@torch.inference_mode()
+def answer_question(
+    checkpoint: Checkpoint, question: str, passage: str, *, n_best: int = 5, threshold: float = 0.0
+) -> PassageAnswer:
+    """Find the answer to a question in a passage of any length.
+
+    None is given where no answer is likelier than the best span by more than `threshold` nats; `math.inf` always
+    gives one. Raises `InputError` where a text is empty, or the model finds no answers or has one segment only.
+    """
+    model = with_head(checkpoint, "start")
+    if not question.strip() or not passage.strip():
+        raise InputError("Type both a question and a passage.")
+    if checkpoint.config.type_vocab_size < 2:
+        raise InputError("This model was made for single texts, and cannot read a question with its passage.")
+    if n_best < 1:
+        raise InputError("n_best must be at least 1.")
+    asked = [Question("", question, passage, (), row=1)]
+    length = min(_WINDOW, checkpoint.longest)
+    windows = make_windows(asked, checkpoint.tokenizer, max_length=length, overlap=_OVERLAP)
+    starts, ends = [], []
+    for window in windows:
+        ids, types = torch.from_numpy(window.ids).long()[None], torch.tensor([window.token_type_ids])
+        hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
+        starts.append(head_logits(model, "start", hidden_LD).float().numpy())
+        ends.append(head_logits(model, "end", hidden_LD).float().numpy())
+    (found,) = pick_answers(asked, windows, starts, ends, n_best=n_best)
+    shown = [(w.span(w.passage_at, w.passage_end - 1) if w.passage_end > w.passage_at else (0, 0)) for w in windows]
+    return PassageAnswer(
+        question=question,
+        passage=passage,
+        text=found.text(threshold),
+        best=found.best,
+        no_answer=found.no_answer,
+        no_answer_probability=found.no_answer_probability,
+        windows=tuple(shown),
+        question_cut=windows[0].question_cut,
+    )

@@ -1,0 +1,222 @@
+"""A checkpoint is a Hugging Face folder: config.json, model.safetensors, tokenizer files and a card."""
+
+import json
+import math
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.config import BertConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import (
+    BertForMaskedLM,
+    BertForNextSentencePrediction,
+    BertForPreTraining,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+)
+from bertviz_lab.model.weights import (
+    LoadReport,
+    load_state,
+    normalize_names,
+    read_tensors,
+    state_for_huggingface,
+    weight_files,
+    write_weights,
+)
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import whole_folder
+
+ARCHITECTURES: dict[str, type] = {
+    kind.__name__: kind
+    for kind in (
+        BertModel,
+        BertForPreTraining,
+        BertForMaskedLM,
+        BertForNextSentencePrediction,
+        BertForSequenceClassification,
+        BertForTokenClassification,
+        BertForQuestionAnswering,
+    )
+}
+#: Models that come with the lab.
+SHIPPED = Path(__file__).resolve().parents[3] / "checkpoints"
+
+_HUB_FILES = ["config.json", "*.safetensors", "*.safetensors.index.json", "vocab.txt", "tokenizer*.json", "README.md"]
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A model with all that is needed to use it."""
+
+    model: nn.Module  # in evaluation mode
+    tokenizer: Tokenizer
+    config: BertConfig
+    card: str = ""  # README.md: what it was trained on, how, and how well it does
+    name: str = ""
+    path: Path | None = None
+    report: LoadReport = field(default_factory=LoadReport)  # tensors that were missing or left over
+    max_length: int | None = None  # tokens that it was fine-tuned to read, where that is known
+
+    @property
+    def longest(self) -> int:
+        """Tokens of a text that it is given: what it has positions for, or fewer if it learnt with fewer."""
+        return min(self.max_length or math.inf, self.config.max_position_embeddings)  # type: ignore[return-value]
+
+    @property
+    def architecture(self) -> str:
+        return type(self.model).__name__
+
+
+def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
+    """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then kept).
+
+    Weights arrive in 32 bits on the CPU, in evaluation mode. Raises `InputError` with what is missing or wrong.
+    """
+    folder = checkpoint_folder(str(source), download)
+    body = _read_config(folder)
+    config = BertConfig.from_dict(body)
+    state = normalize_names(read_tensors(weight_files(folder)))
+    tokenizer = Tokenizer.load(folder)
+    if tokenizer.vocab_size > config.vocab_size:
+        raise InputError(
+            f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens "
+            f"but the model has {config.vocab_size} embeddings."
+        )
+    # What the file lacks starts at random, the same each time, and the random stream of others is left alone.
+    model = _architecture(body, state)(config, generator=torch.Generator().manual_seed(0))
+    report = load_state(model, state)
+    if any(name.startswith(("embeddings.", "encoder.")) for name in report.missing):
+        raise InputError(f"The weights in {folder.name} lack {_some(report.missing)}.")
+    card = folder / "README.md"
+    return Checkpoint(
+        model=model.eval(),
+        tokenizer=tokenizer,
+        config=config,
+        card=card.read_text(encoding="utf-8", errors="replace") if card.is_file() else "",
+        name=folder.name if Path(str(source)).exists() else str(source),
+        path=folder,
+        report=report,
+        max_length=_read_max_length(folder),
+    )
+
+
+def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
+    """Write a Hugging Face folder, whole or not at all: it replaces `folder` only when every file is on disk.
+
+    Raises `InputError` where `folder` holds something other than a model, which would be lost.
+    """
+    folder = Path(folder)
+    if folder.exists() and not (folder.is_dir() and (_is_model(folder) or not any(folder.iterdir()))):
+        raise InputError(f"{folder} holds something other than a model; name a new folder.")
+    with whole_folder(folder) as fresh:
+        write_checkpoint(checkpoint, fresh)
+    return folder
+
+
+def write_checkpoint(
+    checkpoint: Checkpoint, folder: Path, *, half: bool = False, most_bytes: int | None = None
+) -> None:
+    """Write the files of a model into a folder that is there.
+
+    `half` keeps the weights in 16 bits, which are 32 again when they are opened; `most_bytes` is the largest file.
+    """
+    body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
+    (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
+    state = state_for_huggingface(checkpoint.model)
+    write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)
+    checkpoint.tokenizer.save(folder, max_length=checkpoint.longest)
+    if checkpoint.card:
+        (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
+
+
+def _is_model(folder: Path) -> bool:
+    return (folder / "config.json").is_file() and any(folder.glob("model*.safetensors"))
+
+
+def shipped_models() -> tuple[str, ...]:
+    """Names of the models that come with the lab."""
+    if not SHIPPED.is_dir():
+        return ()
+    return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
+
+
+def checkpoint_folder(source: str, download: bool = True) -> Path:
+    """Where the files of a model are; `source` as for `load_checkpoint`."""
+    if not source.strip():
+        raise InputError("Name a model: a folder, a shipped model, or a Hugging Face hub id.")
+    folder = Path(source)
+    try:
+        folder = folder.expanduser()
+        if folder.is_dir():
+            return folder
+    except (OSError, RuntimeError, ValueError) as error:  # too long for a path, no such home, a null byte
+        raise InputError(f"There is no model {source[:80]!r}.") from error
+    if source in shipped_models():
+        return SHIPPED / source
+    if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", source) and ".." not in source and not folder.exists():
+        return _from_hub(source, download)
+    raise InputError(f"There is no model folder {source[:200]!r}.")
+
+
+def _from_hub(repo: str, download: bool) -> Path:
+    """A hub model in the local cache, downloaded if it is not there and this machine is online."""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(repo, allow_patterns=_HUB_FILES, local_files_only=not download))
+    except HFValidationError as error:
+        raise InputError(f"There is no model {repo!r}.") from error
+    except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
+        raise InputError(
+            f"There is no folder or shipped model {repo!r}, and it could not be fetched from the hub; "
+            f"shipped models are {', '.join(shipped_models()) or 'none'}."
+        ) from error
+
+
+def _read_max_length(folder: Path) -> int | None:
+    """What the tokenizer's files say about the longest input; others write a number beyond all measure for none."""
+    try:
+        length = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["model_max_length"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
+
+
+def _read_config(folder: Path) -> dict:
+    path = folder / "config.json"
+    if not path.is_file():
+        raise InputError(f"The checkpoint {folder} lacks config.json.")
+    try:
+        body = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"config.json in {folder} is not valid JSON: {error}.") from error
+    if not isinstance(body, dict):
+        raise InputError(f"config.json in {folder} does not hold a configuration.")
+    return body
+
+
+def _architecture(body: dict, state: dict[str, Tensor]) -> type:
+    """The class that has a place for every head found; published BERTs name one head and hold two."""
+    mlm, nsp = "cls.predictions.bias" in state, "cls.seq_relationship.weight" in state
+    if mlm or nsp:
+        return BertForPreTraining if mlm and nsp else BertForMaskedLM if mlm else BertForNextSentencePrediction
+    named = (body.get("architectures") or ["BertModel"])[0]
+    if named not in ARCHITECTURES:
+        raise InputError(f"The lab cannot open a {named}; it opens {', '.join(ARCHITECTURES)}.")
+    return ARCHITECTURES[named]
+
+
+def _some(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def parameter_count(model: nn.Module) -> int:
+    """Trainable numbers, tied ones once."""
+    return sum(p.numel() for p in model.parameters())

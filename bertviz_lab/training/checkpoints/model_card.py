@@ -1,0 +1,178 @@
+"""The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.data.tasks.examples import Task
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.task_data import Labelled
+from bertviz_lab.training.finetuning.trials import Trial
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.loop import Progress
+
+_NAMES = {
+    "mlm_loss": "Masked-word loss (nats)",
+    "mlm_accuracy": "Masked-word accuracy",
+    "nsp_loss": "Next-sentence loss (nats)",
+    "nsp_accuracy": "Next-sentence accuracy",
+}
+_PIPELINES: dict[Task, str] = {
+    "classification": "text-classification",
+    "regression": "text-classification",
+    "tokens": "token-classification",
+    "qa": "question-answering",
+}
+_TASK_NAMES: dict[Task, str] = {
+    "classification": "classification",
+    "regression": "rating",
+    "tokens": "labelling words",
+    "qa": "finding answers",
+}
+
+
+def pretraining_card(
+    config: PretrainConfig,
+    model: BertConfig,
+    tokenizer: Tokenizer,
+    corpus: TokenizedCorpus,
+    progress: Progress,
+    scores: dict[str, float],
+    hardware: Hardware,
+    objective: str,
+) -> str:
+    """A Hugging Face model card in Markdown."""
+    shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
+    origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+    texts = ", ".join(_plain(name) for name in config.corpus)
+    rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
+    differs = _unlike_bert(config, model)
+    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
+    return "\n".join(
+        [
+            "---",
+            "library_name: transformers",
+            "pipeline_tag: fill-mask",
+            "tags: [bert, bertviz-lab]",
+            "---",
+            "",
+            f"# A small BERT ({origin})",
+            "",
+            f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, "
+            f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            *(["", f"Unlike BERT, {differs}."] if differs else []),
+            "",
+            "## Training",
+            "",
+            f"- Text: {texts} ({corpus.documents:,} documents, {corpus.sentences:,} sentences, "
+            f"{corpus.tokens:,} tokens)",
+            f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
+            f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
+            f"- Command: `python -m bertviz_lab pretrain {options}`",
+            "",
+            "## Scores on held-out documents",
+            "",
+            "| score | value |",
+            "|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
+    """What the model was built or trained without, in words; "" for a BERT like any other."""
+    found = []
+    if model.is_decoder:
+        found.append("it reads forwards only (`is_decoder`): no token sees those after it")
+    if not config.positions:
+        found.append("it was trained without position embeddings (that table is zero)")
+    if not config.segments:
+        found.append("it was trained without segment embeddings (that table is zero)")
+    if model.share_layers:
+        found.append("all its layers share one set of weights")
+    if config.mask_shares[0] == 1.0:
+        found.append("every token that it was asked for stood as [MASK] (100/0/0)")
+    return "; ".join(found)
+
+
+def finetuning_card(
+    config: FinetuneConfig,
+    model: BertConfig,
+    start: Checkpoint,
+    data: Labelled,
+    trial: Trial,
+    scores: Mapping[str, float],
+    metric: str,
+) -> str:
+    """A Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
+    origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
+    texts = ", ".join(_plain(name) for name in config.train)
+    scored = ", ".join(_plain(name) for name in config.eval) or f"{len(data.held_out):,} examples held out of it"
+    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
+    labels = ", ".join(_plain(label) for label in data.labels)
+    said = f"- Labels: {labels}" if labels else f"- Answers: {_PIPELINES[data.task]}"
+    return "\n".join(
+        [
+            "---",
+            "library_name: transformers",
+            f"pipeline_tag: {_PIPELINES[data.task]}",
+            "tags: [bert, bertviz-lab]",
+            "---",
+            "",
+            f"# A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
+            "",
+            f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads; "
+            f"{start.tokenizer.vocab_size:,} tokens.",
+            "",
+            "## Training",
+            "",
+            f"- Text: {texts} ({len(data.train):,} examples)",
+            said,
+            f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
+            f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
+            f"- Command: `python -m bertviz_lab finetune {options}`",
+            "",
+            f"## Scores on {scored}",
+            "",
+            "| score | value |",
+            "|---|---|",
+            *(f"| {name} | {value:.4f} |" for name, value in scores.items()),
+            "",
+        ]
+    )
+
+
+def _typed(name: str, value: object) -> str:
+    """An option as it is typed."""
+    flag = name.replace("_", "-")
+    if isinstance(value, bool):
+        return f"--{flag}" if value else f"--no-{flag}"
+    return f"--{flag} {value}"
+
+
+def _changed(config: RunConfig) -> dict[str, object]:
+    """The options that differ from their defaults, as they would be typed."""
+    shown: dict[str, object] = {}
+    for name, field in type(config).__dataclass_fields__.items():
+        value = getattr(config, name)
+        if value == field.default:
+            continue
+        if name in ("init_from", "tokenizer", "model", "like"):
+            value = source_name(value)
+        shown[name] = " ".join(_plain(v) for v in value) if isinstance(value, tuple) else value
+    return shown
+
+
+def source_name(source: str) -> str:
+    """What a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is of."""
+    path = Path(source)
+    return _plain(path.parent.name if path.name == "model" else source)
+
+
+def _plain(name: str) -> str:
+    """The last part of a path, without characters that Markdown or a shell would act on."""
+    return "".join(c if c.isalnum() or c in "-_.: " else "_" for c in name.replace("\\", "/").split("/")[-1])

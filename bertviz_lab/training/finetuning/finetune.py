@@ -1,0 +1,147 @@
+"""Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved
+from bertviz_lab.training.checkpoints.model_card import source_name
+from bertviz_lab.training.finetuning.objective import Best
+from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
+from bertviz_lab.training.finetuning.task_data import prepare_labelled, read_labelled
+from bertviz_lab.training.finetuning.trial import TrialRun
+from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, from_main, start_processes
+from bertviz_lab.training.loop.optim import learning_rate_for
+from bertviz_lab.training.runs.events import Event, Preparing, RunFinished, RunStarted, TrialDone, TrialStarted
+from bertviz_lab.training.runs.run_folder import write_json
+
+
+def finetune(
+    config: FinetuneConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Run, or with `resume` go on with, a fine-tuning in `folder`.
+
+    Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
+    Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
+    """
+    accelerator = start_processes()
+    store = Checkpoints(folder / "checkpoints", config.keep_checkpoints)
+    saved: Saved | None = None
+    if accelerator.is_main_process:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_json(folder / "config.json", config.to_dict())
+        if not (resume and (folder / "examples" / "about.json").is_file()):
+            yield Preparing("read", 0, 0, "Reading the examples")
+            prepare_labelled(config, folder)
+        saved = store.newest() if resume else None
+    saved = from_main(accelerator, saved)
+    data = read_labelled(folder)
+    yield Preparing("tokenize", 0, 0, "Turning text into token ids")
+    start = start_of(config, data, folder, accelerator.is_main_process)
+    run = Setup.prepared(config, data, start, folder)
+    state = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8")) if saved else {}
+    # A run that goes on computes as it began: another number format would be another run.
+    precision = state.get("precision", config.precision)
+    hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
+    trials = trials_of(config, learning_rate_for(run.model_config, finetuning=True))
+    run.require_memory(trials, hardware)
+    yield from _trials(run, trials, hardware, store, saved, state, should_stop)
+
+
+def _trials(
+    run: Setup,
+    trials: Sequence[Trial],
+    hardware: Hardware,
+    store: Checkpoints,
+    saved: Saved | None,
+    state: Mapping[str, Any],
+    should_stop: Callable[[], bool],
+) -> Iterator[Event]:
+    """All trials from where the run stands; each ends with its scores, and the best of all becomes the run's model."""
+    done: list[dict[str, Any]] = list(state.get("done", ()))
+    first = len(done)
+    ended = [row["step"] for row in done]
+    planned = [run.steps(trial) for trial in trials]
+    yield RunStarted(
+        run=run.folder.name,
+        step=(ended[-1] if ended else 0) + state.get("progress", {}).get("step", 0),
+        total_steps=(ended[-1] if ended else 0) + sum(planned[first:]),
+        time_budget=None,
+        parameters=parameter_count(build_model(run, trials[0])),
+        vocab_size=run.start.tokenizer.vocab_size,
+        objective=run.data.task,
+        precision=hardware.precision,
+        device=str(hardware.device),
+        threads=hardware.threads,
+        baselines=run.guess,
+        notes=run.notes,
+    )
+    clock = Clock(done)
+    ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
+    for number in range(first, len(trials)):
+        (stop,) = hardware.agree(number > first and should_stop())
+        if stop:  # the checkpoint of the trial before is where the run goes on
+            ending = replace(ending, reason="stopped")
+            break
+        here, checkpoint = (state, saved) if number == first else ({}, None)
+        one = TrialRun(run, trials[number], hardware, store, clock, {"done": done})
+        if not here.get("progress", {}).get("step"):
+            yield TrialStarted(number, len(trials), trials[number].name, clock.step, planned[number])
+        for event in one.events(checkpoint, here, should_stop):
+            event = clock.moved(event, later_steps=sum(planned[number + 1 :]))
+            if isinstance(event, RunFinished):
+                ending = event
+            else:
+                yield event
+        if ending.reason == "stopped":
+            break
+        row = one.result()
+        if hardware.is_main and _is_best(row, done, run.metric):
+            one.keep()
+        done = [*done, row]
+        clock = Clock(done)
+        if hardware.is_main:
+            _write_report(run, len(trials), done)
+        yield TrialDone(number, trials[number].name, row["step"], row["best_step"], row["scores"])
+    path = run.folder / "model"
+    yield replace(ending, path=str(path) if path.is_dir() else "")
+
+
+def _is_best(row: Mapping[str, Any], done: Sequence[Mapping[str, Any]], metric: str) -> bool:
+    """Whether a trial gives the run its model: the best score wins, random weights only where there is nothing else."""
+    rivals = [other for other in done if not other["random"]]
+    if row["random"]:
+        return not rivals
+    best = Best(metric, scores=dict(max(rivals, key=lambda r: _goodness(r, metric))["scores"]) if rivals else {})
+    return best.beats(row["scores"])
+
+
+def _goodness(row: Mapping[str, Any], metric: str) -> float:
+    value = float(row["scores"][metric])
+    if math.isnan(value):
+        return -math.inf
+    return -value if metric == "loss" else value
+
+
+def _write_report(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -> None:
+    own = [row for row in done if not row["random"]] or list(done)
+    best = max(own, key=lambda row: _goodness(row, run.metric))
+    body = {
+        "task": run.data.task,
+        "labels": run.data.labels,
+        "metric": run.metric,
+        "model": source_name(run.config.model),
+        "scores": best["scores"],
+        "trials": done,
+        "families": families(done),
+        "planned": planned,
+        "guess": run.guess,
+        "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out)},
+    }
+    write_json(run.folder / "report.json", body)

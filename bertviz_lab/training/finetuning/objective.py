@@ -1,0 +1,143 @@
+"""What fine-tuning asks of a model, for the loop: one trial on one set of examples, and its best model so far."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.config import BertConfig
+from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, TaskStream
+from bertviz_lab.data.tasks.examples import Example, Task
+from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
+from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score, task_logits, task_loss
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.loop import Progress, StepOutput
+from bertviz_lab.training.pretraining.evaluate import right
+from bertviz_lab.training.runs.run_folder import write_json
+
+_BEST = "best.safetensors"
+
+
+@dataclass
+class Best:
+    """The best model of a trial so far, by one score on the held-out examples."""
+
+    metric: str
+    step: int = -1  # of the trial
+    scores: dict[str, float] = field(default_factory=dict)
+    waited: int = 0  # scores since then
+    weights: dict[str, Tensor] = field(default_factory=dict)
+
+    def beats(self, scores: Mapping[str, float]) -> bool:
+        """Whether these scores are better than the best so far; a loss is better when it is lower."""
+        if not self.scores:
+            return True
+        new, old = scores[self.metric], self.scores[self.metric]
+        if isnan(old):
+            return not isnan(new)
+        return new < old if self.metric == "loss" else new > old
+
+
+@dataclass(frozen=True)
+class FinetuningTask:
+    """One trial, for the loop. Steps are counted on over all trials of a run where files are named after them."""
+
+    model: nn.Module  # as it is saved: not wrapped for several processes
+    model_config: BertConfig
+    tokenizer: Tokenizer
+    task: Task
+    labels: tuple[str, ...]
+    stream: TaskStream
+    held_out: TaskBatches
+    held_examples: Sequence[Example]
+    optimizers: list[torch.optim.Optimizer]
+    hardware: Hardware
+    checkpoints: Checkpoints
+    snapshots: Snapshots
+    best: Best
+    patience: int
+    max_length: int  # tokens that it reads of an example
+    earlier_steps: int  # of the trials before this one
+    run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
+    class_weights: Tensor | None = None
+
+    def step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
+        """The mean loss over the step's labels: here, this part's share of it."""
+        batch = batch.to(self.hardware.device)
+        logits = task_logits(model, batch, self.task)
+        loss = task_loss(logits, batch, self.task, self.class_weights)
+        metrics: dict[str, Tensor] = {}
+        if measure and self.task in ("classification", "tokens"):
+            metrics["accuracy"] = right(logits[0], batch.targets) / max(1, batch.count)
+        return StepOutput(loss, metrics)
+
+    def predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
+        """The held-out examples' predictions and their mean loss."""
+        return predict_examples(model, self.held_examples, self.held_out, self.task, self.labels, self.hardware)
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        """Scores on the held-out examples; the model is remembered where it is the best so far."""
+        predictions, loss = self.predict(model)
+        scores = {"loss": loss, **score(self.held_examples, predictions, self.task, self.labels)}
+        if self.best.beats(scores):
+            self.best.scores, self.best.step, self.best.waited = scores, self._steps_taken(), 0
+            self.best.weights = state_for_huggingface(self.model)
+        else:
+            self.best.waited += 1
+        return scores
+
+    def _steps_taken(self) -> int:
+        return self.stream.epoch * self.stream.data.in_an_epoch + self.stream.number
+
+    def learnt_enough(self) -> bool:
+        return 0 < self.patience <= self.best.waited
+
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+        """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
+
+        def write(fresh: Path) -> None:
+            read = Checkpoint(self.model, self.tokenizer, self.model_config, max_length=self.max_length)
+            write_checkpoint(read, fresh)
+            save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
+            if self.best.weights:
+                write_tensors(self.best.weights, fresh / _BEST)
+            scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
+            best = {name: getattr(self.best, name) for name in ("step", "scores", "waited")}
+            position = {"epoch": self.stream.epoch, "number": self.stream.number}
+            body = {"progress": asdict(progress), "position": position, "best": best, "scale": scale}
+            write_json(fresh / "trainer.json", {**self.run_state, **body, "precision": self.hardware.precision})
+
+        step = self.earlier_steps + progress.step
+        path = self.checkpoints.folder / f"step-{step:08d}"
+        # Before its first step a trial has nothing to save: the run goes on from the end of the trial before it.
+        if self.hardware.is_main and (progress.step or not self.earlier_steps):
+            path = self.checkpoints.save(step, write)
+        self.hardware.wait()
+        return str(path)
+
+    def snapshot(self, progress: Progress) -> str:
+        if self.earlier_steps:  # one trial is enough to look back at
+            return ""
+        return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+
+    def probe(self, progress: Progress) -> None:
+        """A model that learns a task is not asked about its language."""
+
+    def take_best(self) -> None:
+        """The model becomes the best that it was."""
+        load_state(self.model, self.best.weights)
+
+
+def read_best(folder: Path, body: Mapping[str, Any], metric: str) -> Best:
+    """The best model of a trial that is gone on with, as its checkpoint has it."""
+    weights = read_tensors([folder / _BEST]) if (folder / _BEST).is_file() else {}
+    return Best(metric, body["step"], dict(body["scores"]), body["waited"], weights)

@@ -1,0 +1,127 @@
+"""What a fine-tuned model says about many texts, and how good it is on labelled ones."""
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+from bertviz_lab.data.tasks.batches import TaskBatches
+from bertviz_lab.data.tasks.example_files import holds_examples, read_examples
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score
+from bertviz_lab.training.finetuning.task_data import file_of
+from bertviz_lab.training.loop.hardware import choose_hardware
+
+_AT_ONCE = 64
+_SHORTEST = 8  # tokens, with a word or two
+
+
+def task_of(checkpoint: Checkpoint) -> Task:
+    """What a fine-tuned model does. Raises `InputError` for one that was not fine-tuned."""
+    model, config = checkpoint.model, checkpoint.config
+    if isinstance(model, BertForSequenceClassification):
+        return "regression" if config.num_labels == 1 else "classification"
+    if isinstance(model, BertForTokenClassification):
+        return "tokens"
+    if isinstance(model, BertForQuestionAnswering):
+        return "qa"
+    raise InputError(f"{checkpoint.name} is a {checkpoint.architecture}, which has not been fine-tuned for a task.")
+
+
+def predict_with(
+    checkpoint: Checkpoint, examples: Sequence[Example], *, max_length: int | None = None, threads: int = 0
+) -> tuple[list[Prediction], float]:
+    """A prediction for each example, in 32 bits on the CPU or GPU, and the mean loss over those with labels.
+
+    Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
+    """
+    task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
+    max_length = max_length or checkpoint.longest
+    if max_length < _SHORTEST:
+        raise InputError(f"A length of {max_length} tokens is too short; choose at least {_SHORTEST}.")
+    limits = Limits.fitting(min(max_length, longest))
+    labels = checkpoint.config.labels
+    features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
+    batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
+    hardware = choose_hardware("fp32", checkpoint.config, threads)
+    model = checkpoint.model
+    if hardware.device.type != "cpu":  # others go on using it where it is
+        model = deepcopy(model).to(hardware.device)
+    return predict_examples(model, examples, batches, task, labels, hardware)
+
+
+def evaluate_labelled(
+    checkpoint: Checkpoint,
+    paths: Sequence[str | Path],
+    task: str,
+    *,
+    max_length: int | None = None,
+    threads: int = 0,
+    **reading: Any,
+) -> dict[str, float]:
+    """Scores of a fine-tuned model on labelled files, by the names of the task's scores, and `loss`.
+
+    In 32 bits, with as many threads and tokens as in its run, the run's own scores come out to the last digit.
+    A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. Raises `InputError`
+    where the model or the files are of another task.
+    """
+    own = task_of(checkpoint)
+    if task != own and not (task == "classification" and own == "regression"):
+        raise InputError(f"{checkpoint.name} was fine-tuned for {own}, not for {task}.")
+    files = [file_of(str(path)) for path in paths]
+    examples: Sequence[Example]
+    if all(map(holds_examples, files)):
+        examples = [example for file in files for example in read_examples(Path(file))]
+        if not all(_is_for(example, own) for example in examples):
+            raise InputError(f"{files[0]} holds examples of another task than {own}.")
+    else:
+        examples = _named(read_task(files, own, **reading).examples, checkpoint.config.labels)
+    predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
+    return {"loss": loss, **score(examples, predictions, own, checkpoint.config.labels)}
+
+
+def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
+    """Classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
+    named = {str(index): label for index, label in enumerate(labels)}
+    found = {example.label for example in examples if isinstance(example, LabelledText)}
+    if not found or found & set(labels) or not found <= named.keys():
+        return examples
+    return [replace(e, label=named[str(e.label)]) if isinstance(e, LabelledText) else e for e in examples]
+
+
+def _is_for(example: Example, task: Task) -> bool:
+    if isinstance(example, LabelledText):
+        return task == ("classification" if isinstance(example.label, str) else "regression")
+    return task == ("tokens" if isinstance(example, LabelledWords) else "qa")
+
+
+def table_of(
+    checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> Iterator[list[Any]]:
+    """Predictions as rows of a table, the first of which names the columns."""
+    task, labels = task_of(checkpoint), checkpoint.config.labels
+    if task == "tokens":
+        yield ["row", "word", "label", "probability"]
+        for example, said in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
+            for word, label, sure in zip(example.words, said.labels, said.certainty, strict=True):
+                yield [example.row, word, label, round(sure, 4)]
+        return
+    if task == "qa":
+        yield ["row", "question", "answer", "start", "end", "passage"]
+        for asked, said in zip(cast(Sequence[Question], examples), predictions, strict=True):
+            yield [asked.row, asked.question, said.label, said.start, said.end, asked.passage]
+        return
+    texts = cast(Sequence[LabelledText], examples)
+    pair = any(example.text_b for example in texts)
+    names = [] if task == "regression" else [f"p({label})" for label in labels]
+    yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
+    for text, said in zip(texts, predictions, strict=True):
+        shares = [round(share, 4) for share in said.probabilities]
+        answer = float(said.label) if task == "regression" else said.label
+        yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]

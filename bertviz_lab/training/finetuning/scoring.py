@@ -1,0 +1,268 @@
+"""What a model says about labelled examples, and how good that is: predictions in, scores out, a task at a time."""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertviz_lab.data.tasks.answer_spans import Answered, pick_answers
+from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.features import IGNORE, Features
+from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
+from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.pretraining.evaluate import evaluating
+
+_CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
+#: The score by which the best model is kept where none is asked for.
+METRICS: dict[Task, str] = {"classification": "accuracy", "regression": "spearman", "tokens": "f1", "qa": "f1"}
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says about one example; which fields are set depends on the task.
+
+    Attributes:
+        label: the class, or for regression the number as text, or the answer ("" for none).
+        probabilities: of every class, in the order of the model's labels.
+        labels: of words, one each; `certainty` is the probability of each.
+        start, end: characters of the answer in the passage.
+        no_answer: how much likelier than the best answer none is, as a difference of scores.
+        best: the best few answers, each (text, start, end, probability).
+    """
+
+    label: str = ""
+    probabilities: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    certainty: tuple[float, ...] = ()
+    start: int = 0
+    end: int = 0
+    no_answer: float = 0.0
+    best: tuple[tuple[str, int, int, float], ...] = ()
+
+
+def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor, ...]:
+    """(logits,), or for questions (start, end), each (batch, tokens); no answer begins or ends in the padding."""
+    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+    if task == "qa":
+        out = model(*inputs)
+        if batch.attention_mask is None:
+            return out.start_logits, out.end_logits
+        padding = ~batch.attention_mask
+        return out.start_logits.masked_fill(padding, -torch.inf), out.end_logits.masked_fill(padding, -torch.inf)
+    if task == "tokens":
+        return (model(*inputs).logits,)
+    # Only [CLS] is read: the last layer computes no other token.
+    return (model(*inputs, positions=batch.rows.new_empty(len(batch.rows), 0)).logits,)
+
+
+def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights: Tensor | None = None) -> Tensor:
+    """This part's share of the mean loss over the whole step; `weights` are those of the classes."""
+    if task == "qa":
+        starts, ends = batch.targets.unbind(1)
+        count = max(1, batch.count)
+        return (cross_entropy(logits[0], starts, count) + cross_entropy(logits[1], ends, count)) / 2
+    if task == "regression":
+        return ((logits[0].squeeze(-1).float() - batch.targets) ** 2).sum() / max(1, batch.count)
+    if weights is not None:
+        classes = logits[0].flatten(0, -2).float()
+        summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE, reduction="sum")
+        return summed / max(batch.total, 1e-9)
+    return cross_entropy(logits[0], batch.targets, max(1, batch.count))
+
+
+@torch.inference_mode()
+def predict_examples(
+    model: nn.Module, examples: Sequence[Example], batches: TaskBatches, task: Task, labels: Sequence[str], on: Hardware
+) -> tuple[list[Prediction], float]:
+    """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
+
+    In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
+    """
+    features = batches.features
+    outputs: list[tuple[NDArray[np.float32], ...]] = [()] * len(features)
+    loss, count = 0.0, 0
+    with evaluating(model):
+        for batch in batches.in_order():
+            batch = batch.to(on.device)
+            logits = task_logits(model, batch, task)
+            loss += float(task_loss(logits, batch, task)) * batch.count
+            count += batch.count
+            arrays = [part.float().cpu().numpy() for part in logits]
+            for place, row in enumerate(batch.rows.tolist()):
+                length = len(features.ids[row])
+                outputs[row] = tuple(a[place, :length] if task in ("tokens", "qa") else a[place] for a in arrays)
+    return _read(examples, features, outputs, task, labels), loss / max(1, count)
+
+
+def _read(
+    examples: Sequence[Example],
+    features: Features,
+    outputs: list[tuple[NDArray[np.float32], ...]],
+    task: Task,
+    labels: Sequence[str],
+) -> list[Prediction]:
+    if task == "regression":
+        return [Prediction(label=str(out[0][0])) for out in outputs]
+    if task == "classification":
+        shares = softmax(np.stack([out[0] for out in outputs])) if outputs else np.empty((0, len(labels)))
+        return [Prediction(label=labels[int(row.argmax())], probabilities=tuple(map(float, row))) for row in shares]
+    if task == "tokens":
+        found: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
+        for owner, heads, out in zip(features.examples, features.heads, outputs, strict=True):
+            shares = softmax(out[0][heads])
+            found[owner][0].extend(labels[index] for index in shares.argmax(-1))
+            found[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
+        return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in found]
+    questions = cast(Sequence[Question], examples)
+    answered = pick_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
+    return [_answer(one) for one in answered]
+
+
+def _answer(found: Answered) -> Prediction:
+    text = found.text()
+    first = found.best[0] if text else None
+    return Prediction(
+        label=text,
+        start=first.start if first else 0,
+        end=first.end if first else 0,
+        no_answer=min(float(found.no_answer), _CERTAIN),
+        best=tuple((span.text, span.start, span.end, float(span.probability)) for span in found.best[:5]),
+    )
+
+
+def softmax(logits: NDArray[np.float32]) -> NDArray[np.float64]:
+    """Over the last axis."""
+    shifted = np.exp(logits.astype(np.float64) - logits.max(-1, keepdims=True, initial=-np.inf))
+    shares: NDArray[np.float64] = shifted / shifted.sum(-1, keepdims=True)
+    return shares
+
+
+def score(
+    examples: Sequence[Example], predictions: Sequence[Prediction], task: Task, labels: Sequence[str]
+) -> dict[str, float]:
+    """The scores of a task by their names: accuracy, f1, mcc ...; spearman, pearson; exact_match, f1 (0 to 1)."""
+    if task == "classification":
+        truth, predicted = class_numbers(examples, predictions, labels)
+        report = classification_report(truth, predicted, _with_others(labels, truth))
+        values = {name: getattr(report, name) for name in ("accuracy", "f1", "macro_f1", "mcc")}
+        return {name: float(value) for name, value in values.items()}
+    if task == "regression":
+        told = regression_report(*_numbers(examples, predictions))
+        return {name: float(getattr(told, name)) for name in ("spearman", "pearson", "mse", "mae")}
+    if task == "tokens":
+        words = cast(Sequence[LabelledWords], examples)
+        truths, guesses = [list(e.labels) for e in words], [list(p.labels) for p in predictions]
+        flat = [(a, b) for t, g in zip(truths, guesses, strict=True) for a, b in zip(t, g, strict=True)]
+        accuracy = sum(a == b for a, b in flat) / max(1, len(flat))
+        if not marks_spans(labels):
+            return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
+        spans = entity_report(truths, guesses)
+        return {"accuracy": accuracy} | {name: float(getattr(spans, name)) for name in ("precision", "recall", "f1")}
+    questions = cast(Sequence[Question], examples)
+    golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
+    # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
+    said = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
+    margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
+    answers = answer_report(said, golds, margin, threshold=0.0)
+    values = {"exact_match": answers.exact_match, "f1": answers.f1}
+    if answers.no_answer_total:
+        values |= {"has_answer_f1": answers.has_answer_f1, "no_answer_accuracy": answers.no_answer_exact}
+        values |= {"best_f1": answers.best_f1, "best_f1_threshold": answers.best_f1_threshold}
+    return {name: float(value) for name, value in values.items()}
+
+
+def class_numbers(
+    examples: Sequence[Example], predictions: Sequence[Prediction], labels: Sequence[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """True and predicted classes, (n,) each; a label that the model does not know is numbered after those it knows."""
+    index = {label: number for number, label in enumerate(labels)}
+    texts = cast(Sequence[LabelledText], examples)
+    truth = np.array([index.get(str(e.label), len(labels)) for e in texts], dtype=np.int64)
+    return truth, np.array([index[p.label] for p in predictions], dtype=np.int64)
+
+
+def _with_others(labels: Sequence[str], truth: NDArray[np.int64]) -> tuple[str, ...]:
+    return (*labels, "(unknown to the model)") if truth.max(initial=-1) == len(labels) else tuple(labels)
+
+
+def _numbers(
+    examples: Sequence[Example], predictions: Sequence[Prediction]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    texts = cast(Sequence[LabelledText], examples)
+    truth = np.array([float(e.label) for e in texts])
+    return truth, np.array([float(p.label) for p in predictions])
+
+
+def _macro_f1(pairs: Sequence[tuple[str, str]]) -> float:
+    names = sorted({name for pair in pairs for name in pair})
+    index = {name: number for number, name in enumerate(names)}
+    truth, predicted = (np.array([index[pair[side]] for pair in pairs], dtype=np.int64) for side in (0, 1))
+    return float(classification_report(truth, predicted, names).macro_f1) if pairs else 0.0
+
+
+def marks_spans(labels: Sequence[str]) -> bool:
+    """Whether labels of words mark entities, as BIO does."""
+    return any(label.startswith(("B-", "I-")) for label in labels)
+
+
+def metric_of(task: Task, labels: Sequence[str], wanted: str = "auto") -> str:
+    """The name of the score by which models are compared."""
+    if wanted != "auto":
+        return wanted
+    return "accuracy" if task == "tokens" and not marks_spans(labels) else METRICS[task]
+
+
+def guesses(
+    train: Sequence[Example], held_out: Sequence[Example], task: Task, labels: Sequence[str]
+) -> dict[str, float]:
+    """What is scored without a model: always the commonest label, the mean number, "no answer" to every question."""
+    if task == "classification":
+        texts = cast(Sequence[LabelledText], train)
+        met = Counter(str(e.label) for e in texts)
+        counts = np.array([met[label] for label in labels], dtype=float)
+        commonest = labels[int(counts.argmax())]
+        scores = score(held_out, [Prediction(label=commonest)] * len(held_out), task, labels)
+        shares = dict(zip(labels, counts / counts.sum(), strict=True))
+        told = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
+        return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in told])))}
+    if task == "regression":
+        numbers = np.array([float(cast(LabelledText, e).label) for e in held_out])
+        mean = float(np.mean([float(cast(LabelledText, e).label) for e in train]))
+        return {"spearman": 0.0, "pearson": 0.0, "loss": float(((numbers - mean) ** 2).mean())}
+    if task == "tokens":
+        tags = Counter(tag for e in cast(Sequence[LabelledWords], train) for tag in e.labels)
+        commonest = max(labels, key=tags.__getitem__)
+        same = [Prediction(labels=(commonest,) * len(e.words)) for e in cast(Sequence[LabelledWords], held_out)]
+        return score(held_out, same, task, labels)
+    found = score(held_out, [Prediction()] * len(held_out), task, labels)
+    return {name: found[name] for name in ("exact_match", "f1")}
+
+
+def class_weights(features: Features, count: int) -> NDArray[np.float32]:
+    """Weights by which every class counts as much: n / (classes x n of the class), as scikit-learn's "balanced"."""
+    targets = np.concatenate(features.targets) if isinstance(features.targets, list) else features.targets
+    counts = np.bincount(targets[targets != IGNORE].astype(np.int64), minlength=count)
+    return (counts.sum() / (count * np.maximum(1, counts))).astype(np.float32)
+
+
+def write_predictions(
+    path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
+) -> None:
+    """One JSON object a line: an example under "example", what was predicted under "prediction"."""
+    fresh = path.with_suffix(".part")  # a reader meets the old file or the new one
+    with fresh.open("w", encoding="utf-8") as file:
+        for example, prediction in zip(examples, predictions, strict=True):
+            body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
+            file.write(json.dumps(body) + "\n")  # only ASCII: a text may hold what some take for the end of a line
+    os.replace(fresh, path)

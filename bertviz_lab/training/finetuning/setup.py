@@ -1,0 +1,152 @@
+"""What all trials of a fine-tuning share: the examples as rows of token ids, the start, and the shape of the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
+from bertviz_lab.data.tasks.batches import TaskBatches
+from bertviz_lab.data.tasks.examples import LabelledText, Task
+from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.model.weights import load_state, state_for_huggingface
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from bertviz_lab.training.finetuning.scoring import guesses, metric_of
+from bertviz_lab.training.finetuning.task_data import Labelled, texts_of
+from bertviz_lab.training.finetuning.trials import Trial
+from bertviz_lab.training.loop.hardware import Hardware, start_processes
+from bertviz_lab.training.loop.memory import require_memory
+
+_KINDS: dict[Task, type[nn.Module]] = {
+    "classification": BertForSequenceClassification,
+    "regression": BertForSequenceClassification,
+    "tokens": BertForTokenClassification,
+    "qa": BertForQuestionAnswering,
+}
+_HEADS = ("classifier.", "qa_outputs.")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What all trials of a run share."""
+
+    config: FinetuneConfig
+    folder: Path
+    data: Labelled
+    start: Checkpoint
+    model_config: BertConfig
+    metric: str  # by which models are compared
+    guess: dict[str, float]  # scores without a model
+    train: Features
+    held_out: Features
+    max_length: int  # tokens of a row
+    notes: tuple[str, ...]
+
+    @classmethod
+    def prepared(cls, config: FinetuneConfig, data: Labelled, start: Checkpoint, folder: Path) -> "Setup":
+        """Rows of token ids for the examples, and the shape of the model."""
+        longest = start.config.max_position_embeddings
+        length = config.length_for(data.task, longest)
+        limits = Limits.fitting(length, config.overlap, config.max_question)
+        notes = [*data.notes]
+        if config.length_for(data.task, 10**6) > longest:
+            notes.append(f"{start.name} reads at most {longest} tokens: longer examples are cut to that.")
+        pairs = data.task == "qa" or any(isinstance(e, LabelledText) and e.text_b is not None for e in data.train)
+        if pairs and start.config.type_vocab_size < 2:
+            raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
+        guess = guesses(data.train, data.held_out, data.task, data.labels)
+        metric = metric_of(data.task, data.labels, config.metric)
+        if metric not in guess and metric != "loss":
+            known = ", ".join(name for name in METRIC_NAMES if name in guess or name in ("auto", "loss"))
+            raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {known}.")
+        encode = [
+            encode_examples(examples, data.task, start.tokenizer, data.labels, limits, training=training)
+            for examples, training in ((data.train, True), (data.held_out, False))
+        ]
+        if not len(encode[0]):
+            raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
+        return cls(
+            config=config,
+            folder=folder,
+            data=data,
+            start=start,
+            model_config=_model_config(config, data, start.config),
+            metric=metric,
+            guess=guess,
+            train=encode[0],
+            held_out=encode[1],
+            max_length=length,
+            notes=tuple(notes),
+        )
+
+    def batches(self, trial: Trial, weights: np.ndarray | None) -> TaskBatches:
+        return TaskBatches(self.train, trial.batch_size, self.start.tokenizer.pad_id, trial.seed, weights)
+
+    def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
+        """Raise `InputError` where a step does not fit; it is like one of pretraining that asks for hardly a token."""
+        longest = max(len(ids) for ids in self.train.ids)
+        alike = PretrainConfig(
+            corpus=("examples",),
+            optimizer="adamw",
+            causal_share=0.0,
+            mask_probability=0.01,
+            seq_len=max(8, min(512, longest)),
+            batch_size=max(trial.batch_size for trial in trials),
+            accumulate=self.config.accumulate,
+            dropout=self.config.dropout,
+        )
+        advice = "choose a smaller --model, --max-length or --batch-size"
+        require_memory(self.model_config, alike, hardware, advice)
+
+    def steps(self, trial: Trial) -> int:
+        return trial.epochs * self.batches(trial, None).in_an_epoch
+
+
+def start_of(config: FinetuneConfig, data: Labelled, folder: Path, is_main: bool) -> Checkpoint:
+    """The model to start from; for random weights one whose weights nobody uses, and a vocabulary of the text."""
+    if config.model != RANDOM:
+        return load_checkpoint(config.model)
+    if config.like:
+        return load_checkpoint(config.like)
+    if not (folder / "tokenizer" / "tokenizer.json").is_file() and is_main:
+        Tokenizer.train(texts_of(data.train), vocab_size=config.vocab_size).save(folder / "tokenizer")
+    start_processes().wait_for_everyone()
+    tokenizer = Tokenizer.load(folder / "tokenizer")
+    shape = BertConfig.preset(config.preset, vocab_size=tokenizer.vocab_size)
+    return Checkpoint(nn.Module(), tokenizer, shape, name="random weights")
+
+
+def _model_config(config: FinetuneConfig, data: Labelled, start: BertConfig) -> BertConfig:
+    count = {"regression": 1, "qa": 2}.get(data.task, len(data.labels))
+    return start.replace(
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+        classifier_dropout=None,
+        num_labels=count,
+        id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
+        problem_type="regression" if data.task == "regression" else None,
+    )
+
+
+def build_model(run: Setup, trial: Trial) -> nn.Module:
+    """A model with the task's head; the backbone is the start's, the head and random weights come from the seed."""
+    torch.manual_seed(trial.seed)
+    generator = torch.Generator().manual_seed(trial.seed)
+    model = _KINDS[run.data.task](run.model_config, generator=generator)
+    same_task = False
+    if not trial.random and run.config.model != RANDOM:
+        known = state_for_huggingface(run.start.model)
+        same_task = run.start.config.labels == run.model_config.labels and isinstance(run.start.model, type(model))
+        load_state(model, {name: t for name, t in known.items() if same_task or not name.startswith(_HEADS)})
+    if run.data.task == "regression" and not same_task:  # numbers are far from 0: begin at their mean
+        mean = float(np.mean([float(e.label) for e in run.data.train if isinstance(e, LabelledText)]))
+        with torch.no_grad():
+            model.classifier.bias.fill_(mean)  # type: ignore[union-attr, operator]
+    return model.train()

@@ -1,0 +1,115 @@
+"""The labelled examples of a fine-tuning: read and split once, then kept in the run's folder.
+
+examples/train.jsonl, examples/held_out.jsonl    one example a line
+examples/about.json                              the task, the labels, and what a person should know; written last
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.tasks.example_files import read_examples, write_examples
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Task, TaskData
+from bertviz_lab.data.tasks.reading.read_task import MAX_BYTES, read_pair, read_task
+from bertviz_lab.data.tasks.split import split_held_out
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs.run_folder import write_json
+
+_SAMPLE = "sample:"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Examples to train on and to score on."""
+
+    task: Task
+    labels: tuple[str, ...]
+    train: tuple[Example, ...]
+    held_out: tuple[Example, ...]
+    notes: tuple[str, ...] = ()
+
+
+def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, Labelled]:
+    """Read the files of a fine-tuning and split off what is held out. Raises `InputError`.
+
+    The data of the first files, with all that reading found out, and the examples as they are used.
+    """
+    files = [file_of(name) for name in config.train]
+    reading = {**config.reading, "max_bytes": max_bytes}
+    train: Sequence[Example]
+    held: Sequence[Example]
+    if config.eval:
+        data, other = read_pair(files, [file_of(name) for name in config.eval], config.task, **reading)
+        train, held = data.examples, other.examples
+        notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
+    else:
+        data = read_task(files, config.task, **reading)
+        train, held = split_held_out(data, config.eval_share, config.seed)
+        notes = [*data.notes, *_told(data)]
+        notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out to score on.")
+    if config.most_examples and config.most_examples < len(train):
+        chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.most_examples]
+        notes.append(f"Of {len(train):,} examples {config.most_examples:,} are trained on, drawn at random.")
+        train = [train[index] for index in sorted(chosen)]
+    if not train or not held:
+        raise InputError("There are too few examples to train on some and score on others; give more.")
+    return data, Labelled(data.task, data.labels, tuple(train), tuple(held), tuple(notes))
+
+
+def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
+    """Read, split and keep the examples under `folder`. Raises `InputError`."""
+    _, found = load_labelled(config)
+    target = folder / "examples"
+    for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
+        shutil.rmtree(earlier, ignore_errors=True)
+    target.mkdir(parents=True)
+    write_examples(target / "train.jsonl", found.train)
+    write_examples(target / "held_out.jsonl", found.held_out)
+    write_json(target / "about.json", {"task": found.task, "labels": found.labels, "notes": found.notes})
+
+
+def read_labelled(folder: Path) -> Labelled:
+    """The examples of a run. Raises `InputError` where there are none."""
+    try:
+        body: dict[str, Any] = json.loads((folder / "examples" / "about.json").read_text(encoding="utf-8"))
+        return Labelled(
+            task=body["task"],
+            labels=tuple(body["labels"]),
+            train=read_examples(folder / "examples" / "train.jsonl"),
+            held_out=read_examples(folder / "examples" / "held_out.jsonl"),
+            notes=tuple(body["notes"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"There are no examples in {folder.name}.") from error
+
+
+def texts_of(examples: Sequence[Example]) -> Iterator[str]:
+    """All text in examples, to learn a vocabulary from; a passage that many questions share once."""
+    for example in examples:
+        if isinstance(example, LabelledWords):
+            yield " ".join(example.words)
+        elif isinstance(example, LabelledText):
+            yield example.text_a
+            yield example.text_b or ""
+    yield from dict.fromkeys(
+        text for e in examples if not isinstance(e, (LabelledText, LabelledWords)) for text in (e.question, e.passage)
+    )
+
+
+def file_of(name: str) -> str:
+    """`sample:NAME` as the file that comes with the lab; anything else as it is."""
+    return str(path_of(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
+
+
+def _told(data: TaskData) -> Iterator[str]:
+    for dropped in data.dropped:
+        where = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
+        plural = "row was" if dropped.count == 1 else "rows were"
+        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{where}."

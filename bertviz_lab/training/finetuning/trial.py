@@ -1,0 +1,132 @@
+"""One trial of a fine-tuning: from the start to its best model."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import torch
+
+from bertviz_lab.data.tasks.batches import TaskBatches, TaskStream
+from bertviz_lab.model.weights import load_state, state_for_huggingface
+from bertviz_lab.training.checkpoints.atomic_io import sweep
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved
+from bertviz_lab.training.checkpoints.model_card import finetuning_card
+from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
+from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.finetuning.objective import Best, FinetuningTask, read_best
+from bertviz_lab.training.finetuning.scoring import class_weights, write_predictions
+from bertviz_lab.training.finetuning.setup import Setup, build_model
+from bertviz_lab.training.finetuning.trials import Clock, Trial
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.loop import Plan, Progress, train
+from bertviz_lab.training.loop.optim import finetuning_optimizer
+from bertviz_lab.training.runs.events import Event
+
+#: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
+_SCORED_AT_ONCE = 64
+
+
+class TrialRun:
+    """One trial of a run."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        trial: Trial,
+        hardware: Hardware,
+        store: Checkpoints,
+        clock: Clock,
+        run_state: Mapping[str, Any],
+    ):
+        if hardware.scaler:  # a trial does not depend on those before it
+            hardware = replace(hardware, scaler=torch.amp.GradScaler(hardware.device.type))
+        self.setup, self.trial, self.hardware = setup, trial, hardware
+        self._store, self._clock, self._run_state = store, clock, run_state
+        self.progress = Progress()
+
+    def events(self, saved: Saved | None, state: Mapping[str, Any], should_stop: Callable[[], bool]) -> Iterator[Event]:
+        """Train from the start, or from where `state` says, to the end."""
+        run, trial, config, hardware = self.setup, self.trial, self.setup.config, self.hardware
+        gone_on = saved is not None and "progress" in state
+        bare = build_model(run, trial)
+        if gone_on and saved is not None:
+            load_state(bare, state_for_huggingface(load_checkpoint(saved.path).model))
+        optimizer = finetuning_optimizer(bare, config, trial.learning_rate)
+        model = hardware.share(bare)
+        weights = class_weights(run.train, len(run.data.labels)) if self._weighted else None
+        batches = run.batches(trial, weights)
+        self.progress = Progress(**state.get("progress", {}))
+        place = state.get("position", {"epoch": 0, "number": 0})
+        best = Best(run.metric)
+        if gone_on and saved is not None:
+            load_optimizers([optimizer], saved.path / "optimizer.safetensors")
+            best = read_best(saved.path, state["best"], run.metric)
+            if hardware.scaler:
+                hardware.scaler.load_state_dict(state["scale"])
+        if hardware.rank:  # dropout differs between processes
+            torch.manual_seed(trial.seed + hardware.rank + 1_000_003 * self.progress.step)
+        self.task = FinetuningTask(
+            model=bare,
+            model_config=run.model_config,
+            tokenizer=run.start.tokenizer,
+            task=run.data.task,
+            labels=run.data.labels,
+            stream=TaskStream(batches, place["epoch"], place["number"]),
+            held_out=TaskBatches(run.held_out, _SCORED_AT_ONCE, run.start.tokenizer.pad_id, 0),
+            held_examples=run.data.held_out,
+            optimizers=[optimizer],
+            hardware=hardware,
+            checkpoints=self._store,
+            snapshots=Snapshots(run.folder / "snapshots", config.snapshot_room * 1_000_000),
+            best=best,
+            patience=config.patience,
+            max_length=run.max_length,
+            earlier_steps=self._clock.step,
+            run_state=self._run_state,
+            class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
+        )
+        plan = Plan(
+            learning_rate=trial.learning_rate,
+            warmup=config.warmup,
+            steps=run.steps(trial),
+            seconds=None,
+            clip_norm=config.clip_norm,
+            accumulate=config.accumulate,
+            eval_steps=max(1, -(-batches.in_an_epoch // config.evals)),
+            checkpoint_every=config.checkpoint_every,
+        )
+        checkpoint = str(saved.path) if gone_on and saved else ""
+        yield from train(
+            model, self.task, self.task.stream, [optimizer], plan, hardware, self.progress, should_stop, checkpoint
+        )
+
+    @property
+    def _weighted(self) -> bool:
+        return self.setup.config.class_weights == "balanced" and bool(self.setup.data.labels)
+
+    def result(self) -> dict[str, Any]:
+        """What the trial came to, for the report."""
+        best, clock = self.task.best, self._clock
+        return asdict(self.trial) | {
+            "step": clock.step + self.progress.step,
+            "seconds": clock.seconds + self.progress.seconds,
+            "tokens": clock.tokens + self.progress.tokens,
+            "best_step": clock.step + best.step,
+            "scores": best.scores,
+        }
+
+    def keep(self) -> None:
+        """The trial's best model becomes that of the run, with what it says about the held-out examples."""
+        run, task = self.setup, self.task
+        task.take_best()
+        predictions, _ = task.predict(task.model)
+        write_predictions(run.folder / "predictions.jsonl", run.data.held_out, predictions)
+        card = finetuning_card(
+            run.config, run.model_config, run.start, run.data, self.trial, task.best.scores, run.metric
+        )
+        sweep(run.folder / "model")
+        checkpoint = Checkpoint(
+            task.model.eval(), run.start.tokenizer, run.model_config, card, max_length=run.max_length
+        )
+        save_checkpoint(checkpoint, run.folder / "model")

@@ -1,0 +1,93 @@
+"""The trials of a fine-tuning, one after another: other seeds, the cells of a grid, the same from random weights."""
+
+import itertools
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import GRIDS, RANDOM
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, RunFinished, SnapshotSaved, StepDone
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One training from the start to its best model."""
+
+    name: str  # what tells it from the others, for people; "" where it is the only one
+    seed: int
+    learning_rate: float
+    batch_size: int
+    epochs: int
+    random: bool = False  # from random weights, to compare with
+
+
+def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]:
+    """All trials of a run in their order; `learning_rate` is what the model's size suggests."""
+    rate = config.learning_rate or learning_rate
+    rates, sizes, epochs = GRIDS.get(config.grid, ((rate,), (config.batch_size,), (config.epochs,)))
+    seeds = range(config.seed, config.seed + config.seeds)
+    found = []
+    for cell, seed in itertools.product(itertools.product(rates, sizes, epochs), seeds):
+        told = [f"rate {cell[0]:.0e}, {cell[1]} a step, {cell[2]} epochs"] if config.grid != "none" else []
+        told += [f"seed {seed}"] if config.seeds > 1 else []
+        found.append(Trial(", ".join(told), seed, *cell))
+    if config.random_baseline and config.model != RANDOM:
+        found.append(Trial("random weights", config.seed, rate, config.batch_size, config.epochs, random=True))
+    return tuple(found)
+
+
+def families(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in done:
+        kind = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
+        found.setdefault(kind, []).append(row)
+    return [
+        {
+            "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
+            "count": len(rows),
+            "mean": {name: statistics.fmean(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
+            "deviation": {name: statistics.stdev(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
+        }
+        for rows in found.values()
+        if len(rows) > 1
+    ]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Steps, seconds and tokens of the trials that are done: a run counts on over all."""
+
+    done: Sequence[Mapping[str, Any]]
+
+    @property
+    def step(self) -> int:
+        return int(self.done[-1]["step"]) if self.done else 0
+
+    @property
+    def seconds(self) -> float:
+        return float(self.done[-1]["seconds"]) if self.done else 0.0
+
+    @property
+    def tokens(self) -> int:
+        return int(self.done[-1]["tokens"]) if self.done else 0
+
+    def moved(self, event: Event, later_steps: int) -> Event:
+        """An event of a trial as one of the run; `later_steps` are those of the trials after it."""
+        if isinstance(event, (CheckpointSaved, SnapshotSaved)):
+            return replace(event, step=event.step + self.step)
+        if isinstance(event, RunFinished):
+            return replace(event, step=event.step + self.step, seconds=event.seconds + self.seconds)
+        if isinstance(event, StepDone):
+            pace = event.seconds / max(1, event.step)
+            event = replace(event, eta_seconds=event.eta_seconds + later_steps * pace)
+        if isinstance(event, (StepDone, EvalDone)):
+            return replace(
+                event,
+                step=event.step + self.step,
+                seconds=event.seconds + self.seconds,
+                tokens=event.tokens + self.tokens,
+            )
+        return event

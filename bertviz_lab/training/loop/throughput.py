@@ -1,0 +1,43 @@
+"""How fast this machine trains a model: tried for a moment, not looked up."""
+
+import time
+
+import torch
+
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.training.loop.hardware import bf16_pays
+from bertviz_lab.training.loop.optim import build_optimizers
+
+_MOST_TOKENS = 4096
+
+
+def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, seconds: float = 0.4) -> float:
+    """Train on random ids for about `seconds` in the run's number format; the figure is for the threads torch has now.
+
+    A step is as large as the run's, up to so many tokens: what a step costs whatever its size weighs as much.
+    """
+    generator = torch.Generator().manual_seed(0)
+    examples = max(1, min(settings.batch_size, _MOST_TOKENS // settings.seq_len))
+    shape = (examples, settings.seq_len)
+    ids = torch.randint(5, model_config.vocab_size, shape, generator=generator)
+    positions = torch.arange(1, 1 + max(1, round(settings.mask_probability * settings.seq_len))).expand(examples, -1)
+    labels = ids.gather(1, positions)
+    next_label = torch.zeros(examples, dtype=torch.long)
+    model = BertForPreTraining(model_config, generator=generator)
+    optimizers = build_optimizers(model, settings, 1e-4)
+
+    half = settings.precision != "fp32" and bf16_pays(model_config)
+    steps, start = 0, 0.0
+    while True:
+        with torch.autocast("cpu", torch.bfloat16, enabled=half):
+            out = model(ids, labels=labels, next_sentence_label=next_label, positions=positions)
+        out.loss.backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        steps += 1
+        if steps == 1:  # the first step prepares kernels and buffers
+            start = time.perf_counter()
+        elif (elapsed := time.perf_counter() - start) > seconds:
+            return (steps - 1) * ids.numel() / elapsed

@@ -1,0 +1,143 @@
+"""Prepared texts, kept for this user: a second run over the same text starts at once.
+
+A folder each, named after everything that the result depends on, with the tokenizer and the token ids. A run takes
+hard links where it can and copies where it cannot, so it loses nothing when the cache is emptied. Nothing here may
+fail a run: a cache that cannot be read or written is one that has nothing.
+
+BERTVIZ_LAB_CACHE names the folder, or is "none" to do without.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.corpora.fingerprint import fingerprint
+from bertviz_lab.data.pretraining import tokenized_corpus
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import whole_folder
+
+#: Raised whenever a text is read, split or tokenized differently than before.
+FORMAT = 1
+#: Beyond this the texts that were not used for longest go.
+MOST_BYTES = 4_000_000_000
+_ENTRY = "entry.json"  # names and sizes of the files; written last, and touched at every use
+_LEFT_BEHIND = 86_400.0  # seconds after which a hidden folder is that of a process that was killed
+
+
+def cache_folder() -> Path | None:
+    """The folder of prepared texts; None where there is to be none."""
+    named = os.environ.get("BERTVIZ_LAB_CACHE")
+    if named:
+        return None if named == "none" else Path(named) / "texts"
+    try:
+        home = Path.home()
+    except RuntimeError:  # a user without a home
+        return None
+    if sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    elif sys.platform == "win32":
+        base = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    else:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "bertviz_lab" / "texts"
+
+
+def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = lambda done, total: None) -> str | None:
+    """A name for what `prepare` makes of a config's text; None for texts that are not kept (see `fingerprint`).
+
+    Raises `InputError` for a text or tokenizer that is not there.
+    """
+    text = fingerprint(config.corpus, on_progress) if cache_folder() else None
+    if text is None:
+        return None
+    learnt = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
+    parts = {
+        "formats": [FORMAT, tokenized_corpus.FORMAT],
+        "libraries": [version(name) for name in ("sentencex", "tokenizers")],
+        "text": text,
+        "reading": [config.documents, config.text_field],
+        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else learnt,
+    }
+    return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
+
+
+def take(key: str, folder: Path) -> bool:
+    """Put the prepared text into a run's folder; False if it is not there, or not whole."""
+    cache = cache_folder()
+    if cache is None:
+        return False
+    try:
+        files = json.loads((cache / key / _ENTRY).read_text(encoding="utf-8"))["files"]
+        if any((cache / key / name).stat().st_size != size for name, size in files.items()):
+            return False
+        for name in files:  # the file that says that a corpus is whole comes last
+            _put(cache / key / name, folder / name)
+        os.utime(cache / key / _ENTRY)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return False
+    return True
+
+
+def keep(key: str, folder: Path) -> None:
+    """Keep what a run's folder has prepared, and let go of what was not used for longest if there is too much."""
+    cache = cache_folder()
+    if cache is None:
+        return
+    names = [
+        path.relative_to(folder).as_posix() for part in ("tokenizer", "corpus") for path in (folder / part).iterdir()
+    ]
+    names.sort(key=lambda name: name == "corpus/corpus.json")
+    files = {name: (folder / name).stat().st_size for name in names}
+    if sum(files.values()) > MOST_BYTES:
+        return
+    try:
+        cache.mkdir(parents=True, exist_ok=True, mode=0o700)  # a person's texts are their own
+        with whole_folder(cache / key) as fresh:
+            for name in files:
+                _put(folder / name, fresh / name)
+            (fresh / _ENTRY).write_text(json.dumps({"files": files}), encoding="utf-8")
+        _tidy(cache)
+    except OSError:
+        return
+
+
+def _put(source: Path, target: Path) -> None:
+    """A hard link to a large file, which nothing ever writes into; else a copy."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.unlink(missing_ok=True)
+    if source.suffix == ".bin":
+        try:
+            os.link(source, target)
+            return
+        except OSError:  # another file system, or one without links
+            pass
+    shutil.copyfile(source, target)
+
+
+def _tidy(cache: Path) -> None:
+    """Remove the oldest texts beyond `MOST_BYTES`, and what killed processes left behind."""
+    room = MOST_BYTES
+    entries = [folder for folder in cache.iterdir() if folder.is_dir()]
+    for folder in sorted(entries, key=_last_used, reverse=True):
+        if folder.name.startswith("."):
+            if time.time() - _last_used(folder) > _LEFT_BEHIND:
+                shutil.rmtree(folder, ignore_errors=True)
+            continue
+        room -= sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        if room < 0:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _last_used(folder: Path) -> float:
+    entry = folder / _ENTRY
+    try:
+        return (entry if entry.exists() else folder).stat().st_mtime
+    except OSError:  # gone meanwhile
+        return 0.0

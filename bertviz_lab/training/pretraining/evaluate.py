@@ -1,0 +1,132 @@
+"""Scores on text that was not trained on: always the same masks, always without dropout and gradients."""
+
+import copy
+import math
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
+from bertviz_lab.model.losses import IGNORE
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
+
+#: Examples scored at once, however large the batches that are trained on: memory, and the same score for all.
+SCORED_AT_ONCE = 32
+
+
+def fixed_batches(data: PretrainingData, most_predictions: int = 6_000) -> list[PretrainingBatch]:
+    """The first pass over held-out documents, as far as is needed for a steady score."""
+    stream, predictions = BatchStream(data), 0
+    batches: list[PretrainingBatch] = []
+    while predictions < most_predictions and stream.epoch == 0:
+        batch = next(stream)
+        if stream.epoch > 0 and batches:
+            break  # the stream began anew: everything has been seen once
+        batches.append(batch)
+        predictions += int((batch.labels != IGNORE).sum())
+    return batches
+
+
+def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, Tensor | None]:
+    """Logits of whichever pretraining head there is: of the asked tokens (batch, positions, vocab), of the pair."""
+    inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+    head = getattr(model, "module", model)  # several processes wrap it
+    if isinstance(head, BertForPreTraining):
+        out = model(*inputs, positions=batch.positions, causal=batch.causal)
+        return out.prediction_logits, out.seq_relationship_logits
+    if isinstance(head, BertForMaskedLM):
+        return model(*inputs, positions=batch.positions, causal=batch.causal).logits, None
+    assert isinstance(head, BertForNextSentencePrediction)
+    return None, model(*inputs).logits
+
+
+@torch.inference_mode()
+def evaluate_pretraining(model: nn.Module, batches: Sequence[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
+    """Means over all labels: `mlm_loss` (nats), `mlm_accuracy`; `nsp_loss`, `nsp_accuracy` where there are pairs."""
+    mlm, nsp = _Scores(), _Scores()
+    with evaluating(model):
+        for batch in batches:
+            batch = batch.to(hardware.device)
+            with hardware.autocast():
+                mlm_logits, nsp_logits = predict(model, batch)
+            if mlm_logits is not None:
+                mlm.add(mlm_logits, batch.labels)
+            if nsp_logits is not None and batch.next_sentence_label is not None:
+                nsp.add(nsp_logits, batch.next_sentence_label)
+    return mlm.means("mlm") | nsp.means("nsp")
+
+
+class _Scores:
+    """Sums of loss and hits over the labels seen."""
+
+    def __init__(self) -> None:
+        self.loss, self.hits, self.count = 0.0, 0, 0
+
+    def add(self, logits: Tensor, labels: Tensor) -> None:
+        kept = labels != IGNORE
+        logits, labels = logits[kept].float(), labels[kept]
+        self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
+        self.hits += int((logits.argmax(-1) == labels).sum())
+        self.count += len(labels)
+
+    def means(self, name: str) -> dict[str, float]:
+        if not self.count:
+            return {}
+        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.hits / self.count}
+
+
+def right(logits: Tensor, labels: Tensor) -> Tensor:
+    """How many of the labels (those that are not -100) have the largest logit."""
+    return ((logits.argmax(-1) == labels) & (labels != IGNORE)).sum()
+
+
+@contextmanager
+def evaluating(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode inside, and the mode that was there before afterwards."""
+    was = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(was)
+
+
+def evaluate_text(
+    checkpoint: Checkpoint, paths: Sequence[str], task: str, *, seq_len: int = 128, seed: int = 0
+) -> dict[str, float]:
+    """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
+
+    Raises `InputError` when the model lacks the head, or the text has no second document for `nsp`.
+    """
+    model = checkpoint.model
+    needed = BertForMaskedLM if task == "mlm" else BertForNextSentencePrediction
+    if not isinstance(model, (BertForPreTraining, needed)):
+        raise InputError(f"{checkpoint.name} is a {checkpoint.architecture} and cannot be scored on {task}.")
+    with tempfile.TemporaryDirectory() as folder:
+        corpus = TokenizedCorpus.write(read_documents(paths, max_bytes=math.inf), checkpoint.tokenizer, Path(folder))
+        if task == "nsp" and corpus.documents < 2:
+            raise InputError("The text is one document; random next sentences need at least two.")
+        data = PretrainingData(
+            documents=corpus.select(np.arange(corpus.documents)),
+            tokenizer=checkpoint.tokenizer,
+            rule=masking_rule(checkpoint.tokenizer),
+            seq_len=min(seq_len, checkpoint.config.max_position_embeddings),
+            batch_size=SCORED_AT_ONCE,
+            short_seq_probability=0.1,
+            pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",
+            seed=seed,
+        )
+        hardware = choose_hardware("fp32", checkpoint.config)
+        model = copy.deepcopy(model).to(hardware.device)  # others may be using this one where it is
+        scores = evaluate_pretraining(model, fixed_batches(data, most_predictions=100_000), hardware)
+    return {name: value for name, value in scores.items() if name.startswith(task)}

@@ -1,0 +1,94 @@
+"""What pretraining asks of a model: masked words, pairs of segments, and at the start each next word."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from bertviz_lab.config import BertConfig
+from bertviz_lab.data.pretraining.batches import PretrainingBatch
+from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
+from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.loop.hardware import Hardware, from_main
+from bertviz_lab.training.loop.loop import Progress, StepOutput
+from bertviz_lab.training.pretraining.curriculum import Curriculum
+from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, predict, right
+from bertviz_lab.training.pretraining.probing import Questions, shares_right
+from bertviz_lab.training.runs.events import ProbesDone
+from bertviz_lab.training.runs.run_folder import write_json
+
+
+@dataclass(frozen=True)
+class PretrainingTask:
+    """Masked language modelling, with or without a question about the pair, for the loop."""
+
+    model: nn.Module  # as it is saved: not wrapped for several processes
+    model_config: BertConfig
+    tokenizer: Tokenizer
+    curriculum: Curriculum
+    held_out: list[PretrainingBatch]
+    optimizers: list[torch.optim.Optimizer]
+    hardware: Hardware
+    checkpoints: Checkpoints
+    snapshots: Snapshots
+    questions: Questions | None = None  # about what the model can do already
+
+    def step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
+        """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
+        batch = batch.to(self.hardware.device)
+        token_logits, pair_logits = predict(model, batch)
+        assert token_logits is not None
+        token_loss = cross_entropy(token_logits, batch.labels, max(1, batch.label_count))
+        kind = "causal" if batch.causal else "mlm"
+        loss, metrics = token_loss, {f"{kind}_loss": token_loss}
+        # While most steps read forwards, the few masked ones are always measured: the next report may miss them all.
+        measure = measure or (self.curriculum.reads_forwards and not batch.causal)
+        if measure:
+            metrics[f"{kind}_accuracy"] = right(token_logits, batch.labels) / max(1, batch.label_count)
+        if pair_logits is not None and batch.next_sentence_label is not None:
+            pair_loss = cross_entropy(pair_logits, batch.next_sentence_label, batch.pair_count)
+            loss, metrics["nsp_loss"] = loss + pair_loss, pair_loss
+            if measure:
+                metrics["nsp_accuracy"] = right(pair_logits, batch.next_sentence_label) / batch.pair_count
+        elif pair_logits is not None:  # every parameter has a gradient, which several processes count on
+            loss = loss + 0.0 * pair_logits.sum()
+        return StepOutput(loss, metrics)
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        return evaluate_pretraining(model, self.held_out, self.hardware)
+
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+        """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
+
+        def write(fresh: Path) -> None:
+            write_checkpoint(Checkpoint(self.model, self.tokenizer, self.model_config), fresh)
+            save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
+            scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
+            body = {"progress": asdict(progress), "position": asdict(self.curriculum.position), "scale": scale}
+            write_json(fresh / "trainer.json", body | {"precision": self.hardware.precision})
+
+        path = self.checkpoints.folder / f"step-{progress.step:08d}"
+        if self.hardware.is_main:
+            path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
+        self.hardware.wait()
+        return str(path)
+
+    def snapshot(self, progress: Progress) -> str:
+        return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+
+    def probe(self, progress: Progress) -> ProbesDone | None:
+        if self.questions is None:
+            return None
+        # One process asks; the others would find the same.
+        right = shares_right(self.questions.ask(self.model)) if self.hardware.is_main else {}
+        right = from_main(self.hardware.accelerator, right)
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, self.questions.probes.name, right)
+
+    def learnt_enough(self) -> bool:
+        return False

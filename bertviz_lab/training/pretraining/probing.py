@@ -1,0 +1,169 @@
+"""Which of two sentences a model finds likelier: probes, scored while it learns.
+
+A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is hidden in turn, with the later
+pieces of its word (Kauf and Ivanova 2023), and asked for. That is what `interpret.surprise` adds up, here for hundreds
+of sentences at once. What happens next in a story is asked of the next-sentence head.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.data.probes import Probes
+from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.heads import BertHead
+from bertviz_lab.tokenization import Encoding, Tokenizer
+from bertviz_lab.training.pretraining.evaluate import evaluating
+
+_TOKENS_AT_ONCE = 4096
+_TIE = 1e-4  # nats: scores nearer than this differ by rounding alone
+_IS_NEXT = 0  # class of the next-sentence head
+
+
+@dataclass(frozen=True)
+class PairScore:
+    """The log-probabilities, in nats, that a model gives the two texts of a pair."""
+
+    pair: MinimalPair
+    good: float
+    bad: float
+
+    @property
+    def right(self) -> float:
+        """1 where the good one is likelier, 0 where the bad one is, 0.5 where neither is or there is no number."""
+        gap = self.good - self.bad
+        return 1.0 if gap > _TIE else 0.0 if gap < -_TIE else 0.5
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One input with one question: the token at `position`, or for a pair of texts at 0 whether B follows A."""
+
+    text: int  # its place among all texts: those of pair n are 2n, the good one, and 2n + 1
+    ids: Sequence[int]
+    segments: Sequence[int]
+    position: int
+    answer: int
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """Rows of one length, so that nothing is padded: ids and segments (rows, tokens), the rest (rows,)."""
+
+    texts: Tensor
+    ids: Tensor
+    segments: Tensor
+    positions: Tensor
+    answers: Tensor
+
+    @classmethod
+    def of(cls, rows: Sequence[_Row]) -> "_Batch":
+        columns = zip(*((row.text, row.ids, row.segments, row.position, row.answer) for row in rows), strict=True)
+        return cls(*(torch.tensor(column) for column in columns))
+
+
+@dataclass(frozen=True)
+class Questions:
+    """Probes as inputs of a model: made once, asked again and again. What exceeds `max_length` tokens is cut."""
+
+    probes: Probes
+    tokenizer: Tokenizer
+    max_length: int = 512
+
+    @cached_property
+    def _hidden(self) -> list[_Batch]:
+        """Every sentence with each of its tokens hidden."""
+        return list(_batches(row for text, encoding in self._encodings(False) for row in self._rows(text, encoding)))
+
+    @cached_property
+    def _next(self) -> list[_Batch]:
+        """Every pair of texts with the question whether B follows A."""
+        return list(_batches(_Row(text, e.ids, e.token_type_ids, 0, _IS_NEXT) for text, e in self._encodings(True)))
+
+    def _encodings(self, two: bool) -> Iterator[tuple[int, Encoding]]:
+        """The texts of the pairs that are questions about two texts, or of the others, with their places."""
+        for index, pair in enumerate(self.probes.pairs):
+            for place, sentence in enumerate((pair.good, pair.bad)):
+                if (pair.position is None) == two:
+                    texts = (pair.context, sentence) if two else (text_of(pair, sentence), None)
+                    yield 2 * index + place, self.tokenizer.encode(*texts, max_length=self.max_length)
+
+    def _rows(self, text: int, encoding: Encoding) -> Iterator[_Row]:
+        for place, word in enumerate(encoding.word_ids):
+            if word is None:  # a special token
+                continue
+            ids = list(encoding.ids)
+            end = place
+            while encoding.word_ids[end] == word:
+                ids[end] = self.tokenizer.mask_id
+                end += 1
+            yield _Row(text, ids, encoding.token_type_ids, place, encoding.ids[place])
+
+    @torch.inference_mode()
+    def ask(self, model: nn.Module) -> tuple[PairScore, ...]:
+        """The scores of every pair that the model has a head for, in their order.
+
+        The model is asked where it lies, in 32 bits and without dropout, and left in the mode it was in; nothing is
+        drawn at random.
+        """
+        sums = torch.zeros(2 * len(self.probes.pairs), dtype=torch.float64)
+        reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
+        reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
+        with evaluating(model):
+            for batch in self._hidden if reads_words else ():
+                sums.index_add_(0, batch.texts, _log_probabilities(model, batch))
+            for batch in self._next if reads_pairs else ():
+                sums.index_add_(0, batch.texts, _log_probabilities(model, batch, of_pairs=True))
+        return tuple(
+            PairScore(pair, *sums[2 * index : 2 * index + 2].tolist())
+            for index, pair in enumerate(self.probes.pairs)
+            if (reads_pairs if pair.position is None else reads_words)
+        )
+
+
+def text_of(pair: MinimalPair, sentence: str) -> str:
+    """One of a pair's sentences as it is read: after what was said before it."""
+    return f"{pair.context} {sentence}".strip()
+
+
+def shares_right(scores: Iterable[PairScore]) -> dict[str, float]:
+    """For each kind the share of its pairs of which the good one is likelier; 0.5 is guessing."""
+    kinds: dict[str, list[float]] = defaultdict(list)
+    for score in scores:
+        kinds[score.pair.kind].append(score.right)
+    return {kind: sum(values) / len(values) for kind, values in kinds.items()}
+
+
+def score_probes(model: BertHead, tokenizer: Tokenizer, probes: Probes) -> dict[str, float]:
+    """For each kind of probe that the model has a head for the share of pairs that it finds right."""
+    return shares_right(Questions(probes, tokenizer, model.config.max_position_embeddings).ask(model))
+
+
+def _batches(rows: Iterable[_Row]) -> Iterator[_Batch]:
+    by_length: dict[int, list[_Row]] = defaultdict(list)
+    for row in rows:
+        by_length[len(row.ids)].append(row)
+    for length, same in sorted(by_length.items()):
+        most = max(1, _TOKENS_AT_ONCE // length)
+        for start in range(0, len(same), most):
+            yield _Batch.of(same[start : start + most])
+
+
+def _log_probabilities(model: nn.Module, batch: _Batch, of_pairs: bool = False) -> Tensor:
+    """The answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
+    device = next(model.parameters()).device
+    ids, segments, positions, answers = (
+        part.to(device) for part in (batch.ids, batch.segments, batch.positions, batch.answers)
+    )
+    out = model(ids, None, segments, positions=positions[:, None])
+    if of_pairs:
+        logits = out.seq_relationship_logits
+    else:
+        logits = (out.prediction_logits if isinstance(model, BertForPreTraining) else out.logits)[:, 0]
+    chosen = logits.float().log_softmax(-1).gather(1, answers[:, None])[:, 0]
+    return chosen.double().cpu()

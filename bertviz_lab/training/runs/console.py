@@ -1,0 +1,52 @@
+"""What happens in a run and what it came to, for the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.training.runs import events as e
+
+
+def line_of(event: e.Event) -> str:
+    """A line on an event; "" where there is nothing to say."""
+    line = ""
+    if isinstance(event, e.Preparing):
+        share = f" {event.done / event.total:.0%}" if event.total else ""
+        line = f"{event.message}{share}"
+    elif isinstance(event, e.RunStarted):
+        guess = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
+        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; guessing scores {guess}"
+        line = "\n".join([line, *event.notes])
+    elif isinstance(event, e.StepDone):
+        scores = " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+        scores = scores if "mlm_loss" in event.metrics else f"loss {event.loss:.3f} {scores}"
+        line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
+    elif isinstance(event, e.EvalDone):
+        line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+    elif isinstance(event, e.ProbesDone):
+        shares = event.right.values()
+        known = sum(share >= 0.8 for share in shares)
+        mean = sum(shares) / max(1, len(shares))
+        line = f"probes: {mean:.0%} of the pairs right, {known} of {len(shares)} kinds 80% or more"
+    elif isinstance(event, e.TrialStarted):
+        line = f"trial {event.trial + 1} of {event.trials}: {event.name}" if event.trials > 1 else ""
+    elif isinstance(event, e.TrialDone):
+        line = "best " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+    elif isinstance(event, e.RunFinished):
+        line = f"{event.reason} after {event.step} steps"
+    return line
+
+
+def last_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
+    if (folder / "examples").is_dir():
+        report = folder / "report.json"
+        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        return {
+            "task": found.get("task"),
+            **found.get("scores", {}),
+            "guess": found.get("guess"),
+            "families": found.get("families"),
+        }
+    scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
+    return {name: value for name, value in scores.items() if "_" in name}

@@ -1,0 +1,176 @@
+"""Histories that can be looked back at: runs with snapshots, and models that ship with theirs."""
+
+import contextlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, cast
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
+from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.ui.lru_cache import Kept
+from bertviz_lab.ui.models import Models, run_label
+from bertviz_lab.ui.validation import checked
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.training.checkpoints.snapshot_reader import Past
+
+#: Without a run under way the tab begins with this one.
+FIRST = "tiny-town"
+
+_KEPT_FRAMES = 80_000_000  # bytes of frames of all visitors
+_KEPT_OPEN = 200_000_000  # bytes of opened snapshots
+_KEPT_PASTS = 16
+_MOST_WATCHED, _MOST_MAPPED = 8, 60
+
+
+@dataclass(frozen=True)
+class Question:
+    """What every frame of a view answers: texts, and ids of the tokens that are followed."""
+
+    history: str
+    text_a: str
+    text_b: str
+    watched: tuple[int, ...] = ()
+    mapped: tuple[int, ...] = ()
+
+    def body(self) -> dict[str, Any]:
+        """What goes to the page, and comes back with every step that it asks for."""
+        return {
+            "history": self.history,
+            "a": self.text_a,
+            "b": self.text_b,
+            "watched": list(self.watched),
+            "mapped": list(self.mapped),
+        }
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """What came back. Raises `InputError` for what was not sent by this page."""
+        try:
+            body = json.loads(text)
+            watched, mapped = (tuple(int(one) for one in body[name]) for name in ("watched", "mapped"))
+            question = cls(str(body["history"]), checked(body["a"]), checked(body["b"]), watched, mapped)
+        except (ValueError, KeyError, TypeError) as error:
+            raise InputError("That question could not be read; press Show again.") from error
+        if len(watched) > _MOST_WATCHED or len(mapped) > _MOST_MAPPED:
+            raise InputError("Too many words are followed at a time.")
+        return question
+
+
+class Histories:
+    """Lists, opens and keeps; safe to use from many threads. A history has the name of its run or shipped model."""
+
+    def __init__(self, models: Models) -> None:
+        self._models, self._runs = models, models.runs
+        self._pasts = Kept(_KEPT_PASTS)
+        self._open = Kept(_KEPT_OPEN, weigh=lambda checkpoint: _bytes_of(checkpoint))
+        self._frames = Kept(_KEPT_FRAMES, weigh=len)
+
+    def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+        """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
+        runs = [
+            (run_label(run_id, self._runs.state(run_id)), run_id)
+            for run_id in self._models.visible_runs(own)
+            if self._has_snapshots(self._runs.folder(run_id))
+        ]
+        shipped = [name for name in self._models.shipped() if self._has_snapshots(self._shipped(name))]
+        shipped.sort(key=lambda name: name != FIRST)
+        return runs + [(f"{name} (comes with the lab)", name) for name in shipped]
+
+    def default(self, own: Sequence[str]) -> str:
+        """The run under way, else the first that ships, else the newest run; "" where there is none at all."""
+        names = [name for _, name in self.choices(own)]
+        runs = [name for name in names if self._models.is_run(name)]
+        active = [name for name in runs if self.is_live(name)]
+        shipped = [name for name in names if name not in runs]
+        return next(iter([*active, *shipped, *runs]), "")
+
+    def is_live(self, name: str) -> bool:
+        """Whether more snapshots are to be expected."""
+        with contextlib.suppress(InputError):
+            return self._models.is_run(name) and self._runs.state(name).status in ACTIVE
+        return False
+
+    def folder(self, name: str) -> Path:
+        """Where a history lies: never a folder that somebody typed. Raises `InputError` where there is none."""
+        if name in self._models.shipped():
+            return self._shipped(name)
+        if not self._models.is_run(name):
+            raise InputError("This run is no longer here; choose another one.")
+        return self._runs.folder(name)
+
+    def past(self, name: str) -> "Past":
+        """The snapshots of a history. Raises `InputError` where it has none, or is not there."""
+        from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+
+        folder = self.folder(name)
+        short = short_name(name) if self._models.is_run(name) else name
+        files = [folder / "snapshots" / "config.json", folder / "config.json"]
+        changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
+        return cast("Past", self._pasts.get((folder, changed), lambda: read_past(folder, short)))
+
+    def snapshot(self, name: str, step: int) -> Any:
+        """A checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
+        past = self.past(name)
+        return self._open.get((*self._version(past.folder, step), step), lambda: past.open(step))
+
+    def frame(self, question: Question, step: int) -> Payload:
+        """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""
+        from bertviz_lab.interpret import frame
+
+        def make() -> Payload:
+            checkpoint = self.snapshot(question.history, step)
+            found = frame(
+                checkpoint,
+                question.text_a,
+                question.text_b or None,
+                watched=question.watched,
+                mapped=question.mapped,
+            )
+            return frame_payload(found, step)
+
+        key = (question, step, *self._version(self.folder(question.history), step))
+        return cast(Payload, self._frames.get(key, make))
+
+    def plane(self, question: Question, step: int) -> dict[str, Any]:
+        """The plane of the word map, fitted on a snapshot."""
+        from bertviz_lab.interpret import word_plane
+        from bertviz_lab.interpret.training_dynamics import word_vectors
+
+        plane = word_plane(word_vectors(self.snapshot(question.history, step), question.mapped))
+        return plane_body(plane.middle, plane.axes, plane.explained)
+
+    def curve(self, name: str) -> dict[str, Any]:
+        """The loss over a history."""
+        if self._models.is_run(name):
+            return curve_body(self._runs.events(name)[0])
+        return curve_body(read_shipped_log(self.folder(name)))
+
+    def is_tuning(self, name: str) -> bool:
+        """Whether a history is that of a fine-tuning run."""
+        with contextlib.suppress(InputError):
+            return self._models.is_run(name) and isinstance(self._runs.config(name), FinetuneConfig)
+        return False
+
+    def _shipped(self, name: str) -> Path:
+        return self._models.settings.checkpoints / name
+
+    def _has_snapshots(self, folder: Path) -> bool:
+        return any((folder / "snapshots").glob("step-*.safetensors"))
+
+    def _version(self, folder: Path, step: int) -> tuple[Path, int]:
+        """Changes when the file of a snapshot does: a run that is begun again in its folder writes other ones."""
+        path = folder / "snapshots" / f"step-{step:08d}.safetensors"
+        with contextlib.suppress(OSError):
+            return path, path.stat().st_mtime_ns
+        return path, 0  # gone by now, or the model itself that ships
+
+
+def _bytes_of(checkpoint: Any) -> int:
+    return sum(p.numel() * p.element_size() for p in checkpoint.model.parameters())

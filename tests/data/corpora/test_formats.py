@@ -1,0 +1,228 @@
+"""One format after the other: lines, Markdown, tables and JSON as documents."""
+
+import json
+
+import pytest
+
+from bertviz_lab.data.corpora.formats.layout import guess_layout, is_wrapped
+from bertviz_lab.data.corpora.formats.tables import guess_dialect
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.errors import InputError
+from tests.data.support import PROSE, read, text_of, written
+
+# Plain text
+
+
+def test_a_wiki_dump_has_a_paragraph_a_line_and_an_article_a_block(tmp_path):
+    text = f"{PROSE}\n{PROSE}\n\n{PROSE}\n\n{PROSE}\n{PROSE}\n{PROSE}\n\n{PROSE}\n{PROSE}\n"
+    documents = read(written(tmp_path, "wiki.txt", text))
+    assert [len(document.sentences) for document in documents] == [4, 2, 6, 4]
+    assert [document.name for document in documents] == ["wiki.txt", "wiki.txt #2", "wiki.txt #3", "wiki.txt #4"]
+
+
+def wrapped(text: str, width: int = 70) -> str:
+    lines, line = [], ""
+    for word in text.split():
+        if len(line) + 1 + len(word) > width:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}".strip()
+    return "\n".join([*lines, line])
+
+
+def test_a_hard_wrapped_book_is_joined_and_split_at_its_chapters(tmp_path):
+    chapter = "\n\n".join(wrapped(PROSE * n) for n in (1, 2, 1, 3))
+    documents = read(written(tmp_path, "book.txt", f"{chapter}\n\n\n\n{chapter}\n\n\n\n{chapter}\n"))
+    assert [len(document.sentences) for document in documents] == [14, 14, 14]
+    assert documents[0].sentences[:2] == tuple(f"{s}." for s in PROSE.strip(". ").split(". "))
+
+
+def test_a_hard_wrapped_text_without_chapters_is_one_document(tmp_path):
+    documents = read(written(tmp_path, "book.txt", "\n\n".join(wrapped(PROSE) for _ in range(20))))
+    assert [len(document.sentences) for document in documents] == [40]
+
+
+def test_sentences_of_one_length_line_by_line_are_not_taken_for_wrapped_text(tmp_path):
+    text = "\n\n".join("\n".join(f"The cat number {d}{s} sat on the mat today." for s in range(5)) for d in range(9))
+    assert [len(document.sentences) for document in read(written(tmp_path, "toy.txt", text))] == [5] * 9
+
+
+def test_wrapped_lines_are_told_from_sentences_and_verse():
+    sentences = [f"Sentence number {n} has {'quite ' * (n % 7)}a few words." for n in range(60)]
+    assert not is_wrapped(sentences)
+    assert is_wrapped(wrapped(PROSE * 5).splitlines())
+    assert not is_wrapped([PROSE * 3] * 30)
+
+
+def test_a_blank_line_after_every_sentence_ends_no_document(tmp_path):
+    notes = ReadingNotes()
+    text = "\n\n".join(f"This is sentence number {n}." for n in range(50))
+    documents = read(written(tmp_path, "trap.txt", text), notes)
+    assert [len(document.sentences) for document in documents] == [50]
+    assert notes.files[0].blank_after_sentence
+
+
+def test_after_single_sentences_a_wider_gap_ends_a_document(tmp_path):
+    block = "\n\n".join(f"This is sentence number {n}." for n in range(10))
+    documents = read(written(tmp_path, "trap.txt", "\n\n\n".join([block] * 5)))
+    assert [len(document.sentences) for document in documents] == [10] * 5
+
+
+def test_asked_for_blank_lines_every_blank_line_ends_a_document(tmp_path):
+    notes = ReadingNotes()
+    text = "\n\n".join(f"This is sentence number {n}." for n in range(50))
+    assert len(read(written(tmp_path, "trap.txt", text), notes, documents="blank-line")) == 50
+    assert notes.files[0].blank_after_sentence
+    assert notes.files[0].blank_ends_document
+
+
+def test_asked_for_files_a_file_is_a_document(tmp_path):
+    paths = [written(tmp_path, f"{n}.txt", f"{PROSE}\n\n{PROSE}") for n in range(3)]
+    assert [len(d.sentences) for d in read_documents(paths, documents="file")] == [4, 4, 4]
+
+
+def test_the_layout_says_what_was_decided():
+    assert "blank line ends a document" in guess_layout([PROSE, PROSE, "", PROSE], "auto").description
+
+
+# Markdown
+
+
+def test_markdown_loses_its_markup_and_keeps_its_words(tmp_path):
+    text = (
+        "---\ntitle: front matter\n---\n# A *title*\n\nSee [the **page**](http://x.y/z) and ![a picture](p.png).\n"
+        "It has `code` and <b>tags</b>,\nover two lines.\n\n```python\nsecret = 1\n```\n\n"
+        "- first item\n- second _item_\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted words\n\n***\n"
+        "snake_case_name stays.\n\n[ref]: http://x.y\n<!-- hidden -->\n"
+    )
+    (document,) = read(written(tmp_path, "notes.md", text))
+    assert document.sentences == (
+        "A title",
+        "See the page and a picture.",
+        "It has code and tags, over two lines.",
+        "first item",
+        "second item",
+        "quoted words",
+        "snake_case_name stays.",
+    )
+
+
+def test_a_heading_of_the_second_level_begins_a_document(tmp_path):
+    text = f"# Book\n\n## One\n\n{PROSE}\n\n### Part\n\n{PROSE}\n\nTwo\n---\n\n{PROSE}\n"
+    documents = read(written(tmp_path, "book.md", text))
+    assert [document.sentences[0] for document in documents] == ["Book", "One", "Two"]
+
+
+def test_a_rule_at_the_top_without_an_end_is_no_front_matter(tmp_path):
+    assert text_of(read(written(tmp_path, "a.md", "---\nHello there.\n"))) == "Hello there."
+
+
+# Tables
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "texts"),
+    [
+        ("a.csv", 'id,text\n1,"Hello, there. You."\n2,Bye now\n', ["Hello, there. You.", "Bye now"]),
+        ("a.csv", "nr;Satz\n1;Das ist ein Satz, ja.\n2;Noch einer.\n", ["Das ist ein Satz, ja.", "Noch einer."]),
+        ("a.tsv", 'ham\tGo on, "dear.\nspam\tWin 5,000 now\n', ['Go on, "dear.', "Win 5,000 now"]),
+        ("a.tsv", 'A sentence, here.\tSci\nOne more "of them.\tBiz\n', ["A sentence, here.", 'One more "of them.']),
+        ("a.csv", "text\nHello, you.\nBye, me.\n", ["Hello, you.", "Bye, me."]),
+        ("a.csv", 'text,label\n"one\ntwo",1\n"three ""3""",0\n', ["one two", 'three "3"']),
+        ("a.csv", "a,b,c\n1,2,the longest column\n1,2,of them all here\n", ["the longest column", "of them all here"]),
+        ("a.csv", "id,text\n1,fine here\n2,has, a, comma\n", ["fine here", "has, a, comma"]),
+        ("a.csv", 'id, text\n1, "spaced, out"\n2, "more, here"\n', ["spaced, out", "more, here"]),
+        ("a.tsv", 'a\tone "is" here\nb\t"Said aloud."\nc\tHe said "no\nd\tx\ne\ty\nf\tz\n', None),
+        ("a.csv", "review|stars\nVery good film|5\nVery bad film|1\n", ["Very good film", "Very bad film"]),
+    ],
+)
+def test_the_dialect_and_the_text_column_are_guessed(tmp_path, name, content, texts):
+    documents = read(written(tmp_path, name, content))
+    if texts is None:  # marks that quote speech, not cells
+        texts = [line.split("\t")[1] for line in content.splitlines()]
+    assert [" ".join(document.sentences) for document in documents] == texts
+
+
+def test_ragged_rows_are_read_and_counted(tmp_path):
+    notes = ReadingNotes()
+    path = written(tmp_path, "r.csv", "id,text,label\n1,hello there,a\n2,more words\n3\n4,some words,b,c,d\n5,x y,z\n")
+    assert [d.sentences[0] for d in read(path, notes)] == ["hello there", "more words", "some words", "x y"]
+    assert notes.files[0].ragged_rows == 3
+    assert notes.files[0].skipped_rows == 1
+
+
+def test_a_named_column_is_taken_and_an_unknown_one_refused(tmp_path):
+    path = written(tmp_path, "a.csv", "id,text,title\n1,the text here,The Title\n2,more text,Other\n")
+    assert [d.sentences[0] for d in read(path, text_field="title")] == ["The Title", "Other"]
+    with pytest.raises(InputError, match='no column "body"; it has "id", "text", "title"'):
+        read(path, text_field="body")
+
+
+def test_a_book_in_one_cell_is_read(tmp_path):
+    path = written(tmp_path, "books.csv", f'id,text\n1,"{PROSE * 2_000}"\n2,"{PROSE}"\n')
+    assert [len(document.sentences) for document in read(path)] == [4_000, 2]
+
+
+def test_stray_quotation_marks_switch_quoting_off():
+    lines = ['spam,He said "hello\n', 'ham,"nothing here\n', 'ham,"an other\n', "ham,x\n"]
+    dialect = guess_dialect(lines, ",;")
+    assert not dialect.quoting
+    assert len(list(dialect.rows(lines))) == 4
+
+
+# JSON
+
+
+def test_json_lines_are_documents_with_the_text_field_guessed(tmp_path):
+    path = written(tmp_path, "a.jsonl", '{"id": "x", "text": "One. Two."}\n\n{"text": "Three."}\n"a bare string"\n')
+    assert [d.sentences for d in read(path)] == [("One.", "Two."), ("Three.",), ("a bare string",)]
+
+
+def test_the_longest_field_is_the_text_where_no_name_says_so(tmp_path):
+    path = written(tmp_path, "a.jsonl", '{"id": "abc", "said": "Many more words here."}\n')
+    assert read(path)[0].sentences == ("Many more words here.",)
+
+
+def test_a_broken_line_of_json_is_named(tmp_path):
+    path = written(tmp_path, "a.jsonl", '{"text": "fine"}\n{"text": "fine"}\n{"text": \n')
+    with pytest.raises(InputError, match=r'^Line 3 of "a\.jsonl" is not JSON'):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("value", "texts"),
+    [
+        (["One. Two.", "Three."], ["One. Two.", "Three."]),
+        ([{"text": "One."}, {"text": "Two."}], ["One.", "Two."]),
+        ({"version": "1", "data": [{"text": "One."}, {"text": "Two."}]}, ["One.", "Two."]),
+        ({"text": "Just one. Record."}, ["Just one. Record."]),
+        ([{"text": ["One.", "Two."]}], ["One. Two."]),
+    ],
+)
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_json_list_is_read_in_any_layout(tmp_path, value, texts, indent):
+    path = written(tmp_path, "a.json", json.dumps(value, indent=indent))
+    assert [" ".join(document.sentences) for document in read(path)] == texts
+
+
+@pytest.mark.parametrize(
+    "content", ['[{"text": "a"},\n{"text": "b"}', "[" * 100_000, '{"text": "a"', "[1, 2", "{} x", "not json"]
+)
+def test_broken_json_is_refused_with_a_line(tmp_path, content):
+    with pytest.raises(InputError, match="is not JSON from line"):
+        read(written(tmp_path, "a.json", content))
+
+
+def test_a_long_json_list_is_decoded_piece_by_piece(tmp_path):
+    records = [{"id": n, "text": f"This is record number {n}. " * (1 + 300 * (n % 97 == 0))} for n in range(5_000)]
+    documents = read(written(tmp_path, "a.json", json.dumps(records)))
+    assert len(documents) == 5_000
+    assert documents[97].sentences == ("This is record number 97.",) * 301
+    assert documents[-1].sentences == ("This is record number 4999.",)
+
+
+def test_an_unknown_field_is_refused(tmp_path):
+    with pytest.raises(InputError, match='no field "body"; it has "text"'):
+        read(written(tmp_path, "a.jsonl", '{"text": "fine"}\n'), text_field="body")

@@ -1,0 +1,204 @@
+"""Text to documents to sentences: what a sentence is, how long, how fast and in how much memory."""
+# sentences of many scripts
+
+import time
+import tracemalloc
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab.data.corpora.read import PART_SENTENCES, Document, ReadingNotes, read_documents
+from bertviz_lab.data.corpora.sentences import LONGEST_SENTENCE, clean_text, count_words, split_sentences
+from bertviz_lab.errors import InputError
+from tests.data.support import PROSE, read, written
+
+# Sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Dr. Smith left the U.S. in 1999. He came back.", ["Dr. Smith left the U.S. in 1999.", "He came back."]),
+        ('"Why?" she asked. "No." He left.', ['"Why?" she asked.', '"No."', "He left."]),
+        ("我是学生。你好！再见？", ["我是学生。", "你好！", "再见？"]),
+        ("مرحبا بالعالم. كيف حالك؟ نعم.", ["مرحبا بالعالم.", "كيف حالك؟", "نعم."]),
+        ("यह एक वाक्य है। वह गया।", ["यह एक वाक्य है।", "वह गया।"]),
+        ("Two 😀 smiles. One 🎉!", ["Two 😀 smiles.", "One 🎉!"]),
+        ("<script>alert(1)</script> is text. Yes.", ["<script>alert(1)</script> is text.", "Yes."]),
+        ("Over\ttwo\nlines \u00a0 it goes.", ["Over two lines it goes."]),
+        ("no end at all", ["no end at all"]),
+        (" \t\n", []),
+        ("", []),
+    ],
+)
+def test_sentences_are_split_in_many_scripts(text, sentences):
+    assert split_sentences(text) == sentences
+
+
+@given(st.text(max_size=500))
+def test_splitting_loses_nothing_but_blanks(text):
+    sentences = split_sentences(text)
+    assert "".join("".join(sentences).split()) == "".join(clean_text(text).split())
+    assert all(s and s == clean_text(s) for s in sentences)
+
+
+@given(st.lists(st.sampled_from(["word", "a", "я", "字", ",", ";", '"', "(", "Hi.", "x" * 120]), max_size=900))
+def test_no_sentence_is_longer_than_the_limit(words):
+    text = " ".join(words)
+    sentences = split_sentences(text)
+    assert all(count_words(sentence) <= LONGEST_SENTENCE for sentence in sentences)
+    assert "".join(sentences).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_sentence_of_5000_words_is_cut_at_its_clauses():
+    sentence = ", ".join(f"clause {n} goes on and on" for n in range(834)) + "."
+    parts = split_sentences(sentence)
+    assert count_words(sentence) >= 5_000
+    assert len(parts) >= 5_000 // LONGEST_SENTENCE
+    assert all(part.endswith((",", ".")) for part in parts)
+
+
+def test_a_long_quotation_is_split_into_its_sentences():
+    inner = " ".join(f"This is the sentence with number {n}." for n in range(20))
+    parts = split_sentences(f'He said, "{inner}" and was gone. Nobody cared.')
+    assert len(parts) >= 20
+    assert parts[0] == 'He said, "This is the sentence with number 0.'
+    assert parts[-1] == "Nobody cared."
+
+
+def test_words_are_counted_in_scripts_without_blanks():
+    assert count_words("two words") == 2
+    assert count_words("我是学生。") == 5
+    assert count_words("") == 0
+
+
+# Documents
+
+
+def test_an_unknown_way_to_tell_documents_apart_is_refused(tmp_path):
+    with pytest.raises(InputError, match="auto, blank-line, file"):
+        read_documents([written(tmp_path, "a.txt", "Hi.")], documents="page")
+
+
+def test_several_files_are_read_in_the_order_given(tmp_path):
+    paths = [written(tmp_path, name, f"This is {name}") for name in ("b.txt", "a.txt")]
+    assert [document.name for document in read_documents(paths)] == ["b.txt", "a.txt"]
+
+
+def test_a_named_sample_is_read_and_an_unknown_one_refused():
+    first = next(read_documents(["sample:tiny-town"]))
+    assert isinstance(first, Document)
+    assert first.sentences
+    with pytest.raises(InputError, match=r'no sample "huge-town".*tiny-town'):
+        read_documents(["sample:huge-town"])
+
+
+def test_a_sample_may_have_more_that_is_never_trained_on():
+    trained = {document.sentences for document in read_documents(["sample:tiny-town"])}
+    kept = [document.sentences for document in read_documents(["sample:tiny-town:held-out"])]
+    assert len(kept) == 500
+    assert not trained.intersection(kept)
+    with pytest.raises(InputError, match="no part"):
+        read_documents(["sample:docstrings:held-out"])
+    with pytest.raises(InputError, match="no part"):
+        read_documents(["sample:tiny-town:elsewhere"])
+
+
+def test_a_very_long_document_comes_in_parts_that_continue_each_other(tmp_path):
+    count = 2 * PART_SENTENCES + 17
+    text = "\n".join(f"This is sentence number {n}." for n in range(count))
+    documents = read(written(tmp_path, "long.txt", text))
+    assert [document.continues for document in documents] == [False, True, True]
+    assert {document.name for document in documents} == {"long.txt"}
+    joined = [sentence for document in documents for sentence in document.sentences]
+    assert joined == [f"This is sentence number {n}." for n in range(count)]
+
+
+def test_progress_is_told_in_bytes_and_ends_at_the_whole(tmp_path):
+    path = written(tmp_path, "a.txt", PROSE * 20_000)
+    told: list[tuple[int, int]] = []
+    read(path, on_progress=lambda done, total: told.append((done, total)))
+    size = path.stat().st_size
+    assert told == sorted(told)
+    assert told[-1] == (size, size)
+    assert 5 < len(told) <= 201
+
+
+def test_an_error_from_the_listener_ends_reading(tmp_path):
+    class StopError(Exception):
+        pass
+
+    def stop(done: int, total: int) -> None:
+        raise StopError
+
+    with pytest.raises(StopError):
+        read(written(tmp_path, "a.txt", PROSE * 20_000), on_progress=stop)
+
+
+@pytest.mark.parametrize("piece", ["word ", "w", "我是学生", '"a. (b '])
+def test_a_line_of_ten_megabytes_is_read_whole_and_in_short_sentences(tmp_path, piece):
+    line = piece * (10_000_000 // len(piece.encode("utf-8")))
+    characters = most = 0
+    for document in read_documents([written(tmp_path, "line.txt", line)]):
+        characters += sum(len(sentence) - sentence.count(" ") for sentence in document.sentences)
+        most = max(most, count_words(document.sentences[0]), count_words(document.sentences[-1]))
+    assert characters == len(line.replace(" ", ""))
+    assert most <= LONGEST_SENTENCE
+
+
+def test_memory_stays_flat_over_one_long_line(tmp_path):
+    path = written(tmp_path, "line.txt", PROSE * 40_000)
+    assert path.stat().st_size > 7e6
+    tracemalloc.start()
+    try:
+        count = sum(len(document.sentences) for document in read_documents([path]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 80_000
+    assert peak < 4e6
+
+
+def test_memory_stays_flat_over_many_documents(tmp_path):
+    path = written(tmp_path, "wiki.txt", f"{PROSE}\n{PROSE}\n\n" * 20_000)
+    assert path.stat().st_size > 8e6
+    tracemalloc.start()
+    try:
+        count = sum(1 for _ in read_documents([path]))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == 20_000
+    assert peak < 4e6
+
+
+# Real text
+
+
+def test_a_wikipedia_dump_is_read_article_by_article(shared_data):
+    path = shared_data / "wiki_en" / "valid.txt"
+    articles = [block for block in path.read_text(encoding="utf-8").split("\n\n") if block.strip()]
+    documents = read(path)
+    assert len(documents) == len(articles)
+    for document, article in zip(documents, articles, strict=True):
+        assert "".join("".join(document.sentences).split()) == "".join(clean_text(article).split())
+    lengths = [count_words(sentence) for document in documents for sentence in document.sentences]
+    assert 15 < sum(lengths) / len(lengths) < 30
+
+
+def test_real_tables_are_recognised(shared_data):
+    notes = ReadingNotes()
+    assert len(read(shared_data / "sms_spam" / "sms.tsv", notes)) == 5_574
+    assert len(read(shared_data / "ag_news" / "alps_dev.tsv")) == 10_001
+    assert len(read(shared_data / "sst2_glue" / "dev.tsv")) == 872
+    assert len(read(shared_data / "stsb" / "stsb-en-dev.csv")) == 1_500
+    assert notes.files[0].ragged_rows == 0
+
+
+@pytest.mark.slow
+def test_fifty_megabytes_are_read_within_twenty_seconds(shared_data):
+    start = time.process_time()
+    sentences = sum(len(d.sentences) for d in read_documents([shared_data / "wiki_en" / "train.txt"]))
+    assert sentences > 300_000
+    assert time.process_time() - start < 20

@@ -1,0 +1,261 @@
+"""Paths to readable files: limits, folders, zips, and every way in which a path may be no text."""
+
+import math
+import os
+import struct
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.sources import MAX_BYTES, READABLE, find_sources
+from bertviz_lab.errors import InputError
+from tests.data.support import PROSE, read, text_of, written, zipped
+
+
+def test_a_file_name_cannot_bring_markup_or_line_breaks_into_a_message(tmp_path):
+    path = written(tmp_path, "<script>alert('x')<\u2028\nb>.txt", b"")
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert "<" not in str(error.value)
+    assert ">" not in str(error.value)
+    assert len(str(error.value).splitlines()) == 1
+    assert "script" in str(error.value)
+
+
+def test_a_very_long_name_is_shortened():
+    assert len(quoted("x" * 5_000)) < 130
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(InputError, match="There is no file"):
+        read_documents(["/nowhere/at/all.txt"])
+
+
+@pytest.mark.parametrize("name", ["a\0b.txt", "x" * 5_000])
+def test_an_impossible_name_is_refused(name):
+    with pytest.raises(InputError):
+        read_documents([name])
+
+
+def test_no_file_at_all_is_refused():
+    with pytest.raises(InputError, match="No file was given"):
+        read_documents([])
+
+
+def test_a_device_is_refused_without_being_read():
+    if not Path("/dev/zero").exists():
+        pytest.skip("there is no /dev/zero on this system")
+    with pytest.raises(InputError, match="not a regular file"):
+        read_documents(["/dev/zero"])
+
+
+def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "big.txt"
+    with path.open("wb") as file:
+        file.truncate(10**9)
+    start = time.perf_counter()
+    with pytest.raises(InputError, match="1,000 MB large, more than 500 MB"):
+        read_documents([path])
+    assert time.perf_counter() - start < 0.1
+
+
+def test_files_too_large_together_are_refused(tmp_path):
+    paths = [written(tmp_path, f"{n}.txt", PROSE * 3) for n in range(3)]
+    with pytest.raises(InputError, match="together"):
+        read_documents(paths, max_bytes=1_500)
+
+
+def test_a_file_that_grows_beyond_the_limit_while_it_is_read_is_stopped(tmp_path):
+    path = written(tmp_path, "log.txt", PROSE)
+    documents = read_documents([path], max_bytes=1_000)
+    path.write_text(PROSE * 3_000)
+    with pytest.raises(InputError, match="larger than"):
+        list(documents)
+
+
+def test_a_folder_is_all_readable_files_in_it(tmp_path):
+    (tmp_path / "deep" / "er").mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    written(tmp_path, "b.txt", "Second here.")
+    written(tmp_path, "a.md", "# First")
+    written(tmp_path, "deep/er/c.csv", "id,text\n1,Third here\n")
+    written(tmp_path, ".git/d.txt", "Hidden.")
+    written(tmp_path, "e.png", b"\x89PNG")
+    written(tmp_path, "f.txt", b"")
+    written(tmp_path, "g.txt", b"\x89PNG\r\n\x1a\n" + bytes(50))
+    notes = ReadingNotes()
+    documents = read(tmp_path, notes)
+    assert [(d.name, d.sentences[0]) for d in documents] == [
+        ("a.md", "First"),
+        ("b.txt", "Second here."),
+        ("deep/er/c.csv", "Third here"),
+    ]
+    assert len(notes.skipped) == 2
+    assert all(reason.endswith(".") for reason in notes.skipped)
+
+
+def test_a_folder_without_texts_is_refused(tmp_path):
+    written(tmp_path, "e.png", b"\x89PNG")
+    with pytest.raises(InputError, match="holds nothing readable"):
+        read_documents([tmp_path])
+
+
+def test_a_folder_of_unreadable_files_is_refused(tmp_path):
+    written(tmp_path, "a.txt", b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(InputError, match="PNG"):
+        read(tmp_path)
+
+
+def test_a_zip_is_streamed_with_nested_folders_and_never_unpacked(tmp_path):
+    before = sorted(tmp_path.parent.rglob("*"))
+    path = zipped(
+        tmp_path,
+        {
+            "deep/er/a.txt": "First here. Second.",
+            "../../escape.txt": "Third here.",
+            "/absolute.txt": "Fourth here.",
+            "__MACOSX/._a.txt": "junk",
+            "inner.zip": "PK",
+            "picture.png": "x",
+        },
+    )
+    notes = ReadingNotes()
+    documents = read(path, notes)
+    assert [document.name for document in documents] == [
+        "texts.zip/escape.txt",
+        "texts.zip/absolute.txt",
+        "texts.zip/deep/er/a.txt",
+    ]
+    assert notes.skipped == ['"texts.zip/inner.zip" is a zip inside a zip and was not opened.']
+    assert sorted(tmp_path.parent.rglob("*")) == sorted([*before, path])
+
+
+@pytest.mark.parametrize("content", [b"hello", b"PK\x03\x04" + bytes(60), b"PK\x05\x06"])
+def test_an_invalid_zip_is_refused(tmp_path, content):
+    with pytest.raises(InputError, match="not a valid zip"):
+        read_documents([written(tmp_path, "x.zip", content)])
+
+
+def test_a_zip_bomb_is_refused_by_its_declared_size(tmp_path):
+    path = tmp_path / "bomb.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as member:
+        for _ in range(40):
+            member.write(b"a " * (1 << 19))
+    with pytest.raises(InputError, match="zip bomb"):
+        read_documents([path])
+    with pytest.raises(InputError, match="unpacks to 42 MB, more than 10 MB"):
+        read_documents([path], max_bytes=10_000_000)
+
+
+def test_a_zip_that_lies_about_its_size_is_stopped(tmp_path):
+    path = zipped(tmp_path, {"a.txt": "Many words. " * 1_000_000})
+    raw = bytearray(path.read_bytes())
+    entry = raw.rfind(b"PK\x01\x02")
+    raw[entry + 24 : entry + 28] = struct.pack("<I", 1_000)
+    path.write_bytes(raw)
+    start = time.perf_counter()
+    with pytest.raises(InputError, match="damaged"):
+        read(path)
+    assert time.perf_counter() - start < 2
+
+
+def test_a_damaged_member_of_a_zip_is_named(tmp_path):
+    path = zipped(tmp_path, {"a.txt": PROSE + os.urandom(500).hex(), "b.txt": "Fine here."})
+    raw = bytearray(path.read_bytes())
+    raw[100] ^= 0xFF
+    path.write_bytes(raw)
+    notes = ReadingNotes()
+    assert "Fine here." in text_of(read(path, notes))
+    assert notes.skipped == ['"texts.zip/a.txt" is damaged inside its zip; make the zip again.']
+
+
+def test_an_encrypted_zip_is_refused(tmp_path):
+    path = zipped(tmp_path, {"a.txt": "secret"})
+    raw = bytearray(path.read_bytes())
+    for signature, flags in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw[raw.find(signature) + flags] |= 1
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match="password"):
+        read_documents([path])
+
+
+def test_a_zip_with_nothing_readable_is_refused(tmp_path):
+    with pytest.raises(InputError, match="holds nothing readable"):
+        read_documents([zipped(tmp_path, {"a.png": "x"})])
+
+
+def test_the_formats_that_messages_name_are_the_formats_that_are_read(tmp_path):
+    contents = {
+        ".txt": "Hi there.",
+        ".md": "Hi there.",
+        ".csv": "text\nHi there.\n",
+        ".tsv": "text\nHi there.\n",
+        ".jsonl": '"Hi there."',
+        ".json": '["Hi there."]',
+    }
+    for suffix, content in contents.items():
+        assert suffix in READABLE
+        assert text_of(read(written(tmp_path, "a" + suffix, content))) == "Hi there."
+
+
+def test_a_string_is_one_path_and_not_many(tmp_path):
+    assert len(list(read_documents(str(written(tmp_path, "a.txt", "Hi there."))))) == 1
+
+
+def test_reading_leaves_no_file_open(tmp_path, recwarn):
+    path = zipped(tmp_path, {"a.txt": PROSE * 100, "b.txt": PROSE})
+    documents = read_documents([path])
+    next(documents)
+    documents.close()  # type: ignore[attr-defined]
+    path.unlink()
+    assert not [w for w in recwarn if issubclass(w.category, ResourceWarning)]
+
+
+def test_a_pattern_names_files_in_the_order_of_their_names(tmp_path):
+    for name in ("b.txt", "a.txt", "c.md", "deep/er/d.txt", ".hidden.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        written(tmp_path, name, f"The text of {Path(name).stem}.")
+    assert [s.path.name for s in find_sources(f"{tmp_path}/*.txt", ReadingNotes())] == ["a.txt", "b.txt"]
+    assert [s.path.name for s in find_sources(f"{tmp_path}/[bc].*", ReadingNotes())] == ["b.txt", "c.md"]
+    everything = find_sources([f"{tmp_path}/**"], ReadingNotes())
+    assert [s.path.name for s in everything] == ["a.txt", "b.txt", "c.md", "d.txt"]
+    assert [s.format for s in everything] == ["text", "text", "markdown", "text"]
+
+
+def test_a_pattern_that_names_nothing_is_told(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for pattern in ("*.txt", "fold?r", "absent/**"):
+        with pytest.raises(InputError, match="No file is named like the pattern"):
+            find_sources(str(tmp_path / pattern), ReadingNotes())
+
+
+def test_what_a_pattern_names_beside_text_is_left_out_and_noted(tmp_path):
+    written(tmp_path, "a.txt", "A text. It is short.")
+    written(tmp_path, "b.txt", b"\x89PNG\r\n\x1a\n" + bytes(100))
+    written(tmp_path, "c.txt", b"")
+    notes = ReadingNotes()
+    assert [document.sentences[0] for document in read_documents(f"{tmp_path}/*", notes=notes)] == ["A text."]
+    assert len(notes.skipped) == 2
+    (tmp_path / "a.txt").unlink()
+    with pytest.raises(InputError, match="None of these 2 files"):
+        list(read_documents(f"{tmp_path}/*"))
+
+
+def test_a_name_with_brackets_is_a_name_where_such_a_file_is(tmp_path):
+    written(tmp_path, "notes [1].txt", "A text. It is short.")
+    (source,) = find_sources(tmp_path / "notes [1].txt", ReadingNotes())
+    assert source.named
+
+
+def test_a_person_s_own_text_has_no_limit(tmp_path):
+    file = tmp_path / "large.txt"
+    with file.open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)  # a hole: it takes no room on the disk
+    with pytest.raises(InputError, match="500 MB"):
+        find_sources(file, ReadingNotes())
+    assert find_sources(file, ReadingNotes(), math.inf)[0].size == MAX_BYTES + 1

@@ -1,0 +1,286 @@
+"""From tables of examples to batches: written out, padded, masked afresh, the same again for the same seed."""
+
+from dataclasses import fields, replace
+from itertools import islice
+
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab.data.pretraining import batches
+from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, NO_LABEL
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.tokenization import Tokenizer
+
+DOCUMENTS, SENTENCES, TOKENS = 30, 6, 7
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(["one two three four five six seven eight nine ten"] * 3, vocab_size=60)
+
+
+@pytest.fixture
+def data(tokenizer) -> PretrainingData:
+    rng = np.random.default_rng(0)
+    texts = [
+        [rng.integers(5, tokenizer.vocab_size, size=rng.integers(2, TOKENS + 1)).tolist() for _ in range(SENTENCES)]
+        for _ in range(DOCUMENTS)
+    ]
+    return PretrainingData(
+        documents=TokenizedCorpus.from_sentences(texts).select(np.arange(DOCUMENTS)),
+        tokenizer=tokenizer,
+        rule=masking_rule(tokenizer),
+        seq_len=32,
+        batch_size=8,
+        short_seq_probability=0.1,
+        pairs="nsp",
+        seed=3,
+    )
+
+
+def same(a: PretrainingBatch, b: PretrainingBatch) -> bool:
+    values = [(getattr(a, field.name), getattr(b, field.name)) for field in fields(a)]
+    return all(torch.equal(x, y) if isinstance(x, torch.Tensor) else x == y for x, y in values)
+
+
+def batch_of(data: PretrainingData, *rows: tuple[int, ...]) -> PretrainingBatch:
+    return data.batch(np.array(rows), np.random.default_rng(0))
+
+
+def true_ids(batch: PretrainingBatch) -> list[list[int]]:
+    """The ids before masking, without padding."""
+    ids = batch.input_ids.clone()
+    used = batch.labels != -100
+    rows = torch.arange(len(ids))[:, None].expand_as(batch.positions)
+    ids[rows[used], batch.positions[used]] = batch.labels[used]
+    lengths = batch.attention_mask.sum(1) if batch.attention_mask is not None else [ids.shape[1]] * len(ids)
+    return [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
+
+
+def test_a_pair_is_written_out_with_cls_sep_and_segments(data, tokenizer):
+    ids = data.documents.corpus.ids.tolist()
+    batch = batch_of(data, (3, 8, 20, 26, IS_NEXT), (0, 2, 40, 43, IS_RANDOM))
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    assert true_ids(batch) == [[cls, *ids[3:8], sep, *ids[20:26], sep], [cls, *ids[0:2], sep, *ids[40:43], sep]]
+    assert batch.token_type_ids.tolist() == [
+        [0] * 7 + [1] * 7 + [0] * 2,
+        [0] * 4 + [1] * 4 + [0] * 8,
+    ]
+    assert batch.attention_mask.tolist() == [[True] * 14 + [False] * 2, [True] * 8 + [False] * 8]
+    assert batch.input_ids[1, 8:].tolist() == [tokenizer.pad_id] * 8
+    assert batch.next_sentence_label.tolist() == [IS_NEXT, IS_RANDOM]
+    assert batch.real_tokens == 22
+
+
+def test_a_single_text_has_one_separator_and_one_segment(data, tokenizer):
+    ids = data.documents.corpus.ids.tolist()
+    batch = batch_of(replace(data, pairs=""), (5, 11, 0, 0, NO_LABEL))
+    assert true_ids(batch) == [[tokenizer.cls_id, *ids[5:11], tokenizer.sep_id]]
+    assert not batch.token_type_ids.any()
+    assert batch.attention_mask is None
+    assert batch.next_sentence_label is None
+
+
+def test_a_batch_is_as_wide_as_its_longest_example_in_eights_and_never_wider_than_allowed(data):
+    assert batch_of(data, (0, 5, 10, 14, 0)).input_ids.shape == (1, 16)
+    assert batch_of(data, (0, 7, 10, 16, 0)).input_ids.shape == (1, 16)
+    assert batch_of(data, (0, 8, 10, 16, 0)).input_ids.shape == (1, 24)
+    narrow = replace(data, seq_len=19)
+    assert batch_of(narrow, (0, 8, 10, 16, 0)).input_ids.shape == (1, 19)
+
+
+def test_without_padding_there_is_no_mask(data):
+    assert batch_of(data, (0, 7, 10, 16, 0), (3, 10, 30, 36, 1)).attention_mask is None
+    assert batch_of(data, (0, 7, 10, 16, 0), (3, 10, 30, 35, 1)).attention_mask is not None
+
+
+def test_every_batch_is_legal(data, tokenizer):
+    special = torch.tensor(sorted(tokenizer.special_ids - {tokenizer.mask_id}))
+    for batch in islice(BatchStream(data), 40):
+        assert batch.input_ids.shape[1] <= 32
+        used = batch.labels != -100
+        assert used.any(dim=1).all()
+        assert not torch.isin(batch.labels[used], special).any()
+        at_labels = torch.gather(batch.input_ids, 1, batch.positions)[used]
+        assert not torch.isin(at_labels, special).any()
+        hidden = batch.input_ids == tokenizer.mask_id
+        assert int(hidden.sum()) == int((at_labels == tokenizer.mask_id).sum())
+        if batch.attention_mask is not None:
+            assert (batch.input_ids[~batch.attention_mask] == tokenizer.pad_id).all()
+            assert batch.real_tokens == int(batch.attention_mask.sum())
+
+
+def test_an_epoch_holds_every_example_once(data):
+    rows = np.concatenate(list(data.epoch(0)))
+    stream = BatchStream(data)
+    seen = 0
+    while True:
+        batch = next(stream)
+        if stream.epoch == 1:
+            break
+        seen += len(batch.input_ids)
+    assert seen == len(rows)
+    assert len({tuple(row) for row in rows[:, :2].tolist()}) == len(rows), "no two examples begin with the same A"
+
+
+def test_the_same_seed_gives_the_same_batches(data):
+    again = replace(data)
+    assert all(same(a, b) for a, b in zip(islice(BatchStream(data), 20), BatchStream(again), strict=False))
+    other = replace(data, seed=4)
+    assert not any(same(a, b) for a, b in zip(islice(BatchStream(data), 5), BatchStream(other), strict=False))
+
+
+def test_pairs_differ_from_epoch_to_epoch(data):
+    first, second = (np.concatenate(list(data.epoch(number))) for number in (0, 1))
+    assert sorted(map(tuple, first.tolist())) != sorted(map(tuple, second.tolist()))
+
+
+def test_the_same_text_is_masked_afresh_in_every_epoch(data):
+    sentence = TokenizedCorpus.from_sentences([[list(range(5, 25))]]).select(np.arange(1))
+    stream = BatchStream(replace(data, documents=sentence, pairs=""))
+    batches = list(islice(stream, 20))
+    assert stream.epoch == 19, "a batch is an epoch"
+    assert {tuple(map(tuple, true_ids(batch))) for batch in batches} == {tuple(map(tuple, true_ids(batches[0])))}
+    assert len({tuple(batch.positions[0].tolist()) for batch in batches}) > 15
+
+
+def passes(data: PretrainingData, count: int) -> list[list[PretrainingBatch]]:
+    stream = BatchStream(data)
+    found: list[list[PretrainingBatch]] = [[] for _ in range(count)]
+    while True:
+        batch = next(stream)
+        if stream.epoch == count:
+            return found
+        found[stream.epoch].append(replace(batch, name=""))  # a name counts the passes
+
+
+def test_static_masks_repeat_after_ten_passes_and_not_before(data):
+    every = passes(replace(data, repeat_after=10), 12)
+    for later, earlier in ((10, 0), (11, 1)):
+        assert len(every[later]) == len(every[earlier]) > 3
+        assert all(same(a, b) for a, b in zip(every[later], every[earlier], strict=True))
+    for number in range(1, 10):
+        assert not any(same(a, b) for a, b in zip(every[0], every[number], strict=False))
+
+
+def test_dynamic_masks_never_repeat(data):
+    every = [batch for batches in passes(data, 25) for batch in batches]
+    patterns = {
+        (tuple(batch.input_ids.flatten().tolist()), tuple(batch.positions.flatten().tolist())) for batch in every
+    }
+    assert len(patterns) == len(every) > 100
+
+
+def test_a_stream_of_static_masks_goes_on_where_another_stood(data):
+    static = replace(data, repeat_after=2)
+    stream = BatchStream(static)
+    while stream.epoch < 3:
+        next(stream)
+    resumed = BatchStream(static, stream.epoch, stream.number)
+    assert all(same(next(stream), next(resumed)) for _ in range(10))
+
+
+def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):
+    whole = replace(data, batch_size=4, pairs="", seq_len=16)
+    patterns = {tuple(batch.positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
+    assert len(patterns) > 15
+
+
+@pytest.mark.parametrize("done", [0, 1, 5, 17, 60])
+def test_a_stream_goes_on_where_another_stood(done, data):
+    stream = BatchStream(data)
+    for _ in range(done):
+        next(stream)
+    resumed = BatchStream(data, stream.epoch, stream.number)
+    for _ in range(25):
+        assert same(next(stream), next(resumed))
+    assert (stream.epoch, stream.number) == (resumed.epoch, resumed.number)
+    assert done < 60 or stream.epoch > 1
+
+
+def test_batches_hold_examples_of_similar_length(data):
+    flat = replace(data, batch_size=8, short_seq_probability=0.9)
+    padding = total = 0
+    for rows in flat.epoch(0):
+        batch = flat.batch(rows, np.random.default_rng(0))
+        total += batch.input_ids.numel()
+        padding += batch.input_ids.numel() - batch.real_tokens
+    table = np.concatenate(list(flat.epoch(0)))
+    np.random.default_rng(0).shuffle(table)
+    mixed = [flat.batch(table[i : i + 8], np.random.default_rng(0)) for i in range(0, len(table), 8)]
+    careless = sum(batch.input_ids.numel() for batch in mixed) - sum(batch.real_tokens for batch in mixed)
+    assert padding < 0.6 * careless
+
+
+def test_batches_of_all_lengths_come_in_mixed_order(data):
+    flat = replace(data, batch_size=4, short_seq_probability=0.9)
+    lengths = [int((rows[:, 1] - rows[:, 0] + rows[:, 3] - rows[:, 2]).max()) for rows in flat.epoch(0)]
+    assert lengths != sorted(lengths)
+
+
+def test_pools_bound_what_is_sorted_together(data, monkeypatch):
+    monkeypatch.setattr(batches, "_POOL", 2)
+    rows = list(data.epoch(0))
+    assert max(len(batch) for batch in rows) == 8
+    assert sum(len(batch) for batch in rows) == len(np.concatenate(list(replace(data, batch_size=1).epoch(0))))
+
+
+def test_whole_words_can_be_chosen(data, tokenizer):
+    whole = replace(data, rule=masking_rule(tokenizer, 0.3, whole_word=True))
+    assert whole.rule.continuation.sum() > 0
+    batch = next(BatchStream(whole))
+    ids = true_ids(batch)
+    for row, positions, labels in zip(ids, batch.positions, batch.labels, strict=True):
+        chosen = set(positions[labels != -100].tolist())
+        for at in range(1, len(row)):
+            if tokenizer.continuation[row[at]] and row[at - 1] not in tokenizer.special_ids:
+                assert (at in chosen) == (at - 1 in chosen)
+
+
+def test_spans_can_be_chosen(data, tokenizer):
+    batch = next(BatchStream(replace(data, rule=masking_rule(tokenizer, 0.4, spans=True))))
+    used = batch.labels != -100
+    runs = (batch.positions.diff(dim=1) == 1) & used[:, 1:]
+    assert runs.sum() > 0.4 * used.sum(), "most of the chosen tokens have a chosen one before them"
+
+
+def test_the_rule_of_a_tokenizer_knows_its_special_tokens(tokenizer):
+    rule = masking_rule(tokenizer)
+    assert (rule.mask_id, rule.vocab_size, rule.probability) == (tokenizer.mask_id, tokenizer.vocab_size, 0.15)
+    assert rule.special_ids == tokenizer.special_ids
+    assert (rule.mask_share, rule.random_share) == (0.8, 0.1)
+
+
+def test_the_parts_of_a_batch_are_all_of_it(data):
+    for batch in islice(BatchStream(data), 6):
+        parts = [batch.part(index, 3) for index in range(3)]
+        assert sum(part.real_tokens for part in parts) == batch.real_tokens
+        for field in fields(batch):
+            value = getattr(batch, field.name)
+            if isinstance(value, torch.Tensor):
+                pieces = [getattr(part, field.name) for part in parts]
+                again = torch.cat(pieces)
+                order = [row for index in range(3) for row in range(len(value))[index::3]]
+                assert torch.equal(again, value[order])
+
+
+def test_a_part_knows_the_counts_of_the_whole(data):
+    batch = next(BatchStream(data))
+    assert batch.label_count == int((batch.labels != -100).sum())
+    assert batch.pair_count == len(batch.input_ids) == 8
+    for part in (batch.part(1, 3), batch.part(0, 8), batch.part(8, 9)):
+        assert (part.label_count, part.pair_count) == (batch.label_count, batch.pair_count)
+        assert part.input_ids.shape[1] == batch.input_ids.shape[1]
+    assert len(batch.part(8, 9).input_ids) == batch.part(8, 9).real_tokens == 0
+    assert next(BatchStream(replace(data, pairs=""))).pair_count == 0
+
+
+def test_a_batch_moves_to_a_device_whole(data):
+    batch = next(BatchStream(data))
+    moved = batch.to(torch.device("meta"))
+    for field in fields(batch):
+        value = getattr(moved, field.name)
+        assert not isinstance(value, torch.Tensor) or value.is_meta
+    assert moved.real_tokens == batch.real_tokens

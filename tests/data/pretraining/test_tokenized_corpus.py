@@ -1,0 +1,200 @@
+"""A corpus as numbers: what goes in comes out, with the borders of sentences and documents."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.pretraining import tokenized_corpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, split_held_out
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(["one two three four five six seven eight nine ten"] * 3, vocab_size=60)
+
+
+def documents(*texts: str) -> list[Document]:
+    """A document a string, its sentences separated by a bar."""
+    return [Document(str(i), tuple(text.split("|"))) for i, text in enumerate(texts)]
+
+
+def contents(corpus: TokenizedCorpus) -> list[list[list[int]]]:
+    whole = []
+    for index in range(corpus.documents):
+        bounds = corpus.sentence_bounds(index)
+        whole.append([corpus.ids[start:end].tolist() for start, end in pairwise(bounds)])
+    return whole
+
+
+def test_every_sentence_comes_back_with_its_tokens(tokenizer, tmp_path):
+    texts = documents("one two|three", "four five six|seven|eight nine", "ten")
+    corpus = TokenizedCorpus.write(texts, tokenizer, tmp_path / "corpus")
+    assert contents(corpus) == [tokenizer.ids(document.sentences) for document in texts]
+    assert (corpus.documents, corpus.sentences) == (3, 6)
+    assert corpus.tokens == sum(len(s) for d in texts for s in tokenizer.ids(d.sentences))
+
+
+def test_an_opened_corpus_is_the_written_one_and_stays_on_disk(tokenizer, tmp_path):
+    written = TokenizedCorpus.write(documents("one two|three", "four"), tokenizer, tmp_path)
+    opened = TokenizedCorpus.open(tmp_path)
+    assert contents(opened) == contents(written)
+    assert isinstance(opened.ids, np.memmap)
+    assert opened.ids.dtype == np.uint16
+    assert (tmp_path / "ids.bin").stat().st_size == 2 * opened.tokens
+
+
+def test_no_special_token_is_stored(tokenizer, tmp_path):
+    corpus = TokenizedCorpus.write(documents("one [MASK] two|[SEP] [CLS] [PAD]"), tokenizer, tmp_path)
+    assert not set(corpus.ids.tolist()) & (tokenizer.special_ids - {tokenizer.unk_id})
+
+
+def test_sentences_and_documents_without_a_token_are_dropped(tokenizer, tmp_path):
+    texts = documents("one|  |two", " | ", "three")
+    corpus = TokenizedCorpus.write(texts, tokenizer, tmp_path)
+    assert contents(corpus) == [tokenizer.ids(["one", "two"]), tokenizer.ids(["three"])]
+
+
+def test_a_text_without_a_word_is_refused(tokenizer, tmp_path):
+    with pytest.raises(InputError, match="no words"):
+        TokenizedCorpus.write(documents(" ", " | "), tokenizer, tmp_path)
+    with pytest.raises(InputError, match="no words"):
+        TokenizedCorpus.write([], tokenizer, tmp_path)
+
+
+def test_a_document_in_parts_is_one_document(tokenizer, tmp_path):
+    parts = [
+        Document("first", ("one",)),
+        Document("book", (" ",)),
+        Document("book", ("two", "three"), continues=True),
+        Document("book", ("four",), continues=True),
+        Document("last", ("five",)),
+    ]
+    corpus = TokenizedCorpus.write(parts, tokenizer, tmp_path)
+    assert contents(corpus) == [tokenizer.ids(s) for s in (["one"], ["two", "three", "four"], ["five"])]
+
+
+def test_the_size_of_a_batch_changes_nothing(tokenizer, tmp_path, monkeypatch):
+    texts = documents("one two|three", "four five six|seven|eight nine", "ten", "one|two")
+    whole = TokenizedCorpus.write(texts, tokenizer, tmp_path / "a")
+    monkeypatch.setattr(tokenized_corpus, "_BATCH", 2)
+    heard: list[int] = []
+    pieces = TokenizedCorpus.write(texts, tokenizer, tmp_path / "b", heard.append)
+    assert contents(pieces) == contents(whole)
+    assert heard == [1, 2, 4]
+
+
+parts_of_documents = st.lists(
+    st.tuples(st.lists(st.sampled_from(["one", "two three", " ", "four five six"]), max_size=4), st.booleans()),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(parts_of_documents, st.integers(1, 6))
+def test_documents_in_parts_and_empty_ones_come_out_as_one_would_count_them(tokenizer, tmp_path_factory, parts, batch):
+    expected: list[list[list[int]]] = []
+    for sentences, continues in parts:
+        if not continues or not expected:
+            expected.append([])
+        expected[-1] += [ids for ids in tokenizer.ids(sentences) if ids]
+    expected = [document for document in expected if document]
+    given_documents = [Document("", tuple(sentences), continues) for sentences, continues in parts]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tokenized_corpus, "_BATCH", batch)
+        if not expected:
+            with pytest.raises(InputError):
+                TokenizedCorpus.write(given_documents, tokenizer, tmp_path_factory.mktemp("corpus"))
+            return
+        corpus = TokenizedCorpus.write(given_documents, tokenizer, tmp_path_factory.mktemp("corpus"))
+    assert contents(corpus) == expected
+    flat = [i for document in expected for sentence in document for i in sentence]
+    assert corpus.counts(tokenizer.vocab_size).tolist() == [flat.count(i) for i in range(tokenizer.vocab_size)]
+
+
+def test_a_corpus_of_an_older_format_is_refused(tokenizer, tmp_path):
+    TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
+    meta = json.loads((tmp_path / "corpus.json").read_text())
+    (tmp_path / "corpus.json").write_text(json.dumps(meta | {"format": 1}))
+    with pytest.raises(InputError, match="another version"):
+        TokenizedCorpus.open(tmp_path)
+
+
+def test_half_a_corpus_is_none(tokenizer, tmp_path):
+    """A crash while writing over an older corpus must not leave a mixture that opens."""
+
+    def crash():
+        yield from documents("five six")
+        raise KeyboardInterrupt
+
+    TokenizedCorpus.write(documents("one|two", "three"), tokenizer, tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        TokenizedCorpus.write(crash(), tokenizer, tmp_path)
+    assert not (tmp_path / "corpus.json").exists()
+
+
+def test_a_large_vocabulary_is_stored_whole(tokenizer, tmp_path, monkeypatch):
+    monkeypatch.setattr(Tokenizer, "vocab_size", 70_000)
+    monkeypatch.setattr(Tokenizer, "ids", lambda self, texts: [[69_999, 3] for _ in texts])
+    corpus = TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
+    assert corpus.ids.tolist() == [69_999, 3]
+
+
+def test_the_corpus_names_its_tokenizer(tokenizer, tmp_path):
+    TokenizedCorpus.write(documents("one"), tokenizer, tmp_path)
+    assert json.loads((tmp_path / "corpus.json").read_text())["tokenizer"] == tokenizer.fingerprint
+
+
+@given(st.lists(st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=5), min_size=1, max_size=4), max_size=6))
+def test_a_corpus_in_memory_holds_what_it_was_given(given_documents):
+    corpus = TokenizedCorpus.from_sentences(given_documents)
+    assert contents(corpus) == given_documents
+    counts = corpus.counts(100)
+    ids = [i for document in given_documents for sentence in document for i in sentence]
+    assert counts.tolist() == [ids.count(i) for i in range(100)]
+
+
+def numbered(count: int) -> TokenizedCorpus:
+    return TokenizedCorpus.from_sentences([[[index], [index]] for index in range(count)])
+
+
+@given(st.integers(2, 3_000), st.integers(1, 2))
+def test_whole_documents_are_held_out_and_none_is_on_both_sides(count, least):
+    if count < 2 * least:
+        return
+    training, held_out = split_held_out(numbered(count), least=least)
+    train, held = set(training.documents.tolist()), set(held_out.documents.tolist())
+    assert train | held == set(range(count))
+    assert not train & held
+    assert len(train) >= least
+    assert len(held) == max(least, round(0.05 * count))
+
+
+def test_the_held_out_documents_are_spread_over_the_corpus_and_always_the_same():
+    _, held_out = split_held_out(numbered(200))
+    assert held_out.documents.tolist() == list(range(10, 200, 20))
+    assert split_held_out(numbered(200))[1].documents.tolist() == held_out.documents.tolist()
+
+
+def test_a_large_corpus_holds_out_a_thousand_documents():
+    training, held_out = split_held_out(numbered(40_000))
+    assert (len(training), len(held_out)) == (39_000, 1_000)
+
+
+@pytest.mark.parametrize(("count", "least"), [(1, 1), (1, 2), (2, 2), (3, 2)])
+def test_a_corpus_too_small_to_be_split_is_both_parts(count, least):
+    training, held_out = split_held_out(numbered(count), least=least)
+    assert training.documents.tolist() == held_out.documents.tolist() == list(range(count))
+
+
+def test_a_view_counts_its_own_documents():
+    view = numbered(10).select(np.array([7, 2]))
+    assert len(view) == 2
+    assert view.sentence_bounds(0).tolist() == [14, 15, 16]
+    assert view.sentence_bounds(1).tolist() == [4, 5, 6]

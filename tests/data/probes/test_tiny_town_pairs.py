@@ -1,0 +1,104 @@
+"""The pairs that probe what was learnt: one place differs, the good one is true, the bad one is never said."""
+
+from itertools import islice
+
+import pytest
+
+from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs, words
+from bertviz_lab.data.samples.tiny_town import held_out, imagine, stories
+from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PEOPLE
+
+PAIRS = minimal_pairs(0, 60)
+HELD_OUT = [story.sentences for story in islice(imagine(0, held_out=True), 1500)]
+TOLD = [*HELD_OUT, *(document.sentences for document in stories(0, 4000))]
+SENTENCES = {sentence for sentences in TOLD for sentence in sentences}
+
+
+def of(kind: str) -> list[MinimalPair]:
+    return [pair for pair in PAIRS if pair.kind == kind]
+
+
+def test_the_same_seed_draws_the_same_pairs() -> None:
+    assert minimal_pairs(4, 10) == minimal_pairs(4, 10)
+    assert minimal_pairs(4, 10) != minimal_pairs(5, 10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_has_as_many_different_pairs_as_asked_for(kind: str) -> None:
+    assert len(of(kind)) == len(set(of(kind))) == 60
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "plot_order"])
+def test_good_and_bad_differ_in_one_place(kind: str) -> None:
+    width = 2 if kind == "word_order" else 1
+    for pair in of(kind):
+        good, bad = words(pair.good), words(pair.bad)
+        assert pair.position is not None
+        assert len(good) == len(bad)
+        at = slice(pair.position, pair.position + width)
+        assert good[: at.start] == bad[: at.start]
+        assert good[at.stop :] == bad[at.stop :]
+        assert good[at] != bad[at]
+        assert sorted(good[at]) == sorted(bad[at]) or kind != "word_order"
+
+
+def test_good_sentences_stand_after_their_context_in_a_held_out_story() -> None:
+    told = [" ".join(sentences) for sentences in HELD_OUT]
+    text = "\n".join(told)
+    for pair in PAIRS:
+        if pair.kind == "colour_copy":  # other sentences may stand between
+            assert any(0 <= story.find(pair.context) < story.rfind(pair.good) for story in told)
+        else:
+            assert f"{pair.context} {pair.good}".strip() in text
+
+
+@pytest.mark.parametrize("kind", ["agreement", "agreement_distractor", "pronoun", "reflexive", "word_order"])
+def test_a_bad_sentence_that_needs_no_context_is_never_said(kind: str) -> None:
+    for pair in of(kind):
+        assert pair.context == ""
+        assert pair.bad not in SENTENCES
+        assert pair.good in SENTENCES
+
+
+def test_distractors_disagree_with_the_subject() -> None:
+    for pair in of("agreement_distractor"):
+        before = words(pair.good)[: pair.position]
+        assert before[0] == "The"
+        assert before.count("the") == 1  # another noun stands between
+
+
+def test_the_right_colour_stands_in_the_context_and_the_wrong_one_nowhere() -> None:
+    for pair in of("colour_copy"):
+        right, wrong = (words(text)[pair.position or 0] for text in (pair.good, pair.bad))
+        assert right in words(pair.context)
+        assert wrong not in words(pair.context + " " + pair.good)
+        assert right in COLOURS or right in FUR
+        assert wrong in COLOURS or wrong in FUR
+
+
+def test_both_people_stand_in_the_context_of_an_owner() -> None:
+    people = {person.name for person in PEOPLE}
+    for pair in of("owner_copy"):
+        right, wrong = (words(text)[pair.position or 0] for text in (pair.good, pair.bad))
+        assert {right, wrong} <= people & set(words(pair.context))
+
+
+def test_what_happens_next_is_told_after_and_the_other_before() -> None:
+    for pair in of("plot_order"):
+        assert pair.position is None
+        assert any(
+            (pair.bad, pair.context, pair.good) == sentences[k - 1 : k + 2]
+            for sentences in TOLD
+            if pair.context in sentences
+            for k in [sentences.index(pair.context)]
+        )
+
+
+def test_no_pair_s_story_is_a_training_story() -> None:
+    trained = {" ".join(document.sentences) for document in stories(0)}
+    kept = [" ".join(document.sentences) for document in held_out(0, 1000)]
+    assert not trained & set(kept)
+    joined = "\n".join(trained)
+    plots = [f"{pair.context} {pair.good}" for pair in of("owner_copy")]
+    assert sum(pair in joined for pair in plots) == 0

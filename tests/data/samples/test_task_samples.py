@@ -1,0 +1,284 @@
+"""The labelled examples that ship with the package: what they promise to a learner who trains on them."""
+
+import csv
+import json
+import re
+import tomllib
+from collections import Counter
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertviz_lab.config.finetune import TASKS, FinetuneConfig
+from bertviz_lab.data.samples import task_samples
+from bertviz_lab.data.samples.task_samples import LABELLED, path_of
+from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.errors import InputError
+
+TYPES = {"PER", "LOC", "ORG", "DATE"}
+
+
+def table(name: str) -> list[dict[str, str]]:
+    with path_of(name).open(encoding="ascii", newline="") as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def marked(name: str = "entities") -> list[list[tuple[str, str]]]:
+    """The sentences of the entities, as (word, tag)."""
+    blocks = path_of(name).read_text(encoding="ascii").strip().split("\n\n")
+    pairs = [[line.split(" ") for line in block.split("\n")] for block in blocks]
+    return [[(word, tag) for word, tag in sentence] for sentence in pairs]
+
+
+def passages() -> list[dict[str, Any]]:
+    body = json.loads(path_of("questions").read_text(encoding="ascii"))
+    assert body["version"] == "v2.0"
+    return [passage for article in body["data"] for passage in article["paragraphs"]]
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"[a-z0-9']+", text.lower()))
+
+
+def near_duplicates(texts: list[str]) -> list[tuple[str, str]]:
+    """Texts that share more than four in five of their words."""
+    sets = [(text, words_of(text)) for text in texts]
+    return [(a, b) for (a, of_a), (b, of_b) in combinations(sets, 2) if len(of_a & of_b) > 0.8 * len(of_a | of_b)]
+
+
+def read(name: str) -> TaskData:
+    return read_task([path_of(name)], LABELLED[name].task)
+
+
+def test_each_sample_has_its_file_and_a_text_for_people() -> None:
+    assert list(LABELLED) == ["sentiment", "topics", "paraphrases", "entities", "town-questions", "questions"]
+    for name, sample in LABELLED.items():
+        assert sample.name == name
+        assert sample.task in TASKS
+        assert path_of(name).is_file()
+        assert sample.description.endswith(".")
+        assert len(sample.title) < 30
+    assert len({sample.title for sample in LABELLED.values()}) == len(LABELLED)
+
+
+def test_the_settings_of_a_sample_are_settings_of_a_fine_tuning() -> None:
+    for name, sample in LABELLED.items():
+        config = FinetuneConfig(train=(f"sample:{name}",), task=sample.task, **sample.settings)
+        assert config.epochs == sample.settings["epochs"]
+
+
+def test_an_unknown_sample_is_named_with_those_there_are() -> None:
+    with pytest.raises(InputError, match='"reviews"; choose one of sentiment, topics'):
+        path_of("reviews")
+
+
+def test_the_files_are_part_of_the_package() -> None:
+    project = Path(__file__).parents[3] / "pyproject.toml"
+    patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["bertviz_lab.data.samples"]
+    assert patterns == ["task_samples/*"]
+    found = {file.name for file in path_of("topics").parent.iterdir() if file.is_file()}
+    assert found == {
+        "__init__.py",
+        *(name for sample in LABELLED.values() for name in (sample.file, sample.held_out) if name),
+    }
+
+
+def test_the_licence_and_where_the_texts_come_from_are_told() -> None:
+    assert "written for this project" in str(task_samples.__doc__)
+    assert "Apache 2.0" in str(task_samples.__doc__)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_the_text_is_plain_ascii_without_double_spaces(name: str) -> None:
+    text = path_of(name).read_text(encoding="ascii")
+    assert text.endswith("\n")
+    assert not re.search(r"[^\s] {2,}[^\s]|[ \t]\n|\r|`", text)
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_the_numbers_in_the_description_are_those_of_the_file(name: str) -> None:
+    assert LABELLED[name].description.startswith(f"{len(read(name).examples):,} ")
+
+
+# Sentences with one label
+
+
+@pytest.mark.parametrize(("name", "labels", "each"), [("sentiment", 2, 220), ("topics", 5, 80)])
+def test_classes_have_equally_many_sentences(name: str, labels: int, each: int) -> None:
+    counts = Counter(row["label"] for row in table(name))
+    assert len(counts) == labels
+    assert set(counts.values()) == {each}
+
+
+@pytest.mark.parametrize("name", ["sentiment", "topics"])
+def test_sentences_are_of_ordinary_length_and_differ(name: str) -> None:
+    texts = [row["text"] for row in table(name)]
+    assert all(5 <= len(text.split()) <= 20 and text[0].isupper() and text[-1] in ".!?" for text in texts)
+    assert near_duplicates(texts) == []
+
+
+def test_hard_sentiments_are_as_often_good_as_bad() -> None:
+    kinds = Counter((row["kind"], row["label"]) for row in table("sentiment"))
+    for kind in {kind for kind, _ in kinds}:
+        assert kinds[kind, "positive"] == kinds[kind, "negative"] > 5
+    hard = sum(count for (kind, _), count in kinds.items() if kind != "plain")
+    assert hard >= 0.25 * kinds.total()
+
+
+def test_a_mixed_order_shows_every_class_in_a_preview() -> None:
+    for name in ("sentiment", "topics", "paraphrases"):
+        rows = table(name)
+        assert {row["label"] for row in rows[:25]} == {row["label"] for row in rows}
+
+
+# Pairs
+
+
+def test_half_of_the_pairs_say_the_same() -> None:
+    assert Counter(row["label"] for row in table("paraphrases")) == {"same": 120, "different": 120}
+
+
+def test_no_sentence_stands_in_two_pairs() -> None:
+    sentences = [row[side] for row in table("paraphrases") for side in ("sentence1", "sentence2")]
+    assert len(set(sentences)) == len(sentences)
+
+
+def test_counting_shared_words_does_not_tell_which_pairs_say_the_same() -> None:
+    rows = table("paraphrases")
+    shared = []
+    for row in rows:
+        first, second = words_of(row["sentence1"]), words_of(row["sentence2"])
+        shared.append((len(first & second) / len(first | second), row["label"] == "same"))
+    for limit in {share for share, _ in shared}:
+        right = sum((share >= limit) == same for share, same in shared) / len(shared)
+        assert 0.35 < right < 0.65
+    # In both classes there are pairs made of exactly the same words.
+    assert sum(same for share, same in shared if share == 1.0) >= 10
+    assert sum(not same for share, same in shared if share == 1.0) >= 10
+
+
+# Words
+
+
+@pytest.mark.parametrize("name", ["entities", "entities:held-out"])
+def test_tags_are_valid_bio(name: str) -> None:
+    for sentence in marked(name):
+        before = "O"
+        for word, tag in sentence:
+            assert word
+            assert tag == "O" or (tag[:2] in ("B-", "I-") and tag[2:] in TYPES)
+            assert tag[:2] != "I-" or before[2:] == tag[2:], sentence
+            before = tag
+
+
+def test_there_are_many_names_of_each_type_and_few_come_often() -> None:
+    sentences = marked()
+    assert len(sentences) == 400
+    assert near_duplicates([" ".join(word for word, _ in sentence) for sentence in sentences]) == []
+    tags = [tag for sentence in sentences for _, tag in sentence]
+    for kind in TYPES:
+        assert tags.count(f"B-{kind}") >= 100
+        assert tags.count(f"I-{kind}") >= 30
+        first = Counter(word for sentence in sentences for word, tag in sentence if tag == f"B-{kind}")
+        assert len(first) >= 45
+        assert max(first.values()) <= 20
+
+
+def test_what_is_held_out_is_like_the_sample_and_not_in_it() -> None:
+    held = marked("entities:held-out")
+    assert len(held) == 60
+    tags = [tag for sentence in held for _, tag in sentence]
+    assert all(tags.count(f"B-{kind}") >= 20 for kind in TYPES)
+    texts = [" ".join(word for word, _ in sentence) for sentence in (*marked(), *held)]
+    assert near_duplicates(texts) == []
+
+
+def test_many_words_are_a_name_here_and_something_else_there() -> None:
+    kinds: dict[str, set[str]] = {}
+    for sentence in marked():
+        for word, tag in sentence:
+            kinds.setdefault(word, set()).add(tag[2:])
+    assert kinds["Washington"] == {"PER", "LOC", "ORG"}
+    assert kinds["May"] == {"PER", "DATE"}
+    assert kinds["Reading"] == {"PER", "LOC", "ORG", ""}
+    assert sum(len(found & TYPES) > 1 for found in kinds.values()) >= 80
+
+
+def test_names_stand_side_by_side_and_at_the_start_and_some_sentences_have_none() -> None:
+    sentences = marked()
+    tags = [[tag for _, tag in sentence] for sentence in sentences]
+    touching = [1 for row in tags for a, b in pairwise(row) if a != "O" and b.startswith("B-")]
+    assert len(touching) >= 10
+    assert sum(row[0] != "O" for row in tags) >= 100
+    assert 40 <= sum(set(row) == {"O"} for row in tags) <= 100
+
+
+# Questions
+
+
+def test_passages_are_short_and_have_four_to_seven_questions() -> None:
+    found = passages()
+    assert len(found) == len({passage["context"] for passage in found}) >= 70
+    for passage in found:
+        assert 60 <= len(passage["context"].split()) <= 120
+        assert 4 <= len(passage["qas"]) <= 7
+    assert near_duplicates([passage["context"] for passage in found]) == []
+
+
+def test_every_answer_stands_where_it_is_said_to_start_and_is_whole_words() -> None:
+    for passage in passages():
+        context = passage["context"]
+        for question in passage["qas"]:
+            for answer in question["answers"] + question.get("plausible_answers", []):
+                start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
+                assert context[start:end] == answer["text"]
+                for place in (start, end):
+                    assert not re.fullmatch(r"\w\w", context[max(place - 1, 0) : place + 1])
+
+
+def test_answers_to_a_question_overlap_and_questions_differ() -> None:
+    for passage in passages():
+        texts = [question["question"] for question in passage["qas"]]
+        assert len(set(texts)) == len(texts)
+        for question in passage["qas"]:
+            spans = [(a["answer_start"], a["answer_start"] + len(a["text"])) for a in question["answers"]]
+            assert all(start < spans[0][1] and spans[0][0] < end for start, end in spans)
+
+
+def test_about_a_quarter_of_the_questions_cannot_be_answered() -> None:
+    questions = [question for passage in passages() for question in passage["qas"]]
+    assert len({question["id"] for question in questions}) == len(questions) >= 300
+    for question in questions:
+        assert question["question"].endswith("?")
+        assert question["is_impossible"] == (not question["answers"])
+    assert 0.2 < sum(question["is_impossible"] for question in questions) / len(questions) < 0.3
+
+
+# As the lab reads them
+
+
+@pytest.mark.parametrize("name", LABELLED)
+def test_the_reader_takes_every_example_and_guesses_task_and_columns(name: str) -> None:
+    data = read_task([path_of(name)])
+    assert data.task == LABELLED[name].task
+    assert data.dropped == ()
+    kind = {"classification": LabelledText, "tokens": LabelledWords, "qa": Question}[data.task]
+    assert all(isinstance(example, kind) for example in data.examples)
+
+
+def test_the_kind_of_a_hard_sentence_is_not_taken_for_its_label() -> None:
+    data = read("sentiment")
+    assert data.labels == ("negative", "positive")
+    assert {example.text_b for example in data.examples if isinstance(example, LabelledText)} == {None}
+
+
+def test_pairs_are_read_as_pairs() -> None:
+    assert all(isinstance(example, LabelledText) and example.text_b for example in read("paraphrases").examples)
+
+
+def test_names_are_read_as_they_are_marked() -> None:
+    found = [(example.words, example.labels) for example in read("entities").examples if hasattr(example, "words")]
+    assert found == [tuple(zip(*sentence, strict=True)) for sentence in marked()]

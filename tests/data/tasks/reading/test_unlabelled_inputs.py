@@ -1,0 +1,91 @@
+"""Texts without labels out of files of many kinds."""
+
+import json
+
+import pytest
+
+from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question
+from bertviz_lab.data.tasks.reading.unlabelled_inputs import read_inputs
+from bertviz_lab.errors import InputError
+from tests.training.finetuning.support import examples, write
+
+
+def put(path, content: str):
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_a_text_file_has_a_text_a_line(tmp_path) -> None:
+    path = put(tmp_path / "a.txt", "the cat\n\n  a dog, a mat\t\n\u201cgood\u201d")
+    assert read_inputs(path, "classification") == (
+        LabelledText("the cat", None, "", 1),
+        LabelledText("a dog, a mat", None, "", 3),
+        LabelledText("\u201cgood\u201d", None, "", 4),
+    )
+    assert {one.label for one in read_inputs(path, "regression")} == {0.0}
+    assert read_inputs(path, "tokens")[1] == LabelledWords(("a", "dog,", "a", "mat"), ("O",) * 4, 3)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16"])
+def test_lines_and_letters_are_read_as_they_were_written(end, encoding, tmp_path) -> None:
+    (tmp_path / "a.txt").write_bytes(end.join(["Größe und Übermut", "ein schöner Tag"]).encode(encoding))
+    assert [one.text_a for one in read_inputs(tmp_path / "a.txt", "classification")] == [
+        "Größe und Übermut",
+        "ein schöner Tag",
+    ]
+
+
+def test_of_a_table_the_column_of_texts_is_found_or_named(tmp_path) -> None:
+    rows = "".join(f"{n},the film number {n} was good,yes,other words here {n}\n" for n in range(8))
+    path = put(tmp_path / "a.csv", "id,review,label,remark\n" + rows)
+    named = read_inputs(path, "classification", text_a="review", text_b="none")
+    assert [one.text_a for one in named] == [f"the film number {n} was good" for n in range(8)]
+    assert {one.text_b for one in named} == {None}
+    pair = read_inputs(path, "classification", text_a="review", text_b="remark")
+    assert pair[3].text_b == "other words here 3"
+    assert read_inputs(path, "classification")[0].text_a.startswith("the film")
+    with pytest.raises(InputError, match="reviews"):
+        read_inputs(path, "classification", text_a="reviews")
+
+
+def test_the_texts_of_labelled_files_are_taken_without_their_labels(tmp_path) -> None:
+    path = write(tmp_path / "a.tsv", examples("classification"))
+    found = read_inputs(path, "classification")
+    assert [(e.text_a, e.text_b) for e in found] == [(e.text_a, e.text_b) for e in examples("classification")]
+    assert {e.label for e in found} == {""}
+    sentences = read_inputs(write(tmp_path / "a.conll", examples("tokens")), "tokens")
+    assert [e.words for e in sentences] == [e.words for e in examples("tokens")]
+    joined = read_inputs(tmp_path / "a.conll", "classification")
+    assert joined[0].text_a == " ".join(examples("tokens")[0].words)
+
+
+def test_questions_come_from_squad_or_a_table_with_passages(tmp_path) -> None:
+    squad = read_inputs(write(tmp_path / "a.json", examples("qa")), "qa")
+    assert [(q.question, q.passage) for q in squad] == [(q.question, q.passage) for q in examples("qa")]
+    path = put(
+        tmp_path / "a.jsonl",
+        "".join(json.dumps({"q": f"who is it {n}", "p": "a long text " * 9}) + "\n" for n in range(4)),
+    )
+    (first, *rest) = read_inputs(path, "qa", text_a="q", text_b="p")
+    assert (
+        first == Question("1", "who is it 0", "a long text " * 9, (), 1)
+        or first.passage == ("a long text " * 9).strip()
+    )
+    assert len({q.id for q in (first, *rest)}) == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "task", "message"),
+    [
+        ("a.txt", "", "classification", '"a.txt"'),
+        ("a.txt", " \n\n", "classification", 'a.txt" holds no texts'),
+        ("a.txt", "who is it\n", "qa", "holds no questions with their passages"),
+        ("missing.txt", None, "tokens", "missing.txt"),
+    ],
+)
+def test_a_file_without_texts_is_refused_in_a_sentence(name, content, task, message, tmp_path) -> None:
+    if content is not None:
+        put(tmp_path / name, content)
+    with pytest.raises(InputError, match=message):
+        read_inputs(tmp_path / name, task)

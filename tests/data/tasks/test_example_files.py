@@ -1,0 +1,44 @@
+"""Examples go to a file and come back the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bertviz_lab.data.tasks.example_files import holds_examples, read_examples, write_examples
+from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
+from tests.training.finetuning.support import TASKS, examples
+
+text = st.one_of(st.text(), st.sampled_from(["a\u2028b", "a\x85b", "a\r\nb", "\ud800", "\ufeff", "日本"]))
+label = st.one_of(text, st.floats(allow_nan=False, allow_infinity=False))
+texts = st.builds(LabelledText, text, st.none() | text, label, st.integers(1, 10**9))
+words = st.lists(st.tuples(text, text), min_size=1).map(
+    lambda pairs: LabelledWords(tuple(w for w, _ in pairs), tuple(t for _, t in pairs), 3)
+)
+answers = st.lists(st.builds(Answer, text, st.integers(0, 99)), max_size=3).map(tuple)
+questions = st.builds(Question, text, text, text, answers, st.integers(1, 99), text)
+
+
+@given(some=st.one_of(st.lists(kind) for kind in (texts, words, questions)))
+def test_any_example_comes_back_the_same(some, tmp_path_factory) -> None:
+    path = tmp_path_factory.mktemp("kept") / "train.jsonl"
+    write_examples(path, some)
+    assert list(read_examples(path)) == some
+    assert path.read_bytes().count(b"\n") == len(some)
+    assert [type(one.label) for one in read_examples(path) if isinstance(one, LabelledText)] == [
+        type(one.label) for one in some if isinstance(one, LabelledText)
+    ]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_file_of_kept_examples_is_known_as_one(task, tmp_path) -> None:
+    write_examples(tmp_path / "held_out.jsonl", examples(task))
+    assert holds_examples(tmp_path / "held_out.jsonl")
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"text\tlabel\n", b'{"text": "a", "kind": "b"}\n', b"[1]\n", b"\xff\xfe\n", b"{"]
+)
+def test_other_files_are_not(content, tmp_path) -> None:
+    (tmp_path / "other.jsonl").write_bytes(content)
+    assert not holds_examples(tmp_path / "other.jsonl")
+    assert not holds_examples(tmp_path / "missing.jsonl")

@@ -1,0 +1,282 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from bertviz_lab import InputError, Tokenizer
+from bertviz_lab.data.tasks.examples import Answer, Question
+from bertviz_lab.data.tasks.qa_windows import make_windows
+from tests.little import little_text
+from tests.test_floors import PACKAGE
+
+WIKI = PACKAGE.parent / "checkpoints" / "wiki-tiny"
+LETTERS = " ".join("abcdefghijklmnopqrstuvwxyz")  # a token each
+
+
+@pytest.fixture(scope="module")
+def wiki() -> Tokenizer:
+    return Tokenizer.load(WIKI)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return AutoTokenizer.from_pretrained(WIKI)
+
+
+@pytest.fixture(scope="module", params=["wordpiece", "bpe"])
+def either(request) -> Tokenizer:
+    return Tokenizer.train(little_text().splitlines(), vocab_size=400, algorithm=request.param, lowercase=False)
+
+
+def asked(passage: str, answer: str | None = None, question: str = "what", at: int | None = None) -> Question:
+    start = at if at is not None else passage.index(answer) if answer is not None else 0
+    return Question("q", question, passage, () if answer is None else (Answer(answer, start),), row=1)
+
+
+def tokens(tokenizer: Tokenizer, window) -> str:
+    return " ".join(tokenizer.token(i) for i in window.ids)
+
+
+# What a window is
+
+
+def test_a_passage_that_fits_is_one_window(wiki) -> None:
+    (window,) = make_windows([asked("the river is", "river")], wiki)
+    assert tokens(wiki, window).startswith("[CLS] what [SEP] the river is")
+    assert window.ids[-1] == wiki.sep_id
+    assert window.token_type_ids == (0, 0, 0) + (1,) * (len(window) - 3)
+    assert window.offsets[:5] == (None, None, None, (0, 3), (4, 9))
+    assert window.offsets[-1] is None
+    assert window.max_context == tuple(offset is not None for offset in window.offsets)
+    assert (window.start, window.end) == (4, 4)
+
+
+def test_windows_step_by_what_they_do_not_share(wiki) -> None:
+    # [CLS] what [SEP] leaves eight of twelve places for letters; three are shared, so a window begins every five.
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)
+    shown = [tokens(wiki, window).split()[3:-1] for window in windows]
+    assert ["".join(some) for some in shown] == ["abcdefgh", "fghijklm", "klmnopqr", "pqrstuvw", "uvwxyz"]
+    assert all(window.question == 0 for window in windows)
+
+
+def test_a_token_belongs_to_the_window_that_shows_most_around_it(wiki) -> None:
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)
+    owned = []
+    for window in windows:
+        pieces = tokens(wiki, window).split()
+        owned.append("".join(p for p, mine in zip(pieces, window.max_context, strict=True) if mine))
+    # f, g, h: f has two after it in the first window and none before it in the second; g has one on its poorer side in
+    # both, and the first window keeps it. In the last, shorter pair u and v stay with the longer window: its 0.01.
+    assert owned == ["abcdefg", "hijkl", "mnopq", "rstuv", "wxyz"]
+
+
+@given(st.integers(0, 60), st.integers(8, 30), st.integers(0, 25))
+def test_every_token_is_shown_and_belongs_to_its_best_window_by_googles_rule(wiki, count, length, overlap) -> None:
+    windows = make_windows([asked(" ".join("a" * count))], wiki, max_length=length, overlap=overlap)
+    shown = [(w.first, w.first + w.passage_end - w.passage_at) for w in windows]
+    for token in range(count):
+        scores = [min(token - a, b - 1 - token) + 0.01 * (b - a) if a <= token < b else -1.0 for a, b in shown]
+        owners = [
+            i
+            for i, w in enumerate(windows)
+            if shown[i][0] <= token < shown[i][1] and w.max_context[token - w.first + 3]
+        ]
+        assert owners == [scores.index(max(scores))]
+    assert all(len(window) <= length for window in windows)
+    assert (shown[0][0], shown[-1][1]) == (0, count)
+
+
+# Where the answer is
+
+
+def test_an_answer_is_found_in_every_window_that_shows_it_whole(wiki) -> None:
+    windows = make_windows([asked(LETTERS, "f g")], wiki, max_length=12, overlap=3)
+    assert [(w.start, w.end) for w in windows] == [(8, 9), (3, 4), (0, 0), (0, 0), (0, 0)]
+
+
+def test_an_answer_that_a_window_cuts_is_not_in_it(wiki) -> None:
+    windows = make_windows([asked(LETTERS, "h i")], wiki, max_length=12, overlap=3)
+    assert [(w.start, w.end) for w in windows] == [(0, 0), (5, 6), (0, 0), (0, 0), (0, 0)]
+
+
+@pytest.mark.parametrize(("answer", "where"), [("a", (3, 3)), ("h", (10, 10)), ("a b c d e f g h", (3, 10))])
+def test_an_answer_may_stand_at_a_windows_edge(wiki, answer, where) -> None:
+    window = make_windows([asked(LETTERS, answer)], wiki, max_length=12, overlap=3)[0]
+    assert (window.start, window.end) == where
+
+
+def test_without_an_answer_it_is_cls(wiki) -> None:
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3, training=True)
+    assert len(windows) == 5
+    assert {(w.start, w.end) for w in windows} == {(0, 0)}
+
+
+def test_an_answer_that_no_window_holds_is_not_taught_as_none(wiki) -> None:
+    questions = [asked(LETTERS, "a b c d e f g h i"), asked(LETTERS, "a")]
+    kept = make_windows(questions, wiki, max_length=12, overlap=3, training=True)
+    assert {w.question for w in kept} == {1}
+    scored = make_windows(questions, wiki, max_length=12, overlap=3, training=False)
+    assert {w.question for w in scored} == {0, 1}
+    assert not any(w.start for w in scored if w.question == 0)
+
+
+def test_an_answer_inside_a_token_is_that_token(wiki) -> None:
+    (window,) = make_windows([asked("in 1990s", "990")], wiki)
+    assert window.start > 0
+    first, last = window.span(window.start, window.end)
+    assert "990" in "in 1990s"[first:last]
+
+
+def test_an_answer_leaves_out_the_marks_beside_it(either) -> None:
+    passage = '("the river")'
+    (window,) = make_windows([asked(passage, "river")], either)
+    assert window.span(window.start, window.end) == (6, 11)
+
+
+@pytest.mark.parametrize("nothing", [" ", "\u200b", ""])
+def test_an_answer_without_a_token_is_none(wiki, nothing) -> None:
+    (window,) = make_windows([asked(f"the {nothing} river", nothing, at=4)], wiki)
+    assert (window.start, window.end) == (0, 0)
+
+
+def test_the_first_answer_is_the_one_to_find(wiki) -> None:
+    question = Question("q", "who", "ann and bob", (Answer("bob", 8), Answer("ann", 0)), row=1)
+    (window,) = make_windows([question], wiki)
+    assert window.span(window.start, window.end) == (8, 11)
+
+
+# Texts of all kinds
+
+
+AWKWARD = (
+    "Café naïve résumé in Zürich",
+    "smile 😀 family 👨‍👩‍👧 flag 🇩🇪 end",
+    "שלום עולם and مرحبا بالعالم",
+    "東京は日本の首都です",
+    "e\u0301 combining a\u0308 marks",
+    "tabs\tand\nlines\r\n\u00a0spaces",
+    "[MASK] and [SEP] as text",
+    "a lone \ud800 surrogate",
+)
+
+
+@pytest.mark.parametrize("passage", AWKWARD)
+def test_offsets_point_into_the_passage_as_the_tokenizers_own_do(either, passage) -> None:
+    (window,) = make_windows([asked(passage, passage, question="")], either)
+    own = either.encode("", passage)
+    spans = [own.offsets[i] for i, special in enumerate(own.special_tokens_mask) if not special]
+    if "[MASK]" not in passage:  # which `encode` takes for the mask
+        assert [offset for offset in window.offsets if offset] == spans
+    assert [passage[a:b].strip() != "" for a, b in window.spans]
+    for word in passage.split():
+        place = passage.index(word)
+        (found,) = make_windows([asked(passage, word)], either)
+        if found.start:
+            a, b = found.span(found.start, found.end)
+            assert a <= place < b
+
+
+@pytest.mark.parametrize("passage", AWKWARD)
+def test_special_tokens_in_a_passage_are_text(either, passage) -> None:
+    (window,) = make_windows([asked(passage, question="why [SEP] not")], either)
+    inside = [*window.ids[1 : window.passage_at - 1], *window.ids[window.passage_at : -1]]
+    assert not set(map(int, inside)) & (either.special_ids - {either.unk_id})
+
+
+def test_an_empty_passage_is_a_window_without_a_word(wiki) -> None:
+    (window,) = make_windows([asked("")], wiki)
+    assert tokens(wiki, window) == "[CLS] what [SEP] [SEP]"
+    assert not any(window.max_context)
+    assert window.offsets == (None,) * 4
+
+
+def test_an_empty_question_leaves_its_place_empty(wiki) -> None:
+    (window,) = make_windows([asked("the river", "river", question="")], wiki)
+    assert tokens(wiki, window).startswith("[CLS] [SEP] the river")
+    assert window.start == 3
+
+
+def test_a_long_question_is_cut_and_the_cut_counted(wiki) -> None:
+    (window,) = make_windows([asked("the river", question=LETTERS)], wiki, max_question=4)
+    assert tokens(wiki, window).startswith("[CLS] a b c d [SEP] the river")
+    assert window.question_cut == 22
+    assert make_windows([asked("the river")], wiki)[0].question_cut == 0
+
+
+def test_a_question_leaves_half_of_the_room_to_the_passage(wiki) -> None:
+    windows = make_windows([asked(LETTERS, question=LETTERS)], wiki, max_length=23, overlap=128)
+    assert windows[0].passage_at == 12
+    assert [w.first for w in windows] == [0, 5, 10, 15, 20]
+
+
+def test_no_questions_have_no_windows(wiki) -> None:
+    assert make_windows([], wiki) == []
+
+
+def test_a_length_without_room_is_refused(wiki) -> None:
+    with pytest.raises(InputError, match="choose at least 8"):
+        make_windows([asked("the river")], wiki, max_length=7)
+
+
+def test_a_passage_is_tokenized_once_however_many_ask_about_it(wiki) -> None:
+    one, other = make_windows([asked("the river runs", "river"), asked("the river runs", question="where")], wiki)
+    assert one.spans is other.spans
+
+
+# Others' windows
+
+
+@pytest.mark.parametrize(("length", "overlap"), [(384, 128), (48, 16), (40, 0), (64, 20)])
+def test_windows_are_those_of_transformers(wiki, reference, length, overlap) -> None:
+    rng = np.random.default_rng(length)
+    words = [*little_text().split(), "Zürich", "naïve", "don't", "3.14", "東京", "😀", "unbelievably"]
+    questions = [
+        asked(
+            " ".join(rng.choice(words, rng.integers(1, 300))), question=" ".join(rng.choice(words, rng.integers(1, 6)))
+        )
+        for _ in range(30)
+    ]
+    theirs = reference(
+        [q.question for q in questions],
+        [q.passage for q in questions],
+        truncation="only_second",
+        max_length=length,
+        stride=overlap,
+        return_overflowing_tokens=True,
+        return_offsets_mapping=True,
+    )
+    windows = make_windows(questions, wiki, max_length=length, overlap=overlap, max_question=64)
+    assert [w.question for w in windows] == theirs["overflow_to_sample_mapping"]
+    for i, window in enumerate(windows):
+        assert window.ids.tolist() == theirs["input_ids"][i]
+        assert list(window.token_type_ids) == theirs["token_type_ids"][i]
+        segments = theirs.sequence_ids(i)
+        offsets = theirs["offset_mapping"][i]
+        assert window.offsets == tuple(o if s == 1 else None for o, s in zip(offsets, segments, strict=True))
+
+
+def test_answers_of_real_questions_are_in_their_windows(shared_data, wiki) -> None:
+    body = json.loads((shared_data / "squad2_half_dev" / "dev-v2.0.json").read_text(encoding="utf-8"))
+    questions = [
+        Question(
+            q["id"], q["question"], p["context"], tuple(Answer(a["text"], a["answer_start"]) for a in q["answers"]), 1
+        )
+        for article in body["data"]
+        for p in article["paragraphs"]
+        for q in p["qas"]
+    ]
+    windows = make_windows(questions, wiki)
+    assert {w.question for w in windows} == set(range(len(questions)))
+    held = [w for w in windows if w.start]
+    assert {w.question for w in held} == {i for i, q in enumerate(questions) if q.answers}
+    exact = 0
+    for window in held:
+        question = questions[window.question]
+        start, end = window.span(window.start, window.end)
+        answer = question.answers[0]
+        assert start <= answer.start < answer.start + len(answer.text) <= end
+        exact += question.passage[start:end] == answer.text
+    assert exact / len(held) > 0.99  # a few are marked inside a word

@@ -1,0 +1,77 @@
+"""What is said of labelled examples before they are trained on."""
+
+from dataclasses import replace
+
+import pytest
+
+from bertviz_lab.data.tasks.examples import Answer, Dropped, LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.tasks.task_report import ClassCount, examine_task
+from bertviz_lab.tokenization import Tokenizer
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return Tokenizer.train(["the film was good and the film was bad indeed"] * 20, vocab_size=200)
+
+
+def texts(*pairs: tuple[str, str]) -> TaskData:
+    examples = tuple(LabelledText(text, None, label, n) for n, (text, label) in enumerate(pairs, 1))
+    return TaskData("classification", examples, tuple(sorted({label for _, label in pairs})))
+
+
+def test_classes_are_counted_on_both_sides(tokenizer):
+    train = texts(("good", "pos"), ("bad", "neg"), ("the film", "pos"))
+    report = examine_task(train, texts(("film", "pos"), ("was", "new")).examples, tokenizer, 16)
+    assert report.classes == (ClassCount("neg", 1, 0), ClassCount("pos", 2, 1), ClassCount("new", 0, 1))
+    assert (report.train_count, report.held_count) == (3, 2)
+    assert any('"new": it cannot be learnt' in note for note in report.notes)
+
+
+def test_repeats_contradictions_and_overlap_are_counted(tokenizer):
+    train = texts(("good film", "pos"), ("Good  film", "pos"), ("good film", "neg"), ("bad", "neg"), ("bad", "neg"))
+    report = examine_task(train, texts(("BAD", "neg"), ("other", "pos")).examples, tokenizer, 16)
+    assert (report.duplicates, report.contradictions, report.overlap) == (2, 1, 1)
+    assert len([n for n in report.notes if "repeat" in n or "more than one label" in n or "trained on" in n]) == 3
+
+
+def test_lengths_are_those_that_the_model_reads(tokenizer):
+    pair = LabelledText("the film", "was good indeed", "a", 1)
+    train = replace(texts(("good", "a"), ("bad", "b")), examples=(*texts(("good", "a"), ("bad", "b")).examples, pair))
+    lengths = examine_task(train, (), tokenizer, 5).lengths
+    expected = [len(tokenizer.encode(e.text_a, e.text_b)) for e in train.examples]
+    assert lengths.longest == max(expected)
+    assert lengths.median == sorted(expected)[1]
+    assert lengths.cut == sum(n > 5 for n in expected) > 0
+    assert sum(lengths.counts) == lengths.measured == 3
+    assert len(lengths.edges) == len(lengths.counts) + 1
+
+
+def test_characters_that_the_vocabulary_lacks_are_a_share(tokenizer):
+    report = examine_task(texts(("good ☃", "a"), ("☃ ☃", "b")), (), tokenizer, 16)
+    assert report.unknown_share == 0.75
+    assert any("unknown to the vocabulary" in note for note in report.notes)
+
+
+def test_an_unbalanced_set_is_told_with_what_guessing_would_give(tokenizer):
+    train = texts(*[(f"good film {n}", "many") for n in range(30)], ("bad", "few"))
+    assert any("right in 97% of all" in note for note in examine_task(train, (), tokenizer, 16).notes)
+
+
+def test_what_reading_said_is_kept(tokenizer):
+    train = replace(texts(("good", "a"), ("bad", "b")), dropped=(Dropped("empty", 2, ("row 1",)),), notes=("A note.",))
+    report = examine_task(train, (), tokenizer, 16)
+    assert report.dropped == train.dropped
+    assert report.notes[0] == "A note."
+
+
+def test_words_and_questions_are_examined_too(tokenizer):
+    words = TaskData("tokens", (LabelledWords(("the", "film"), ("O", "B-X"), 1),), ("B-X", "O"))
+    assert examine_task(words, (), tokenizer, 16).classes == (ClassCount("B-X", 1, 0), ClassCount("O", 1, 0))
+    asked = Question("1", "was it good", "the film was good", (Answer("good", 13),), 1)
+    report = examine_task(TaskData("qa", (asked, replace(asked, id="2", answers=()))), (asked,), tokenizer, 6)
+    assert report.classes == (ClassCount("answer", 1, 1), ClassCount("no answer", 1, 0))
+    assert report.lengths.cut == 2
+    assert any("several windows" in note for note in report.notes)
+    numbers = TaskData("regression", (LabelledText("good", None, 1.5, 1), LabelledText("good", None, 2.5, 2)))
+    report = examine_task(numbers, (), tokenizer, 16)
+    assert (report.classes, report.contradictions) == ((), 1)

@@ -1,0 +1,79 @@
+"""Payloads of the token strip, the masking strip and the fill-mask bars."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from bertviz_lab.figures.interpret.masking import masking_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload
+from bertviz_lab.figures.interpret.tokens import token_payload
+from tests.ui.components.harness import SENTENCE, encoding, filled, masked
+
+
+def test_every_position_becomes_a_column():
+    columns = json.loads(token_payload(encoding(SENTENCE, second=10, padding=2)))["columns"]
+    assert [column["token"] for column in columns] == [*SENTENCE, "[PAD]", "[PAD]"]
+    assert [column["mask"] for column in columns] == [1] * 14 + [0] * 2
+    assert [column["segment"] for column in columns] == [0] * 10 + [1] * 4 + [0] * 2
+    assert [column["special"] for column in columns].count(True) == 5
+
+
+def test_pieces_of_a_word_share_it_and_words_of_b_are_other_words():
+    columns = json.loads(token_payload(encoding(SENTENCE, second=10)))["columns"]
+    assert columns[5]["word"] == columns[6]["word"] == columns[7]["word"] != columns[4]["word"]
+    numbered_alike = SimpleNamespace(**(vars(encoding(SENTENCE, second=10)) | {"word_ids": (0,) * 14}))
+    words = [column["word"] for column in json.loads(token_payload(numbered_alike))["columns"]]
+    assert words[1] != words[10]
+
+
+def test_surface_is_the_persons_own_text():
+    columns = json.loads(token_payload(encoding(SENTENCE, second=10)))["columns"]
+    assert "".join(columns[index]["surface"] for index in (5, 6, 7)) == "unbelievably"
+    assert [columns[index]["spaced"] for index in (5, 6, 7, 8)] == [True, False, False, True]
+    assert columns[0]["surface"] == ""
+
+
+def test_cut_tokens_are_reported():
+    cut = encoding(SENTENCE)
+    cut.dropped_a, cut.dropped_b = ("a", "b", "##c"), ("d",)
+    assert json.loads(token_payload(cut))["dropped"] == [["a", "b", "##c"], ["d"]]
+
+
+def test_masking_counts_stand_beside_what_is_expected():
+    body = json.loads(masking_payload(masked(), mask_probability=0.2, mask_share=0.5, random_share=0.3))
+    assert body["candidates"] == 11
+    counts = {count["outcome"]: (count["observed"], count["expected"]) for count in body["counts"]}
+    assert {name: seen for name, (seen, _) in counts.items()} == {"chosen": 3, "mask": 1, "random": 1, "kept": 1}
+    # A fifth of 14 positions, rounded: BERT counts [CLS] and [SEP] in, although it never chooses them.
+    assert counts["chosen"][1] == 3
+    assert counts["random"][1] == pytest.approx(3 * 0.3)
+    assert counts["kept"][1] == pytest.approx(3 * 0.2)
+
+
+def test_at_least_one_and_at_most_every_token_is_expected():
+    def expected(probability: float) -> float:
+        return json.loads(masking_payload(masked(), mask_probability=probability))["counts"][0]["expected"]
+
+    assert (expected(0.01), expected(1.0)) == (1, 11)
+
+
+def test_only_chosen_positions_have_a_label():
+    columns = json.loads(masking_payload(masked()))["columns"]
+    labels = {position: column["label"] for position, column in enumerate(columns) if column["label"]}
+    assert labels == {3: "cat", 6: "##believ", 11: "was"}
+    assert [columns[position]["given"] for position in (3, 6, 11)] == ["[MASK]", "tree", "was"]
+
+
+def test_unknown_outcome_is_refused():
+    text = masked()
+    text.outcomes[1] = "eaten"
+    with pytest.raises(ValueError, match="eaten"):
+        masking_payload(text)
+
+
+def test_candidates_keep_their_order_and_probability():
+    body = json.loads(fill_mask_payload(filled(), vocab_size=8192))
+    assert [mask["position"] for mask in body["masks"]] == [2, 6]
+    assert body["masks"][0]["candidates"][0] == {"token": "cat", "id": 50, "probability": 0.412}
+    assert body["vocab_size"] == 8192

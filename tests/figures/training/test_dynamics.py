@@ -1,0 +1,119 @@
+"""What the scrubber is given says what was found, in as few bytes as a picture needs."""
+
+import base64
+import json
+import math
+
+import numpy as np
+import pytest
+
+from bertviz_lab import interpret
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, opening_payload, plane_body
+from tests.little import little_checkpoint
+
+TEXT = "the red [MASK] sat on the mat"
+
+
+def test_a_frame_can_be_read_back():
+    checkpoint = little_checkpoint()
+    watched = [checkpoint.tokenizer.id("cat")]
+    found = interpret.frame(checkpoint, TEXT, watched=watched, mapped=watched)
+    body = json.loads(frame_payload(found, 500))
+    assert body["step"] == 500
+    cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
+    np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
+    assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
+    (blank,) = body["blanks"]
+    assert [token for token, _ in blank["candidates"]] == [one.token for one in found.blanks[0].candidates]
+    (asked,) = found.blanks[0].watched
+    assert blank["watched"] == [[pytest.approx(asked.probability, rel=0.01), asked.rank]]
+    assert len(blank["layers"]) == 3
+    assert found.losses is not None
+    assert [math.nan if one is None else one for one in body["losses"]] == pytest.approx(
+        found.losses.tolist(), abs=1e-3, nan_ok=True
+    )
+    vectors = np.frombuffer(base64.b64decode(body["vectors"]), np.int16) / 32767
+    np.testing.assert_allclose(vectors, found.vectors[0], atol=1e-4)
+    assert body["is_next"] is None
+    assert (body["labels"], body["words"], body["answer"]) == ([], [], None)
+
+
+def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
+    checkpoint = little_checkpoint(num_hidden_layers=4, num_attention_heads=4)
+    text = " ".join(["the red cat sat on the"] * 5)
+    found = interpret.frame(checkpoint, text, mapped=range(40))
+    assert len(found.encoding) == 32
+    assert len(frame_payload(found, 0)) < 100_000
+
+
+def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text():
+    checkpoint = little_checkpoint()
+    found = interpret.frame(checkpoint, "</script><b>")
+    payload = opening_payload(
+        question={"history": "h", "a": "</script><b>"},
+        title="h",
+        encoding=found.encoding,
+        shape=(2, 2),
+        steps=(0, 1),
+        watched=(),
+        mapped=(),
+        plane=plane_body(np.zeros(3), np.zeros((2, 3)), 0.5),
+        curve=curve_body([]),
+        says=interpret.METRICS,
+        labels=(),
+        words=(),
+        vocab_size=200,
+        live=True,
+        first=frame_payload(found, 1),
+    )
+    assert "<" not in payload
+    body = json.loads(payload)
+    assert body["first"]["step"] == 1
+    assert body["question"]["a"] == "</script><b>"
+    assert set(body["metrics"]) == set(interpret.METRICS)
+    assert json.loads(payload.having(asked=3))["asked"] == 3
+    assert json.loads(message_payload("no"))["message"] == "no"
+
+
+def rows(steps, **more):
+    return [
+        {"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "baselines": {"unigram_entropy": 4.7}},
+        *(
+            {"event": "StepDone", "step": step, "loss": 9.0, "mlm_loss": 7 / step, "seconds": step / 10, "tokens": step}
+            | more
+            for step in steps
+        ),
+        {"event": "EvalDone", "step": steps[-1], "mlm_loss": 1.5},
+        {"event": "RunFinished", "step": steps[-1], "reason": "finished"},
+    ]
+
+
+def test_a_short_curve_goes_out_as_it_is():
+    body = curve_body(rows([1, 2, 4]))
+    assert body["trained"] == [[1, 7.0, 0.1, 1], [2, 3.5, 0.2, 2], [4, 1.75, 0.4, 4]]
+    assert body["held"] == [[4, 1.5]]
+    assert (body["chance"], body["forwards"]) == (4.7, [])
+
+
+def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
+    body = curve_body(rows(range(1, 20_001)), most=50)
+    steps = [point[0] for point in body["trained"]]
+    assert len(steps) <= 51
+    assert (steps[0], steps[-1]) == (1, 20_000)
+    assert sum(step < 1000 for step in steps) > 25
+
+
+def test_rows_without_a_number_are_passed_over_and_the_part_that_reads_forwards_is_apart():
+    log = rows([1, 2, 4])
+    log[1] |= {"mlm_loss": None, "causal_loss": 6.5}
+    body = curve_body(log)
+    assert [point[0] for point in body["trained"]] == [2, 4]
+    assert body["forwards"] == [[1, 6.5]]
+
+
+def test_a_fine_tuning_has_the_loss_of_its_task():
+    log = rows([1, 2])
+    log[0] |= {"objective": "classification", "baselines": {"loss": 0.69}}
+    body = curve_body(log)
+    assert (body["name"], body["chance"], body["trained"][0][1]) == ("loss", 0.69, 9.0)

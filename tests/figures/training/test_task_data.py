@@ -1,0 +1,82 @@
+"""Payloads of the preview, the list of examples and the marked text."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from bertviz_lab.figures.marking import marked_payload
+from bertviz_lab.figures.training.examples import LabelExample, examples_payload
+from bertviz_lab.figures.training.preview import preview_payload
+from tests.ui.components import tuned
+
+
+def test_a_table_names_what_each_column_is_taken_for() -> None:
+    body = json.loads(preview_payload(tuned.table()))
+    assert [column["role"] for column in body["columns"]] == ["", "a", "label", ""]
+    assert body["kind"] == "table"
+    assert len(body["rows"][0][1]) < len(tuned.table().rows[0][1])
+    assert "commas" in body["sentence"]
+    assert "first row names the columns" in body["sentence"]
+
+
+def test_columns_without_names_are_numbered_and_a_file_without_rows_is_a_sentence() -> None:
+    bare = tuned.table()
+    bare.columns, bare.text_a, bare.label, bare.header = (), "2", "3", False
+    body = json.loads(preview_payload(bare, sentence="As asked."))
+    assert [(column["name"], column["role"]) for column in body["columns"]] == [
+        ("1", ""),
+        ("2", "a"),
+        ("3", "label"),
+        ("4", ""),
+    ]
+    assert body["sentence"] == "As asked."
+    bare.rows = ()
+    assert "message" in json.loads(preview_payload(bare))
+
+
+def test_words_stand_with_their_labels_and_questions_with_their_answers() -> None:
+    words = json.loads(preview_payload(*tuned.sentence_data()))
+    assert words["sentences"][0][:2] == [["Ada", "B-PER"], ["Lovelace", "I-PER"]]
+    questions = json.loads(preview_payload(*tuned.question_data()))
+    assert [row[1:] for row in questions["rows"]] == [
+        ["When does it open?", "at nine; nine"],
+        ["Who owns it?", "(not in the passage)"],
+    ]
+
+
+def test_examples_know_whether_they_are_right() -> None:
+    items = [*tuned.classified(2), *tuned.tagged(), *tuned.answered(), *tuned.numbers()]
+    body = json.loads(examples_payload(items, title="T"))["items"]
+    assert [item.get("right") for item in body] == [False, True, False, True, False, True, None, None, None]
+    assert body[2]["wrong"] == 1
+    assert body[0]["index"] == 1000
+
+
+def test_long_texts_are_cut_and_unequal_labels_refused() -> None:
+    long = LabelExample(index=0, text="x" * 5000, truth="a", predicted="a", probability=1.0)
+    assert len(json.loads(examples_payload([long], title="T"))["items"][0]["text"]) < 1000
+    uneven = tuned.tagged()[0]
+    object.__setattr__(uneven, "truth", ("O",))
+    with pytest.raises(ValueError, match="zip"):
+        examples_payload([uneven], title="T")
+
+
+def test_marks_are_sorted_and_must_lie_apart_inside_the_text() -> None:
+    body = json.loads(marked_payload(tuned.TEXT, tuned.entities(), title="T"))
+    starts = [span["start"] for span in body["spans"]]
+    assert starts == sorted(starts)
+    assert body["chosen"] is None
+    twice = [tuned.span(tuned.TEXT, "Ada Lovelace", "PER"), tuned.span(tuned.TEXT, "Lovelace wrote", "PER")]
+    with pytest.raises(ValueError, match="overlap"):
+        marked_payload(tuned.TEXT, twice, title="T")
+    for start, end in ((-1, 2), (3, 3), (0, len(tuned.TEXT) + 1)):
+        with pytest.raises(ValueError, match="not in a text"):
+            marked_payload(tuned.TEXT, [SimpleNamespace(start=start, end=end, label="x", score=None)], title="T")
+
+
+def test_no_answer_needs_no_place_in_the_text() -> None:
+    none = SimpleNamespace(text="", start=0, end=0, probability=0.4)
+    body = json.loads(marked_payload("abc", [], [none], title="T"))
+    assert body["alternatives"][0]["text"] == ""
+    assert body["chosen"] == 0

@@ -1,0 +1,80 @@
+"""Why a fine-tuned model said what it said about a labelled example."""
+
+import pytest
+
+from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret import METHODS
+from bertviz_lab.interpret.attribution.example_attribution import explain_example, texts_of_example
+from bertviz_lab.training.finetuning.predict import predict_with
+from bertviz_lab.training.finetuning.scoring import Prediction
+from tests.little import little_checkpoint
+
+CLASSES = {"num_labels": 3, "id2label": ("bad", "good", "so so")}
+TAGS = {"num_labels": 3, "id2label": ("B-X", "I-X", "O")}
+WORDS = ("the", "red", "cat", "sat")
+
+
+def explained(checkpoint, example, prediction):
+    found = explain_example(checkpoint, example, prediction)
+    assert [one.method for one in found] == list(METHODS)
+    (target,) = {one.target for one in found}
+    return found, target
+
+
+def test_an_example_is_read_as_a_text_or_a_pair() -> None:
+    assert texts_of_example(LabelledText("a", "b", "x", 1)) == ("a", "b")
+    assert texts_of_example(LabelledWords(WORDS, ("O",) * 4, 1)) == ("the red cat sat", None)
+    assert texts_of_example(Question("1", "who", "the cat", (), 1)) == ("who", "the cat")
+
+
+@pytest.mark.parametrize(("true", "against"), [("good", None), ("bad", "bad"), ("odd", None)])
+def test_a_wrong_label_is_set_against_the_right_one(true, against) -> None:
+    checkpoint = little_checkpoint(kind=BertForSequenceClassification, **CLASSES)
+    _, target = explained(checkpoint, LabelledText("the red cat", "a dog", true, 1), Prediction("good"))
+    assert (target.name, target.against and target.against.name) == ("good", against)
+
+
+def test_a_number_is_explained() -> None:
+    checkpoint = little_checkpoint(kind=BertForSequenceClassification, num_labels=1, problem_type="regression")
+    example = LabelledText("the red cat", None, 2.0, 1)
+    found, _ = explained(checkpoint, example, predict_with(checkpoint, [example])[0][0])
+    assert len(found[0].scores) > 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "said", "word", "against"),
+    [
+        (("O", "B-X", "O", "O"), ("O", "O", "O", "B-X"), "red", "B-X"),  # the first wrong one
+        (("O", "O", "B-X", "O"), ("O", "O", "B-X", "O"), "cat", None),  # none wrong: the first that is no O
+        (("O",) * 4, ("O",) * 4, "the", None),
+        (("O", "O", "O", "NEW"), ("O",) * 4, "sat", None),
+    ],
+)
+def test_of_words_the_one_worth_explaining_is_explained(labels, said, word, against) -> None:
+    checkpoint = little_checkpoint(kind=BertForTokenClassification, **TAGS)
+    prediction = Prediction(labels=said, certainty=(1.0,) * 4)
+    found, target = explained(checkpoint, LabelledWords(WORDS, labels, 1), prediction)
+    assert found[0].encoding.tokens[target.position] == word
+    assert (target.name, target.against and target.against.name) == (said[WORDS.index(word)], against)
+
+
+def test_a_word_that_is_not_read_leaves_another_to_be_explained() -> None:
+    checkpoint = little_checkpoint(kind=BertForTokenClassification, **TAGS)
+    for words in (("\x00", "cat"), ("cat",) * 70):
+        said = ("O",) * (len(words) - 1) + ("B-X",)
+        labels = ("B-X", "B-X") if len(words) == 2 else ("O",) * 70
+        explained(checkpoint, LabelledWords(words, labels, 1), Prediction(labels=said, certainty=(1.0,) * len(words)))
+
+
+def test_of_an_answer_its_first_token_is_explained() -> None:
+    checkpoint = little_checkpoint(kind=BertForQuestionAnswering)
+    example = Question("1", "who sat on the mat", "the red cat sat on the mat", (), 1)
+    _, target = explained(checkpoint, example, Prediction())
+    assert target.kind == "start"
+
+
+def test_a_model_of_another_task_explains_nothing() -> None:
+    with pytest.raises(InputError):
+        explain_example(little_checkpoint(), LabelledText("the cat", None, "good", 1), Prediction("good"))

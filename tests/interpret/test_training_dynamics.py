@@ -1,0 +1,136 @@
+"""A frame says of a snapshot what the other analyses say of the same model."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab import (
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    interpret,
+)
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.training_dynamics import MOST_BLANKS, word_vectors
+from tests.little import little_checkpoint
+
+TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
+
+
+@pytest.fixture(scope="module")
+def checkpoint():
+    return little_checkpoint()
+
+
+def ids(checkpoint, *words):
+    return [checkpoint.tokenizer.id(word) for word in words]
+
+
+@pytest.mark.parametrize("second", [None, SECOND])
+def test_attention_is_that_of_a_trace(checkpoint, second):
+    found, trace = interpret.frame(checkpoint, TEXT, second), interpret.trace_text(checkpoint, TEXT, second)
+    np.testing.assert_allclose(found.attentions, trace.attentions, atol=1e-6)
+    metrics = interpret.head_map(trace).metrics
+    for name in interpret.METRICS:
+        np.testing.assert_allclose(found.heads.metrics[name], metrics[name], atol=1e-6)
+
+
+def test_blanks_are_those_of_fill_mask_and_of_the_lens(checkpoint):
+    watched = ids(checkpoint, "cat", "mat")
+    found = interpret.frame(checkpoint, TEXT, watched=watched)
+    truth = interpret.fill_mask(checkpoint, TEXT, 8)
+    assert [blank.position for blank in found.blanks] == [mask.position for mask in truth.masks]
+    for blank, mask in zip(found.blanks, truth.masks, strict=True):
+        assert [one.id for one in blank.candidates] == [one.id for one in mask.candidates]
+        np.testing.assert_allclose(
+            [one.probability for one in blank.candidates], [one.probability for one in mask.candidates], atol=1e-6
+        )
+        for asked in blank.watched:
+            ranked = interpret.fill_mask(checkpoint, TEXT, 8, word=asked.id).masks[found.blanks.index(blank)].asked
+            assert ranked is not None
+            assert (asked.token, asked.rank) == (ranked.token, ranked.rank)
+    lens = interpret.logit_lens(checkpoint, TEXT, top_k=1)
+    assert [one.id for one in found.blanks[0].layers] == [guess.candidates[0].id for guess in lens.layers]
+    assert found.blanks[0].layers[-1] == found.blanks[0].candidates[0]
+
+
+def test_next_sentence_is_asked_where_there_is_one(checkpoint):
+    truth = interpret.next_sentence(checkpoint, TEXT, SECOND)
+    assert interpret.frame(checkpoint, TEXT, SECOND).is_next == pytest.approx(truth.is_next, abs=1e-6)
+    assert interpret.frame(checkpoint, TEXT).is_next is None
+    assert interpret.frame(little_checkpoint(kind=BertForMaskedLM), TEXT, SECOND).is_next is None
+
+
+def test_each_word_is_hidden_once_with_the_same_others(checkpoint):
+    found = interpret.frame(checkpoint, TEXT, SECOND)
+    encoding, tokenizer = found.encoding, checkpoint.tokenizer
+    own = [
+        at
+        for at, token in enumerate(encoding.ids)
+        if not encoding.special_tokens_mask[at] and token != tokenizer.mask_id
+    ]
+    assert found.losses is not None
+    assert [at for at in range(len(encoding)) if np.isfinite(found.losses[at])] == own
+    part = own[2::7]  # hidden together
+    given = torch.tensor([encoding.ids])
+    given[0, part] = tokenizer.mask_id
+    with torch.inference_mode():
+        logits = checkpoint.model(given, token_type_ids=torch.tensor([encoding.token_type_ids])).prediction_logits[0]
+    for at in part:
+        assert found.losses[at] == pytest.approx(-float(logits[at].log_softmax(-1)[encoding.ids[at]]), abs=1e-5)
+    assert found.loss == pytest.approx(float(np.nanmean(found.losses)))
+
+
+def test_a_text_of_blanks_alone_has_no_loss(checkpoint):
+    assert interpret.frame(checkpoint, "[MASK]").loss is None
+    many = " ".join(["[MASK]"] * (MOST_BLANKS + 3))
+    assert len(interpret.frame(checkpoint, many).blanks) == MOST_BLANKS
+
+
+def test_models_of_a_task_say_what_they_are_asked_for():
+    labels = {"num_labels": 3, "id2label": ("a", "b", "c")}
+    classifier = little_checkpoint(kind=BertForSequenceClassification, **labels)
+    found = interpret.frame(classifier, SECOND)
+    assert [one.label for one in found.labels] == ["a", "b", "c"]
+    truth = {one.label: one.score for one in interpret.classify(classifier, SECOND).labels}
+    assert {one.label: one.score for one in found.labels} == pytest.approx(truth, abs=1e-6)
+    assert (found.blanks, found.losses, found.loss, found.is_next) == ((), None, None, None)
+    tagger = little_checkpoint(kind=BertForTokenClassification, **labels)
+    assert interpret.frame(tagger, SECOND).words == interpret.label_words(tagger, SECOND).words
+    finder = little_checkpoint(kind=BertForQuestionAnswering)
+    assert interpret.frame(finder, "who sat ?").answer is None
+    answer = interpret.frame(finder, "who sat ?", SECOND).answer
+    assert answer is not None
+    assert answer.best == interpret.answer_question(finder, "who sat ?", SECOND, n_best=1).best
+
+
+def test_words_are_followed_by_ids_that_exist(checkpoint):
+    with pytest.raises(InputError, match="vocabulary"):
+        interpret.frame(checkpoint, TEXT, watched=[10**6])
+    with pytest.raises(InputError, match="Type a sentence"):
+        interpret.frame(checkpoint, " ")
+
+
+def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):
+    seeds = ids(checkpoint, "cat", ".", "river")
+    found = interpret.related_tokens(checkpoint, seeds, 12)
+    words = [checkpoint.tokenizer.token(token) for token in found]
+    assert words[:2] == ["cat", "river"]
+    assert len(set(words)) == len(words) <= 12
+    assert all(word.isalpha() and len(word) > 1 for word in words)
+    assert interpret.related_tokens(checkpoint, ids(checkpoint, ".")) == ()
+
+
+def test_the_plane_is_that_of_the_principal_components(checkpoint):
+    tokens = ids(checkpoint, "cat", "dog", "river", "the", "red", "book")
+    vectors = word_vectors(checkpoint, tokens)
+    np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), 1, atol=1e-5)
+    plane = interpret.word_plane(vectors)
+    np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-5)
+    points, (sizes) = plane.project(vectors), np.linalg.svd(vectors - vectors.mean(0), compute_uv=False)
+    np.testing.assert_allclose((points**2).sum(0), sizes[:2] ** 2, rtol=1e-4)
+    assert plane.explained == pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), abs=1e-5)
+    # Another snapshot's words are projected onto the same plane, which does not move.
+    other = word_vectors(little_checkpoint(seed=1), tokens)
+    np.testing.assert_allclose(plane.project(other), (other - vectors.mean(0)) @ plane.axes.T, atol=1e-5)

@@ -1,0 +1,234 @@
+"""A checkpoint is a Hugging Face folder: in, out, whole or not at all, and clear about what is wrong with it."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.training.checkpoints import checkpoint as module
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint, write_checkpoint
+from tests.model.support import (
+    KINDS,
+    MASKED_LM,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    Kind,
+    as_huggingface,
+    build,
+    inputs,
+    largest_difference,
+)
+from tests.training.support import checkpoint_of, rewrite_config
+
+every_head = pytest.mark.parametrize("kind", KINDS, ids=str)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def same_outputs(kind: Kind, a: torch.nn.Module, b: torch.nn.Module) -> bool:
+    one, other = a(**inputs()), b(**inputs())
+    return all(largest_difference(getattr(one, name), getattr(other, name)) < 1e-5 for name in kind.outputs)
+
+
+@every_head
+def test_what_the_lab_saves_transformers_loads(kind, tokenizer, tmp_path):
+    saved = checkpoint_of(kind, tokenizer)
+    save_checkpoint(saved, tmp_path / "model")
+    theirs, info = kind.theirs.from_pretrained(
+        tmp_path / "model", output_loading_info=True, attn_implementation="eager"
+    )
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    assert not info["mismatched_keys"]
+    assert same_outputs(kind, saved.model, theirs.eval())
+
+
+@pytest.mark.parametrize(
+    ("kind", "auto"),
+    [
+        (MASKED_LM, transformers.AutoModelForMaskedLM),
+        (PRETRAINING, transformers.AutoModelForMaskedLM),
+        (PRETRAINING, transformers.AutoModelForNextSentencePrediction),
+        (SEQUENCE, transformers.AutoModelForSequenceClassification),
+        (QUESTION, transformers.AutoModelForQuestionAnswering),
+    ],
+    ids=lambda value: str(value) if isinstance(value, Kind) else value.__name__,
+)
+def test_the_auto_classes_of_transformers_find_their_weights(kind, auto, tokenizer, tmp_path):
+    saved = checkpoint_of(kind, tokenizer)
+    save_checkpoint(saved, tmp_path / "model")
+    theirs, info = auto.from_pretrained(tmp_path / "model", output_loading_info=True)
+    assert not info["missing_keys"]
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "model").model_max_length == 19
+    if kind is PRETRAINING and auto is transformers.AutoModelForMaskedLM:
+        expected = saved.model(**inputs()).prediction_logits
+        assert largest_difference(theirs.eval()(**inputs()).logits, expected) < 1e-5
+
+
+@every_head
+@pytest.mark.parametrize("shard", ["1MB", "10KB"])
+def test_what_transformers_saves_the_lab_loads(kind, shard, tokenizer, tmp_path):
+    model = build(kind)
+    as_huggingface(kind, model).save_pretrained(tmp_path, max_shard_size=shard)
+    tokenizer.save(tmp_path)
+    loaded = load_checkpoint(tmp_path)
+    assert type(loaded.model) is kind.ours
+    assert not loaded.model.training
+    assert loaded.report.missing == loaded.report.unexpected == ()
+    assert loaded.config == model.config
+    assert same_outputs(kind, model, loaded.model)
+
+
+@every_head
+def test_saving_and_loading_changes_nothing(kind, tokenizer, tmp_path):
+    saved = checkpoint_of(kind, tokenizer)
+    loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "model"))
+    assert loaded.architecture == saved.architecture
+    assert loaded.config == saved.config
+    assert loaded.card == saved.card
+    assert loaded.name == "model"
+    assert loaded.tokenizer.fingerprint == tokenizer.fingerprint
+    ours, theirs = saved.model.state_dict(), loaded.model.state_dict()
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
+
+
+def test_the_files_are_those_of_a_hugging_face_folder(folder):
+    names = {"config.json", "model.safetensors", "tokenizer.json", "vocab.txt", "README.md"}
+    assert names <= files(folder).keys()
+    assert json.loads((folder / "config.json").read_text())["architectures"] == ["BertForPreTraining"]
+    assert load_file(folder / "model.safetensors").keys().isdisjoint({"cls.predictions.decoder.weight"})
+
+
+def test_a_published_bert_names_one_head_and_holds_two(folder):
+    rewrite_config(folder, architectures=["BertForMaskedLM"])
+    assert type(load_checkpoint(folder).model) is BertForPreTraining
+
+
+def test_label_names_come_along(tokenizer, tmp_path):
+    names = ("calm", "glad", "sad", "angry", "lost")
+    saved = checkpoint_of(SEQUENCE, tokenizer, id2label=names)
+    loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "model"))
+    assert loaded.config.labels == names
+    theirs = transformers.AutoConfig.from_pretrained(tmp_path / "model")
+    assert theirs.id2label == dict(enumerate(names))
+    assert theirs.num_labels == 5
+
+
+def test_more_labels_than_the_head_has_is_a_shape_that_does_not_fit(tokenizer, tmp_path):
+    folder = save_checkpoint(checkpoint_of(SEQUENCE, tokenizer), tmp_path / "model")
+    rewrite_config(folder, id2label={str(i): f"label {i}" for i in range(7)})
+    with pytest.raises(InputError, match=r"classifier.weight has shape \(5, 24\) .* asks for \(7, 24\)"):
+        load_checkpoint(folder)
+
+
+def test_a_head_that_is_missing_is_named_and_starts_the_same_each_time(tokenizer, tmp_path):
+    folder = save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), tmp_path / "model")
+    state = load_file(folder / "model.safetensors")
+    save_file({n: t for n, t in state.items() if not n.startswith("cls.")}, folder / "model.safetensors")
+    torch.manual_seed(1)
+    one = load_checkpoint(folder)
+    torch.manual_seed(2)
+    expected = torch.rand(3)
+    torch.manual_seed(2)
+    other = load_checkpoint(folder)
+    assert torch.equal(torch.rand(3), expected), "loading draws from nobody's random stream"
+    assert type(one.model) is BertForMaskedLM
+    assert len(one.report.missing) == 5
+    assert all(name.startswith("cls.predictions.") for name in one.report.missing)
+    assert torch.equal(one.model.mlm.transform.weight, other.model.mlm.transform.weight)
+
+
+def test_tensors_without_a_place_are_named(folder):
+    state = load_file(folder / "model.safetensors")
+    save_file(state | {"classifier.weight": torch.zeros(2, 24)}, folder / "model.safetensors")
+    assert load_checkpoint(folder).report.unexpected == ("classifier.weight",)
+
+
+def test_saving_that_fails_midway_leaves_the_old_folder_and_nothing_else(folder, tokenizer, monkeypatch):
+    before = files(folder)
+
+    def disk_full(*_) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "write_weights", disk_full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
+    assert files(folder) == before
+    assert os.listdir(folder.parent) == ["model"]
+    load_checkpoint(folder)
+
+
+def test_a_rename_that_fails_brings_the_old_folder_back(folder, tokenizer, monkeypatch):
+    before, rename = files(folder), Path.rename
+
+    def fail_for_the_new(self: Path, target: Path) -> Path:
+        if Path(target) == folder and not self.name.endswith("-old"):
+            raise OSError(5, "Input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", fail_for_the_new)
+    with pytest.raises(OSError, match="Input/output"):
+        save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
+    assert files(folder) == before
+    assert os.listdir(folder.parent) == ["model"]
+
+
+def test_saving_again_replaces_the_whole_folder(folder, tokenizer):
+    (folder / "leftover.txt").write_text("of the old model")
+    save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), folder)
+    assert "leftover.txt" not in files(folder)
+    assert type(load_checkpoint(folder).model) is BertForMaskedLM
+    assert os.listdir(folder.parent) == ["model"]
+
+
+def test_a_folder_of_something_else_is_not_replaced(tokenizer, tmp_path):
+    documents = tmp_path / "documents"
+    documents.mkdir()
+    (documents / "novel.txt").write_text("years of work")
+    with pytest.raises(InputError, match="holds something other than a model"):
+        save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), documents)
+    assert files(documents) == {"novel.txt": b"years of work"}
+    with pytest.raises(InputError, match="holds something other than a model"):
+        save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), documents / "novel.txt")
+
+
+def test_an_empty_folder_is_taken(tokenizer, tmp_path):
+    (tmp_path / "new").mkdir()
+    load_checkpoint(save_checkpoint(checkpoint_of(MASKED_LM, tokenizer), tmp_path / "new"))
+
+
+def test_transformers_fills_masks_with_a_model_of_the_lab(tokenizer, tmp_path):
+    saved = checkpoint_of(MASKED_LM, tokenizer)
+    folder = save_checkpoint(saved, tmp_path / "model")
+    fill = transformers.pipeline("fill-mask", model=str(folder), tokenizer=str(folder), device="cpu", top_k=3)
+    answers = fill("one two [MASK] four")
+    encoding = tokenizer.encode("one two [MASK] four")
+    with torch.inference_mode():
+        logits = saved.model(torch.tensor([encoding.ids])).logits[0, encoding.ids.index(tokenizer.mask_id)]
+    probabilities, ids = logits.softmax(-1).topk(3)
+    assert [answer["token"] for answer in answers] == ids.tolist()
+    assert [answer["score"] for answer in answers] == pytest.approx(probabilities.tolist(), rel=1e-4)
+
+
+def test_weights_in_16_bits_and_several_files_are_opened_by_both(tokenizer, tmp_path):
+    saved = checkpoint_of(PRETRAINING, tokenizer)
+    write_checkpoint(saved, tmp_path, half=True, most_bytes=20_000)
+    sizes = [path.stat().st_size for path in tmp_path.glob("model-*.safetensors")]
+    assert len(sizes) > 1
+    assert not (tmp_path / "model.safetensors").exists()
+    again = load_checkpoint(tmp_path)
+    assert not again.report.missing
+    rounded = {name: p.half().float() for name, p in saved.model.named_parameters()}
+    assert all(torch.equal(p, rounded[name]) for name, p in again.model.named_parameters())
+    theirs = transformers.AutoModelForPreTraining.from_pretrained(tmp_path).eval()
+    assert theirs.dtype == torch.float32
+    assert same_outputs(PRETRAINING, again.model, theirs)

@@ -1,0 +1,318 @@
+"""Checkpoints: whole or not there, verified before use, the last few and the best kept."""
+
+import json
+import os
+import resource
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints import atomic_io, checkpoint_manager
+from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved, newest_folder
+
+
+def writing(text: str) -> Callable[[Path], None]:
+    """Writes two files, one of them in a folder below."""
+
+    def write(folder: Path) -> None:
+        (folder / "model.bin").write_text(text * 100)
+        (folder / "more").mkdir()
+        (folder / "more" / "trainer.json").write_text(json.dumps({"text": text}))
+
+    return write
+
+
+def fails(error: BaseException) -> Callable[[Path], None]:
+    """Writes half, then fails."""
+
+    def write(folder: Path) -> None:
+        (folder / "model.bin").write_text("half")
+        raise error
+
+    return write
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(os.listdir(folder))
+
+
+def flip(path: Path, byte: int = 10) -> None:
+    content = bytearray(path.read_bytes())
+    content[byte] ^= 1
+    path.write_bytes(content)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Checkpoints:
+    """The checkpoints of steps 10 and 20."""
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(10, writing("a"))
+    checkpoints.save(20, writing("b"))
+    return checkpoints
+
+
+def test_what_is_saved_is_found_whole_by_another_process(two, tmp_path):
+    assert Checkpoints(tmp_path).newest() == Saved(tmp_path / "step-00000020", 20, ())
+    assert (tmp_path / "step-00000020" / "model.bin").read_text() == "b" * 100
+    assert json.loads((tmp_path / "step-00000020" / "more" / "trainer.json").read_text()) == {"text": "b"}
+
+
+def test_where_nothing_was_saved_there_is_nothing(tmp_path):
+    checkpoints = Checkpoints(tmp_path / "run" / "checkpoints")
+    assert checkpoints.newest() is None
+    assert checkpoints.best() is None
+    assert newest_folder(tmp_path / "run") is None
+
+
+# Which are kept
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_the_newest_are_kept(count, tmp_path):
+    checkpoints = Checkpoints(tmp_path, keep=count)
+    for step in (9, 10, 11, 100_000_000):
+        checkpoints.save(step, writing("x"))
+    expected = ["step-00000009", "step-00000010", "step-00000011", "step-100000000"][-count:]
+    assert names(tmp_path) == sorted(expected)
+    assert checkpoints.newest().step == 100_000_000
+
+
+def test_the_best_is_kept_also_across_a_restart(tmp_path):
+    for step, score in ((1, 3.0), (2, 1.0), (3, float("nan")), (4, 2.0), (5, None), (6, 1.5)):
+        Checkpoints(tmp_path, keep=1).save(step, writing("x"), score)
+    assert names(tmp_path) == ["step-00000002", "step-00000006"]
+    assert Checkpoints(tmp_path).best() == tmp_path / "step-00000002"
+    Checkpoints(tmp_path, keep=1).save(7, writing("x"), 0.5)
+    assert names(tmp_path) == ["step-00000007"]
+
+
+def test_a_step_can_be_saved_again(two, tmp_path):
+    two.save(20, writing("c"))
+    assert (two.newest().path / "model.bin").read_text() == "c" * 100
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+
+
+def test_the_best_is_not_one_that_is_damaged(tmp_path):
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(1, writing("x"), 1.0)
+    checkpoints.save(2, writing("x"), 2.0)
+    flip(tmp_path / "step-00000001" / "model.bin")
+    assert checkpoints.best() == tmp_path / "step-00000002"
+
+
+# What is damaged
+
+
+def damage_truncate(folder: Path) -> None:
+    (folder / "model.bin").write_text("b" * 99)
+
+
+def damage_missing(folder: Path) -> None:
+    (folder / "more" / "trainer.json").unlink()
+
+
+def damage_no_checksums(folder: Path) -> None:
+    (folder / "checksums.json").unlink()
+
+
+def damage_flip(folder: Path) -> None:
+    flip(folder / "model.bin")
+
+
+def damage_checksums(folder: Path) -> None:
+    path = folder / "checksums.json"
+    path.write_text(path.read_text().replace('"step": 20', '"step": 21'))
+
+
+def damage_empty_checksums(folder: Path) -> None:
+    (folder / "checksums.json").write_text("[]")
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (damage_truncate, "step-00000020: model.bin has 99 bytes, not 100"),
+        (damage_missing, "step-00000020: more/trainer.json is missing"),
+        (damage_no_checksums, "step-00000020: checksums.json is missing"),
+        (damage_flip, "step-00000020: model.bin is not what was written"),
+        (damage_checksums, "step-00000020: checksums.json is damaged"),
+        (damage_empty_checksums, "step-00000020: checksums.json is damaged"),
+    ],
+)
+def test_a_damaged_checkpoint_is_passed_over_with_the_reason(damage, reason, two, tmp_path):
+    damage(tmp_path / "step-00000020")
+    assert two.newest() == Saved(tmp_path / "step-00000010", 10, (reason,))
+
+
+def test_any_flipped_bit_of_any_file_is_seen(two, tmp_path):
+    folder = tmp_path / "step-00000020"
+    for path in [path for path in folder.rglob("*") if path.is_file()]:
+        for byte in range(0, path.stat().st_size, 7):
+            flip(path, byte)
+            assert Checkpoints(tmp_path).newest().step == 10, (path.name, byte)
+            flip(path, byte)
+    assert Checkpoints(tmp_path).newest().step == 20
+
+
+def test_a_damaged_one_takes_no_place_of_the_good_ones(two, tmp_path):
+    damage_flip(tmp_path / "step-00000020")
+    assert two.newest().step == 10
+    two.save(15, writing("c"))
+    assert names(tmp_path) == ["step-00000010", "step-00000015"]
+    damage_flip(tmp_path / "step-00000015")
+    assert two.newest().step == 10
+    two.save(25, writing("d"))
+    assert names(tmp_path) == ["step-00000010", "step-00000025"]
+
+
+def test_where_all_are_damaged_nothing_is_begun_anew_unasked(two, tmp_path):
+    damage_flip(tmp_path / "step-00000010")
+    damage_missing(tmp_path / "step-00000020")
+    with pytest.raises(InputError, match=r"is whole \(step-00000020: .* is missing; step-00000010: .*remove that"):
+        two.newest()
+
+
+def test_a_checkpoint_of_a_newer_version_is_refused_not_passed_over(two, tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoint_manager, "FORMAT", checkpoint_manager.FORMAT + 1)
+    two.save(30, writing("c"))
+    monkeypatch.undo()
+    with pytest.raises(InputError, match=r"newer version of the lab .* update the lab"):
+        Checkpoints(tmp_path).newest()
+
+
+# What a kill leaves
+
+
+def test_what_a_kill_left_is_swept_away(two, tmp_path):
+    for left in (".step-00000030-ab_12xyz", ".step-00000005-gone", ".last-q1w2e3r4"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "model.bin").write_text("half")
+    (tmp_path / ".keep-me-").mkdir()
+    assert two.newest().step == 20
+    assert names(tmp_path) == [".keep-me-", "step-00000010", "step-00000020"]
+    (tmp_path / ".step-00000030-ab_12xyz").mkdir()
+    two.save(30, writing("c"))
+    assert names(tmp_path) == [".keep-me-", "step-00000020", "step-00000030"]
+
+
+def test_one_whose_replacement_was_cut_off_gets_its_name_back(two, tmp_path):
+    (tmp_path / "step-00000020").rename(tmp_path / ".step-00000020-old")
+    (tmp_path / ".step-00000020-newwwwww").mkdir()
+    assert two.newest().step == 20
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+
+
+def test_one_that_was_replaced_stays_replaced(two, tmp_path):
+    shutil.copytree(tmp_path / "step-00000010", tmp_path / ".step-00000020-old")
+    assert (two.newest().path / "model.bin").read_text() == "b" * 100
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+
+
+# What cannot be written
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(28, "No space left on device"),
+        Exception("Error while serializing: I/O error: No space left on device (os error 28)"),
+    ],
+    ids=["python", "rust"],
+)
+def test_a_full_disk_names_the_last_good_checkpoint_and_leaves_it(error, two, tmp_path):
+    with pytest.raises(InputError) as told:
+        two.save(30, fails(error))
+    assert str(told.value) == (
+        "The checkpoint of step 30 could not be written: No space left on device. "
+        f"The last good one, of step 20, is {tmp_path / 'step-00000020'}. "
+        f"Make room for {tmp_path}, then go on with --resume."
+    )
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+    assert two.newest().step == 20
+
+
+def test_a_disk_that_really_is_full_is_met_the_same_way(two, tmp_path):
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def write(folder: Path) -> None:
+        save_file({"weights": torch.zeros(100_000)}, folder / "model.safetensors")
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, hard))
+    try:
+        with pytest.raises(InputError, match=r"step 30 could not be written: File too large\. .* of step 20"):
+            two.save(30, write)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+    two.save(30, write)
+    assert two.newest().step == 30
+
+
+def test_a_first_checkpoint_that_cannot_be_written_says_that_there_is_none(tmp_path):
+    with pytest.raises(InputError, match="There is none before it"):
+        Checkpoints(tmp_path).save(30, fails(OSError(28, "No space left on device")))
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("error", [TypeError("a bug"), KeyboardInterrupt()])
+def test_an_error_that_is_not_the_disk_s_goes_up_as_it_is(error, two, tmp_path):
+    with pytest.raises(type(error)):
+        two.save(30, fails(error))
+    assert names(tmp_path) == ["step-00000010", "step-00000020"]
+
+
+def test_every_file_is_on_the_disk_before_it_gets_its_name(two, tmp_path, monkeypatch):
+    flushed: list[str] = []
+    original = atomic_io.flush
+
+    def flush(path: Path) -> None:
+        if path.name.startswith(".step"):  # all that came before was inside
+            assert not (tmp_path / "step-00000030").exists()
+        flushed.append(path.name)
+        original(path)
+
+    monkeypatch.setattr(atomic_io, "flush", flush)
+    two.save(30, writing("c"))
+    assert sorted(flushed[:-2]) == ["checksums.json", "model.bin", "more", "trainer.json"]
+    assert flushed[-2].startswith(".step-00000030-")
+    assert flushed[-1] == tmp_path.name
+
+
+# Runs from before
+
+
+def old_checkpoint(folder: Path, step: int = 5) -> Path:
+    folder.mkdir(parents=True)
+    for name in ("model", "optimizer"):
+        save_file({"weights": torch.zeros(100)}, folder / f"{name}.safetensors")
+    (folder / "trainer.json").write_text(json.dumps({"progress": {"step": step}}))
+    return folder
+
+
+def test_the_checkpoint_of_a_run_from_before_is_gone_on_from(tmp_path):
+    last = old_checkpoint(tmp_path / "checkpoints" / "last")
+    checkpoints = Checkpoints(tmp_path / "checkpoints", keep=1)
+    assert checkpoints.newest() == Saved(last, 5, ())
+    assert newest_folder(tmp_path) == last
+    path = checkpoints.save(8, writing("x"))
+    assert checkpoints.newest() == Saved(path, 8, ())
+    assert newest_folder(tmp_path) == path
+    assert names(tmp_path / "checkpoints") == ["step-00000008"]
+
+
+def test_it_is_found_too_when_its_replacement_was_cut_off(tmp_path):
+    old_checkpoint(tmp_path / ".last-old")
+    assert Checkpoints(tmp_path).newest() == Saved(tmp_path / "last", 5, ())
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "trainer.json"])
+def test_one_from_before_that_is_cut_short_is_seen(name, tmp_path):
+    path = old_checkpoint(tmp_path / "last") / name
+    path.write_bytes(path.read_bytes()[:-3])
+    with pytest.raises(InputError, match=f"last: {name} is damaged or missing"):
+        Checkpoints(tmp_path).newest()

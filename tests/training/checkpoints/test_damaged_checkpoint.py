@@ -1,0 +1,106 @@
+"""A checkpoint with something wrong, or none at all, gets one clear sentence."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from tests.model.support import SEQUENCE
+from tests.training.support import checkpoint_of, rewrite_config
+
+
+def spoil_config(**changes):
+    return lambda folder: rewrite_config(folder, **changes)
+
+
+def remove(name: str):
+    return lambda folder: (folder / name).unlink()
+
+
+def write(name: str, content: bytes):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
+def only_a_pickle(folder: Path) -> None:
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+
+
+def drop_a_layer(folder: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    kept = {name: tensor for name, tensor in state.items() if "layer.2." not in name}
+    save_file(kept, folder / "model.safetensors")
+
+
+def untie(folder: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    save_file(state | {"cls.predictions.decoder.weight": torch.zeros(53, 24)}, folder / "model.safetensors")
+
+
+def fewer_embeddings(folder: Path) -> None:
+    state = load_file(folder / "model.safetensors")
+    state["bert.embeddings.word_embeddings.weight"] = state["bert.embeddings.word_embeddings.weight"][:20].clone()
+    state["cls.predictions.bias"] = state["cls.predictions.bias"][:20].clone()
+    save_file(state, folder / "model.safetensors")
+    rewrite_config(folder, vocab_size=20)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (remove("config.json"), "lacks config.json"),
+        (remove("model.safetensors"), "lacks model.safetensors"),
+        (only_a_pickle, "pickle"),
+        (write("config.json", b"{"), "not valid JSON"),
+        (write("config.json", b"\xff\xfe\x00"), "not valid JSON"),
+        (write("config.json", b"[]"), "does not hold a configuration"),
+        (write("model.safetensors", b"\xff" * 100), "model.safetensors is damaged"),
+        (write("model.safetensors", b""), "model.safetensors is damaged"),
+        (spoil_config(model_type="roberta"), "'roberta' model"),
+        (spoil_config(position_embedding_type="relative_key"), "relative positions"),
+        (spoil_config(is_decoder=True, add_cross_attention=True), "cross-attention"),
+        (spoil_config(hidden_act="swish"), "hidden_act 'swish' is not known"),
+        (spoil_config(hidden_size=25), "cannot be shared equally by 4 heads"),
+        (spoil_config(hidden_size=48), "asks for"),
+        (spoil_config(hidden_size="24"), "hidden_size must be a whole number"),
+        (spoil_config(hidden_dropout_prob="none"), "hidden_dropout_prob must be"),
+        (spoil_config(layer_norm_eps="small"), "layer_norm_eps must be"),
+        (spoil_config(id2label=["yes", "no"]), "id2label must map"),
+        (spoil_config(vocab_size=60), "asks for"),
+        (spoil_config(num_hidden_layers=5), "lack encoder.layer.3"),
+        (drop_a_layer, "lack encoder.layer.2"),
+        (untie, "not tied"),
+        (fewer_embeddings, "tokens but the model has 20 embeddings"),
+        (lambda folder: [remove(name)(folder) for name in ("tokenizer.json", "vocab.txt")], "tokenizer.json"),
+    ],
+)
+def test_a_folder_with_something_wrong_gets_one_clear_sentence(spoil, message, folder):
+    load_checkpoint(folder)
+    spoil(folder)
+    with pytest.raises(InputError, match=message) as caught:
+        load_checkpoint(folder)
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).endswith(".")
+
+
+def test_another_head_is_refused_by_name(tokenizer, tmp_path):
+    folder = save_checkpoint(checkpoint_of(SEQUENCE, tokenizer), tmp_path / "model")
+    rewrite_config(folder, architectures=["BertForMultipleChoice"])
+    with pytest.raises(InputError, match="cannot open a BertForMultipleChoice"):
+        load_checkpoint(folder)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "  ", "no/such/folder/here", "../nowhere", "x" * 5_000, "a\0b", "~nobody-of-this-name/x", "<b>&"]
+)
+def test_a_model_that_is_not_there_gets_one_clear_sentence(name):
+    with pytest.raises(InputError) as caught:
+        load_checkpoint(name)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_hub_id_that_cannot_be_fetched_gets_one_clear_sentence():
+    with pytest.raises(InputError, match="could not be fetched from the hub"):
+        load_checkpoint("nobody/no-such-model")

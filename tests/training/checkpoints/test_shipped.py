@@ -1,0 +1,120 @@
+"""What the cards of shipped models claim, computed again."""
+
+import csv
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertviz_lab import load_checkpoint
+from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
+from bertviz_lab.data.tasks.examples import LabelledText, Question
+from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.interpret import probe
+from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with
+from bertviz_lab.training.pretraining.evaluate import evaluate_text
+
+
+def test_sentiment_mini_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("sentiment-mini")
+    with path_of("sentiment").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    examples = [LabelledText(row["text"], None, row["label"], n) for n, row in enumerate(rows)]
+    predictions, _ = predict_with(checkpoint, examples)
+    right = np.array([p.label == row["label"] for p, row in zip(predictions, rows, strict=True)])
+    shares = [
+        round(100 * right[[row["kind"] == kind for row in rows]].mean()) for kind in ("plain", "negation", "irony")
+    ]
+    told = re.search(r"(\d+)% of\s+the plain ones, (\d+)% of .*? and (\d+)% of the ironic", checkpoint.card, re.DOTALL)
+    assert told is not None
+    assert [int(share) for share in told.groups()] == shares
+    assert f"{len(rows)} sentences" in checkpoint.card
+
+
+def test_sentiment_mini_scores_on_glues_dev_set_what_its_card_says(shared_data: Path) -> None:
+    checkpoint = load_checkpoint("sentiment-mini")
+    data = read_task([shared_data / "sst2_glue" / "dev.tsv"])
+    predictions, _ = predict_with(checkpoint, data.examples)
+    named = dict(zip(("0", "1"), checkpoint.config.labels, strict=True))
+    right = [p.label == named[str(e.label)] for p, e in zip(predictions, data.examples, strict=True)]  # type: ignore[union-attr]
+    assert f"| accuracy | {np.mean(right):.4f} |" in checkpoint.card
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "data"),
+    [
+        ("entities-mini", "tokens", "sample:entities:held-out"),
+        ("answers-town", "qa", "sample:town-questions:held-out"),
+    ],
+)
+def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, data: str) -> None:
+    checkpoint = load_checkpoint(name)
+    found = evaluate_labelled(checkpoint, [data], task)
+    for score, value in found.items():
+        assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+
+
+def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("answers-town")
+    examples = read_task([path_of("town-questions:held-out")], "qa").examples
+    people = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
+    things = {thing.noun for thing in (*THINGS, *CLOTHES)}
+    noticed: dict[str, list[bool]] = {"plot": [], "thing": [], "stranger": []}
+    for example, prediction in zip(examples, predict_with(checkpoint, examples)[0], strict=True):
+        assert isinstance(example, Question)
+        if not example.answers:
+            asked, told = (set(re.findall(r"\w+", text)) for text in (example.question, example.passage))
+            absent = asked - told
+            kind = "stranger" if absent & people else "thing" if absent & things else "plot"
+            noticed[kind].append(prediction.label == "")
+    told_shares = re.search(
+        r"(\d+)% of those about what happens in other kinds .*?(\d+)% of those about a thing .*?(\d+)% of those",
+        " ".join(checkpoint.card.split()),
+    )
+    assert told_shares is not None
+    assert [int(share) for share in told_shares.groups()] == [round(100 * np.mean(found)) for found in noticed.values()]
+
+
+def first_draws(card: str, title: str) -> list[str]:
+    """The first of the draws in each cell of a line of a card's table: loss, masked words, pairs."""
+    (line,) = [line for line in card.splitlines() if line.startswith(f"| {title}")]
+    return [found[1] for cell in line.split("|")[2:] if (found := re.search(r"\(([\d.]+)", cell))]
+
+
+def scores_of(name: str, path: str) -> list[str]:
+    checkpoint = load_checkpoint(name)
+    found = [evaluate_text(checkpoint, [path], task) for task in ("mlm", "nsp")]
+    shares = [found[0]["mlm_accuracy"], found[1]["nsp_accuracy"]]
+    return [f"{found[0]['mlm_loss']:.3f}", *(f"{100 * share:.1f}" for share in shares)]
+
+
+def test_tiny_town_scores_what_its_card_says() -> None:
+    card = load_checkpoint("tiny-town").card
+    assert scores_of("tiny-town", "sample:tiny-town:held-out") == first_draws(card, "500 stories")
+
+
+def test_wiki_mini_scores_what_its_card_says(shared_data: Path) -> None:
+    checkpoint = load_checkpoint("wiki-mini")  # of a text of this length its words alone: the pairs take half a minute
+    found = evaluate_text(checkpoint, [str(shared_data / "wiki_en" / "valid.txt")], "mlm")
+    told = [f"{found['mlm_loss']:.3f}", f"{100 * found['mlm_accuracy']:.1f}"]
+    assert told == first_draws(checkpoint.card, "Wikipedia")[:2]
+
+
+def test_wiki_mini_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_its_subject() -> None:
+    right = probe(load_checkpoint("wiki-mini")).right
+    assert right["agreement"] > 0.8
+    assert right["agreement_distractor"] < 0.3
+
+
+@pytest.mark.parametrize(("name", "steps"), [("tiny-town", 21), ("wiki-mini", 4)])
+def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(name: str, steps: int) -> None:
+    checkpoint = load_checkpoint(name)
+    assert checkpoint.path is not None
+    past = read_past(checkpoint.path)
+    assert len(past.steps()) == steps
+    assert past.steps()[0] == 0
+    last = dict(past.open(past.steps()[-1]).model.named_parameters())
+    assert all(bool((p == last[key]).all()) for key, p in checkpoint.model.named_parameters())

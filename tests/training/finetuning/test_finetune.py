@@ -1,0 +1,375 @@
+"""A fine-tuning from files to a model: what it keeps, what it repeats, and how it goes on when it was interrupted."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bertviz_lab.data.tasks.example_files import read_examples
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.finetuning import trial
+from bertviz_lab.training.finetuning.finetune import finetune
+from bertviz_lab.training.finetuning.predict import evaluate_labelled
+from bertviz_lab.training.finetuning.trials import trials_of
+from bertviz_lab.training.loop.loop import Plan
+from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
+from bertviz_lab.training.runs.run_folder import read_log, record
+from tests.little import little_checkpoint
+from tests.training.finetuning.support import TASKS, finish
+from tests.training.support import after, identical, weights
+
+TOLD = ("TrialStarted", "StepDone", "EvalDone", "SnapshotSaved", "TrialDone")
+CLOCK = ("seconds", "tokens_per_second", "eta_seconds")
+
+
+def of(kind: type, events: list) -> list:
+    return [event for event in events if isinstance(event, kind)]
+
+
+def report(folder: Path) -> dict:
+    body = json.loads((folder / "report.json").read_text())
+    for row in body["trials"]:
+        del row["seconds"]
+    return body
+
+
+def story(folder: Path) -> list[dict]:
+    """What the log tells, the clock, the sittings and the places of checkpoints aside."""
+    rows = [row for row in read_log(folder)[0] if row["event"] in TOLD]
+    told = [{name: value for name, value in row.items() if name not in CLOCK} for row in rows]
+    return [row | {"path": Path(row["path"]).name} if "path" in row else row for row in told]
+
+
+@pytest.fixture
+def report_always(monkeypatch) -> None:
+    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
+
+
+@pytest.fixture
+def save_always(monkeypatch) -> None:
+    """A checkpoint after every step."""
+    monkeypatch.setattr(trial, "Plan", lambda **options: Plan(**(options | {"checkpoint_every": 0.0})))
+
+
+def sit(config, folder: Path, **options) -> list:
+    """A sitting whose events are recorded."""
+    folder.mkdir(exist_ok=True)
+    return list(record(finetune(config, folder, **options), folder))
+
+
+def same_run(a: Path, b: Path) -> bool:
+    assert story(a) == story(b)
+    assert report(a) == report(b)
+    assert (a / "predictions.jsonl").read_bytes() == (b / "predictions.jsonl").read_bytes()
+    last = [newest_folder(folder) for folder in (a, b)]
+    assert last[0].name == last[1].name
+    for name in ("model.safetensors", "optimizer.safetensors", "best.safetensors"):
+        assert identical(*(load_file(folder / name) for folder in last))
+    return identical(weights(a / "model"), weights(b / "model"))
+
+
+# The whole run
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_run_tells_its_story_in_order(task, files, tmp_path, report_always):
+    events = finish(files.config(task, seeds=2), tmp_path)
+    names = [type(event).__name__ for event in events if type(event).__name__ in TOLD]
+    trial = ["TrialStarted", *["StepDone"] * 2, "EvalDone"]
+    assert [n for n in names if n != "SnapshotSaved"] == (
+        trial + [*["StepDone"] * 2, "EvalDone"] * 3 + ["TrialDone"]
+    ) * 2
+    steps = [event.step for event in of(StepDone, events)]
+    assert steps == list(range(1, 17))
+    assert [event.step for event in of(TrialStarted, events)] == [0, 8]
+    assert [event.name for event in of(TrialDone, events)] == ["seed 0", "seed 1"]
+    (started,) = of(RunStarted, events)
+    assert (started.objective, started.step, started.total_steps) == (task, 0, 16)
+    assert events[-1] == RunFinished(16, events[-1].seconds, "finished", str(tmp_path / "model"), "")
+    tokens = [event.tokens for event in of(StepDone, events)]
+    assert tokens == sorted(set(tokens))
+
+
+def test_the_same_seed_gives_the_same_run_and_another_seed_another(files, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        finish(files.config(seed=seed), tmp_path / name)
+    assert identical(weights(tmp_path / "a" / "model"), weights(tmp_path / "b" / "model"))
+    assert report(tmp_path / "a") == report(tmp_path / "b")
+    assert not identical(weights(tmp_path / "a" / "model"), weights(tmp_path / "c" / "model"))
+
+
+def test_a_trial_does_not_depend_on_those_before_it(files, tmp_path):
+    for name, changes in (("both", {"seeds": 2}), ("second", {"seed": 1})):
+        finish(files.config(precision="fp16", **changes), tmp_path / name)
+    first, second = (report(tmp_path / name)["trials"][-1] for name in ("both", "second"))
+    assert first["scores"] == second["scores"]
+    assert identical(*(weights(newest_folder(tmp_path / name)) for name in ("both", "second")))
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_model_of_a_run_is_its_best_one_and_repeats_its_scores(task, files, tmp_path):
+    # Once all is right nothing is better: the first such model stays.
+    config = files.config(task, eval=(files.train(task),), epochs=24, dropout=0.0, learning_rate=5e-3, batch_size=8)
+    events = finish(config, tmp_path)
+    (done,) = of(TrialDone, events)
+    scores = {event.step: event.metrics for event in of(EvalDone, events)}
+    best = report(tmp_path)["metric"]
+    assert done.best_step == min(scores, key=lambda step: (-scores[step][best], step)) < done.step
+    assert report(tmp_path)["scores"] == scores[done.best_step] == done.metrics
+    assert scores[done.best_step][best] > 0.95, "sixteen examples are learnt by heart"
+    checkpoint = load_checkpoint(tmp_path / "model")
+    for file in (files.train(task), tmp_path / "examples" / "held_out.jsonl"):
+        assert evaluate_labelled(checkpoint, [file], task, max_length=48, threads=1) == done.metrics
+    assert not identical(weights(tmp_path / "model"), weights(newest_folder(tmp_path)))
+    assert identical(weights(tmp_path / "model"), load_file(newest_folder(tmp_path) / "best.safetensors"))
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("loss", -1), ("mcc", 1)])
+def test_the_best_model_is_that_of_the_score_that_was_named(metric, sign, files, tmp_path):
+    events = finish(files.config(metric=metric, epochs=4, seeds=2), tmp_path)
+    found = report(tmp_path)
+    assert found["metric"] == metric
+    every = [event.metrics[metric] for event in of(EvalDone, events)]
+    assert found["scores"][metric] == sign * max(sign * value for value in every)
+
+
+def test_random_weights_are_compared_with_and_never_chosen(files, tmp_path, monkeypatch):
+    # However well random weights do, a person asked for the model they named.
+    options = {"learning_rate": 1e-7, "epochs": 12, "dropout": 0.0, "seed": 5}
+    config = files.config(random_baseline=True, eval=(files.train("classification"),), **options)
+
+    def uneven(*arguments):
+        return tuple(replace(t, learning_rate=5e-3) if t.random else t for t in trials_of(*arguments))
+
+    monkeypatch.setattr("bertviz_lab.training.finetuning.finetune.trials_of", uneven)
+    finish(config, tmp_path)
+    pretrained, random = report(tmp_path)["trials"]
+    assert (pretrained["random"], random["random"]) == (False, True)
+    assert random["scores"]["accuracy"] > pretrained["scores"]["accuracy"]
+    assert report(tmp_path)["scores"] == pretrained["scores"]
+    table = "bert.embeddings.word_embeddings.weight"
+    theirs, ours = (weights(Path(folder))[table] for folder in (files.model, tmp_path / "model"))
+    assert torch.allclose(theirs, ours, atol=1e-5)
+    assert not torch.allclose(theirs, weights(newest_folder(tmp_path))[table], atol=1e-2)
+
+
+def test_a_random_start_is_a_model_of_its_own_vocabulary_or_of_another_model_s_shape(files, tmp_path):
+    finish(files.config(model="random", vocab_size=90, epochs=1), tmp_path / "own")
+    own = load_checkpoint(tmp_path / "own" / "model")
+    assert own.tokenizer.vocab_size <= 90
+    finish(files.config(model="random", like=files.model, epochs=1, seed=5), tmp_path / "like")
+    like = load_checkpoint(tmp_path / "like" / "model")
+    assert like.config.vocab_size == load_checkpoint(files.model).config.vocab_size
+    table = "bert.embeddings.word_embeddings.weight"
+    assert not torch.allclose(weights(tmp_path / "like" / "model")[table], weights(Path(files.model))[table], atol=0.1)
+
+
+def test_another_run_in_the_folder_learns_its_own_vocabulary(files, tmp_path):
+    finish(files.config(model="random", vocab_size=90, epochs=1), tmp_path)
+    finish(files.config("tokens", model="random", vocab_size=80, epochs=1), tmp_path)
+    assert load_checkpoint(tmp_path / "model").tokenizer.vocab_size <= 80
+
+
+def test_the_head_of_a_model_fine_tuned_for_the_same_labels_is_kept(files, tmp_path):
+    finish(files.config(), tmp_path / "first")
+    again = files.config(model=str(tmp_path / "first" / "model"), learning_rate=1e-7, epochs=1, dropout=0.0)
+    events = finish(again, tmp_path / "second")
+    first = evaluate_labelled(
+        load_checkpoint(tmp_path / "first" / "model"), [files.held("classification")], "classification"
+    )
+    assert of(EvalDone, events)[0].metrics == pytest.approx(first, abs=1e-4)
+    other = finish(files.config("tokens", model=str(tmp_path / "first" / "model"), epochs=1), tmp_path / "other")
+    assert of(TrialDone, other)
+
+
+def test_dropout_is_what_was_asked_for_whatever_the_model_had(files, tmp_path):
+    odd = little_checkpoint(classifier_dropout=0.7)
+    save_checkpoint(odd, tmp_path / "odd")
+    finish(files.config(model=str(tmp_path / "odd"), dropout=0.0, epochs=1), tmp_path / "run")
+    config = load_checkpoint(tmp_path / "run" / "model").config
+    assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob, config.classifier_dropout) == (
+        0.0,
+        0.0,
+        None,
+    )
+
+
+def test_what_is_longer_than_the_model_reads_is_cut_and_said(files, tmp_path):
+    long = tmp_path / "long.tsv"
+    long.write_text("text\tlabel\n" + "".join(f"{'the river ' * 60}{n}\t{'ab'[n % 2]}\n" for n in range(8)))
+    events = finish(files.config(train=(str(long),), eval=(str(long),), max_length=256, epochs=1), tmp_path / "run")
+    (started,) = of(RunStarted, events)
+    assert any("reads at most 64 tokens" in note for note in started.notes)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
+    finish(files.config(freeze=layers, weight_decay=0.5), tmp_path)
+    before, now = weights(Path(files.model)), weights(newest_folder(tmp_path))
+    frozen = ["bert.embeddings.", *(f"bert.encoder.layer.{n}." for n in range(layers))]
+    for name, tensor in before.items():
+        if name.startswith("bert."):
+            still = name.startswith(tuple(frozen))
+            assert torch.equal(tensor, now[name]) is still or name.endswith("key.bias"), name
+
+
+# A step in parts
+
+
+@pytest.mark.parametrize(("task", "balance"), [(t, "none") for t in TASKS] + [(t, "balanced") for t in TASKS[::2]])
+def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, report_always):
+    # The last of an epoch's batches has one row: two of its three parts are empty.
+    told = {}
+    for parts in (1, 3):
+        options = {"batch_size": 5, "accumulate": parts, "class_weights": balance, "learning_rate": 5e-4}
+        config = files.config(task, dropout=0.0, **options)
+        told[parts] = finish(config, tmp_path / str(parts))
+    for name in ("loss", "grad_norm"):
+        one, three = ([getattr(event, name) for event in of(StepDone, told[parts])] for parts in (1, 3))
+        assert three == pytest.approx(one, rel=1e-4)
+    for one, three in zip(*(of(StepDone, told[parts]) for parts in (1, 3)), strict=True):
+        assert three.metrics == pytest.approx(one.metrics)
+    a, b = (weights(newest_folder(tmp_path / str(parts))) for parts in (1, 3))
+    assert all(torch.allclose(a[name], b[name], atol=2e-5) for name in a)
+
+
+def test_class_weights_change_what_is_learnt(files, tmp_path):
+    for balance in ("none", "balanced"):
+        finish(files.config(class_weights=balance, dropout=0.0), tmp_path / balance)
+    a, b = (weights(newest_folder(tmp_path / balance)) for balance in ("none", "balanced"))
+    assert not torch.allclose(a["classifier.bias"], b["classifier.bias"], atol=1e-4)
+
+
+# Interrupted and gone on with
+
+
+@pytest.fixture
+def whole(files, tmp_path, report_always) -> Path:
+    """Three trials of eight steps in one go; the last from random weights."""
+    sit(files.config(seeds=2, random_baseline=True), tmp_path / "whole")
+    return tmp_path / "whole"
+
+
+#: `should_stop` is asked once before a trial's first step, after each step, and between two trials.
+@pytest.mark.parametrize(
+    "looks",
+    [[0], [4], [8], [9], [10], [13], [22], [28], [3, 0, 3, 5]],
+    ids=["first", "middle", "last step", "between", "begun", "second", "random", "end", "often"],
+)
+def test_a_run_that_was_stopped_goes_on_as_if_it_had_not_been(looks, files, whole, tmp_path):
+    config = files.config(seeds=2, random_baseline=True)
+    for number, look in enumerate(looks):
+        events = sit(config, tmp_path / "torn", resume=number > 0, should_stop=after(look))
+        assert events[-1].reason == ("stopped" if look < 28 else "finished")
+    events = sit(config, tmp_path / "torn", resume=True)
+    assert (events[-1].reason, events[-1].step) == ("finished", 24)
+    assert same_run(whole, tmp_path / "torn")
+
+
+@pytest.mark.parametrize("count", range(5, 40, 5))
+def test_a_run_that_was_killed_after_any_event_goes_on_as_if_it_had_not_been(
+    count, files, tmp_path, report_always, save_always
+):
+    config = files.config("tokens", seeds=2, epochs=1)
+    sit(config, tmp_path / "whole")
+    (tmp_path / "torn").mkdir()
+    for resume in (False, True):
+        killed = record(finetune(config, tmp_path / "torn", resume=resume), tmp_path / "torn")
+        for _ in zip(range(count), killed, strict=False):
+            pass
+        killed.close()
+    sit(config, tmp_path / "torn", resume=True)
+    assert same_run(tmp_path / "whole", tmp_path / "torn")
+
+
+@pytest.mark.parametrize("looks", [[1], [2], [3], [4], [5], [6], [7]], ids=str)
+def test_early_stopping_is_the_same_after_an_interruption(looks, files, tmp_path, report_always):
+    # So small a rate changes no prediction: the second score is no better than the first, and ends the trial.
+    config = files.config(patience=1, learning_rate=1e-7, epochs=9, seeds=2, dropout=0.0)
+    sit(config, tmp_path / "whole")
+    assert [trial["step"] for trial in report(tmp_path / "whole")["trials"]] == [4, 8]
+    assert [trial["best_step"] for trial in report(tmp_path / "whole")["trials"]] == [2, 6]
+    sit(config, tmp_path / "torn", should_stop=after(looks[0]))
+    sit(config, tmp_path / "torn", resume=True)
+    assert same_run(tmp_path / "whole", tmp_path / "torn")
+
+
+def test_a_finished_run_that_is_gone_on_with_stays_as_it_is(files, tmp_path, report_always):
+    config = files.config(epochs=1)
+    sit(config, tmp_path)
+    before, model = story(tmp_path), weights(tmp_path / "model")
+    events = sit(config, tmp_path, resume=True)
+    assert not of(StepDone, events)
+    assert events[-1].path == str(tmp_path / "model")
+    assert story(tmp_path) == before
+    assert identical(weights(tmp_path / "model"), model)
+
+
+def test_a_run_goes_on_without_the_files_it_was_given(files, tmp_path):
+    config = files.config()
+    copy = tmp_path / "copy.tsv"
+    copy.write_bytes(Path(config.train[0]).read_bytes())
+    config = files.config(train=(str(copy),))
+    finish(config, tmp_path / "run", should_stop=after(3))
+    copy.unlink()
+    assert finish(config, tmp_path / "run", resume=True)[-1].step == 8
+    assert len(read_examples(tmp_path / "run" / "examples" / "train.jsonl")) == 16
+
+
+def test_a_run_goes_on_in_the_number_format_it_began_with(files, tmp_path):
+    finish(files.config(precision="bf16"), tmp_path, should_stop=after(2))
+    events = finish(files.config(precision="auto"), tmp_path, resume=True)
+    assert of(RunStarted, events)[0].precision == "bf16"
+
+
+def test_before_the_first_trial_has_ended_there_is_no_model(files, tmp_path):
+    events = finish(files.config(), tmp_path, should_stop=after(2))
+    assert (events[-1].reason, events[-1].path) == ("stopped", "")
+    assert not (tmp_path / "report.json").exists()
+
+
+# What cannot be used
+
+
+@pytest.mark.parametrize(
+    ("task", "changes", "message"),
+    [
+        (
+            "tokens",
+            {"metric": "pearson"},
+            "--metric pearson is no score of tokens; choose one of auto, loss, accuracy, f1",
+        ),
+        ("regression", {"metric": "accuracy"}, "choose one of auto, loss, pearson, spearman"),
+        ("qa", {"max_length": 20, "max_question": 4, "train": "LONG"}, "No answer fits into 20 tokens"),
+        ("classification", {"model": "no/such/folder"}, "no model folder 'no/such/folder'"),
+    ],
+)
+def test_settings_that_do_not_go_with_the_examples_are_refused_before_training(task, changes, message, files, tmp_path):
+    if changes.get("train") == "LONG":
+        answer = "the river and the old house and the small dog and the red cat in the morning and the book"
+        asked = {"id": "a", "question": "what", "answers": [{"text": answer, "answer_start": 0}]}
+        body = {"data": [{"title": "t", "paragraphs": [{"context": answer, "qas": [asked]}]}]}
+        (tmp_path / "long.json").write_text(json.dumps(body))
+        changes = changes | {"train": (str(tmp_path / "long.json"),)}
+    with pytest.raises(InputError, match=message):
+        finish(files.config(task, **changes), tmp_path / "run")
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_model_with_one_segment_reads_no_pairs(files, tmp_path):
+    single = little_checkpoint(type_vocab_size=1)
+    save_checkpoint(single, tmp_path / "single")
+    with pytest.raises(InputError, match="one segment only and cannot read pairs"):
+        finish(files.config(model=str(tmp_path / "single")), tmp_path / "run")
+    assert finish(files.config("tokens", model=str(tmp_path / "single"), epochs=1), tmp_path / "run")
+
+
+def test_a_step_that_cannot_fit_into_memory_is_refused_before_it_starts(files, tmp_path, monkeypatch):
+    monkeypatch.setattr("bertviz_lab.training.loop.memory.memory_available", lambda device=None, processes=1: 10**6)
+    with pytest.raises(InputError, match="choose a smaller --model, --max-length or --batch-size"):
+        finish(files.config("classification"), tmp_path / "run")

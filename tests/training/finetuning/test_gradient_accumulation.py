@@ -1,0 +1,72 @@
+"""Fine-tuning in two processes: the same steps as in one."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.runs.run_folder import write_json
+from tests.training.finetuning.support import TASKS, finish
+from tests.training.support import identical, weights
+
+_RUN = """
+import itertools, json, sys
+from pathlib import Path
+from bertviz_lab.config import run_config
+from bertviz_lab.training.finetuning.finetune import finetune
+for folder, (body, steps) in json.loads(Path(sys.argv[1]).read_text()).items():
+    asked = itertools.count()
+    for event in finetune(run_config(body), Path(folder), should_stop=lambda: next(asked) >= steps):
+        pass
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
+    # Five rows a step and one in the last of an epoch: the second process then has none.
+    balanced = {"classification": "balanced", "tokens": "balanced"}
+    options = {"batch_size": 5, "dropout": 0.0, "seeds": 2, "learning_rate": 5e-4}
+    configs = {task: files.config(task, class_weights=balanced.get(task, "none"), **options) for task in TASKS}
+    frozen = replace(configs["classification"], freeze=1)
+    jobs = {task: (config, 10_000) for task, config in configs.items()}
+    jobs |= {"frozen": (frozen, 10_000), "between": (configs["qa"], 9), "middle": (configs["qa"], 5)}
+    write_json(
+        tmp_path / "jobs.json", {str(tmp_path / name): (config.to_dict(), n) for name, (config, n) in jobs.items()}
+    )
+    script = tmp_path / "run.py"
+    script.write_text(_RUN)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    root = str(Path(__file__).resolve().parents[3])
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": root}
+    done = subprocess.run(
+        [*command, str(script), str(tmp_path / "jobs.json")],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+    def same(one: Path, two: Path, tolerance: float = 5e-5) -> bool:
+        a, b = (weights(newest_folder(folder)) for folder in (one, two))
+        return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
+
+    for name in (*TASKS, "frozen"):
+        finish(jobs[name][0], tmp_path / "alone" / name)
+        assert same(tmp_path / "alone" / name, tmp_path / name), name
+        reports = [json.loads((folder / name / "report.json").read_text()) for folder in (tmp_path, tmp_path / "alone")]
+        for ours, theirs in zip(*(body["trials"] for body in reports), strict=True):
+            assert (ours["step"], ours["tokens"]) == (theirs["step"], theirs["tokens"])
+            assert ours["scores"] == pytest.approx(theirs["scores"], abs=1e-3)
+    before, after = weights(Path(files.model)), weights(newest_folder(tmp_path / "frozen"))
+    still = {name for name in before if name.startswith(("bert.embeddings.", "bert.encoder.layer.0."))}
+    assert identical({name: before[name] for name in still}, {name: after[name] for name in still})
+    for name in ("between", "middle"):  # gone on with by one process
+        assert finish(configs["qa"], tmp_path / name, resume=True)[-1].reason == "finished"
+        assert same(tmp_path / "alone" / "qa", tmp_path / name, 1e-4)

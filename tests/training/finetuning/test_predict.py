@@ -1,0 +1,211 @@
+"""A fine-tuned model in use: here, and in `transformers`."""
+
+import json
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from transformers import pipeline
+
+from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
+from bertviz_lab.data.tasks.answer_spans import pick_answers
+from bertviz_lab.data.tasks.example_files import write_examples
+from bertviz_lab.data.tasks.examples import LabelledText, Question
+from bertviz_lab.data.tasks.qa_windows import make_windows
+from bertviz_lab.interpret import answer_question, classify, label_words
+from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with, table_of, task_of
+from tests.little import little_checkpoint
+from tests.training.finetuning.support import TASKS, Files, examples, finish, labels_of, write
+
+AUTO = {
+    "classification": transformers.AutoModelForSequenceClassification,
+    "regression": transformers.AutoModelForSequenceClassification,
+    "tokens": transformers.AutoModelForTokenClassification,
+    "qa": transformers.AutoModelForQuestionAnswering,
+}
+
+
+@pytest.fixture(scope="module")
+def tuned(files: Files, tmp_path_factory):
+    """The model folder of a short run on each task, made when it is asked for."""
+
+    @cache
+    def of(task: str):
+        folder = tmp_path_factory.mktemp(f"run-{task}")
+        finish(files.config(task, epochs=3), folder)
+        return folder / "model"
+
+    return of
+
+
+def opened(tuned, task: str) -> Checkpoint:
+    return load_checkpoint(tuned(task))
+
+
+# transformers
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_transformers_opens_the_folder_and_computes_the_same(task, tuned):
+    model, info = AUTO[task].from_pretrained(tuned(task), output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    ours = opened(tuned, task)
+    ids = torch.tensor([ours.tokenizer.encode("the red cat sat", "on the mat near a river").ids])
+    with torch.inference_mode():
+        theirs, mine = model.eval()(ids), ours.model(ids)
+    for name in ("start_logits", "end_logits") if task == "qa" else ("logits",):
+        torch.testing.assert_close(getattr(mine, name), getattr(theirs, name), atol=1e-5, rtol=0)
+    if task in ("classification", "tokens"):
+        assert model.config.id2label == dict(enumerate(labels_of(examples(task))))
+    assert model.config.problem_type == ("regression" if task == "regression" else None)
+
+
+def test_the_pipeline_of_transformers_gives_the_same_label(tuned):
+    ours = opened(tuned, "classification")
+    ask = pipeline("text-classification", model=str(tuned("classification")), top_k=None)
+    for row, said in zip(examples("classification"), predict_with(ours, examples("classification"))[0], strict=True):
+        theirs = {one["label"]: one["score"] for one in ask({"text": row.text_a, "text_pair": row.text_b})}
+        assert theirs == pytest.approx(dict(zip(ours.config.labels, said.probabilities, strict=True)), abs=1e-5)
+        assert max(theirs, key=theirs.__getitem__) == said.label
+        found = {c.label: c.score for c in classify(ours, row.text_a, row.text_b).labels}
+        assert found == pytest.approx(theirs, abs=1e-5)
+
+
+def test_the_pipeline_of_transformers_gives_the_same_number(tuned):
+    ask = pipeline("text-classification", model=str(tuned("regression")))
+    for row, said in zip(
+        examples("regression"), predict_with(opened(tuned, "regression"), examples("regression"))[0], strict=True
+    ):
+        assert ask(row.text_a)[0]["score"] == pytest.approx(float(said.label), abs=1e-4)
+
+
+def test_the_pipeline_of_transformers_gives_words_the_same_labels(tuned):
+    ours = opened(tuned, "tokens")
+    ask = pipeline("token-classification", model=str(tuned("tokens")), aggregation_strategy="none", ignore_labels=[])
+    for row, said in zip(examples("tokens"), predict_with(ours, examples("tokens"))[0], strict=True):
+        text = " ".join(row.words)
+        starts = np.cumsum([0, *(len(word) + 1 for word in row.words[:-1])]).tolist()
+        theirs = {one["start"]: one["entity"] for one in ask(text)}
+        assert [theirs[start] for start in starts] == list(said.labels)
+        assert [word.label for word in label_words(ours, row.words).words] == list(said.labels)
+
+
+def test_the_answers_are_those_of_the_logits_of_transformers(tuned):
+    ours, theirs = opened(tuned, "qa"), AUTO["qa"].from_pretrained(tuned("qa")).eval()
+    rows = examples("qa")
+    for row, said in zip(rows, predict_with(ours, rows, max_length=64)[0], strict=True):
+        windows = make_windows([row], ours.tokenizer, max_length=64, overlap=32, max_question=32)
+        with torch.inference_mode():
+            outs = [
+                theirs(torch.tensor(w.ids)[None].long(), token_type_ids=torch.tensor([w.token_type_ids]))
+                for w in windows
+            ]
+        (found,) = pick_answers(
+            [row], windows, *([o[k][0].numpy() for o in outs] for k in ("start_logits", "end_logits"))
+        )
+        assert found.text() == said.label == answer_question(ours, row.question, row.passage).text
+        assert found.no_answer == pytest.approx(said.no_answer, abs=1e-4)
+        if said.label:
+            assert row.passage[said.start : said.end] == said.label == said.best[0][0]
+
+
+# Evaluation
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_evaluating_gives_the_scores_of_the_run_exactly_and_twice_the_same(task, files, tuned):
+    wanted = json.loads((tuned(task).parent / "report.json").read_text())["scores"]
+    for held in (files.held(task), tuned(task).parent / "examples" / "held_out.jsonl"):
+        for _ in range(2):
+            assert evaluate_labelled(opened(tuned, task), [held], task, max_length=48, threads=1) == wanted
+
+
+def test_a_file_may_be_of_one_class_where_a_run_has_kept_it(tuned, tmp_path):
+    write_examples(tmp_path / "one.jsonl", [row for row in examples("classification") if row.label == "good"])
+    scores = evaluate_labelled(opened(tuned, "classification"), [tmp_path / "one.jsonl"], "classification")
+    assert 0 <= scores["accuracy"] <= 1
+
+
+def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
+    with pytest.raises(InputError, match="was fine-tuned for tokens, not for qa"):
+        evaluate_labelled(opened(tuned, "tokens"), [files.held("qa")], "qa")
+    with pytest.raises(InputError, match="holds"):
+        evaluate_labelled(opened(tuned, "tokens"), [files.held("qa")], "tokens")
+    write_examples(tmp_path / "kept.jsonl", examples("regression"))
+    with pytest.raises(InputError, match="holds examples of another task than classification"):
+        evaluate_labelled(opened(tuned, "classification"), [tmp_path / "kept.jsonl"], "classification")
+    with pytest.raises(InputError, match="has not been fine-tuned"):
+        task_of(little_checkpoint(kind=BertForPreTraining))
+    with pytest.raises(InputError, match="A length of 4 tokens is too short"):
+        predict_with(opened(tuned, "tokens"), examples("tokens"), max_length=4)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_longer_than_the_model_is_predicted_all_the_same(task, tuned):
+    rows = examples(task, 2)
+    if task == "tokens":
+        rows = [replace(row, words=row.words * 40, labels=row.labels * 40) for row in rows]
+    elif task == "qa":
+        rows = [replace(row, passage=f"{row.passage} " * 40, answers=()) for row in rows]
+    else:
+        rows = [replace(row, text_a=row.text_a * 40) for row in rows]
+    predictions, _ = predict_with(opened(tuned, task), rows)
+    assert len(predictions) == 2
+    if task == "tokens":
+        assert [len(p.labels) for p in predictions] == [len(row.words) for row in rows]
+
+
+# Tables
+
+
+def test_a_table_of_labels_has_a_column_for_each_class(tuned):
+    rows = examples("classification", 3)
+    checkpoint = opened(tuned, "classification")
+    head, *body = table_of(checkpoint, rows, predict_with(checkpoint, rows)[0])
+    assert head == ["row", "text", "second text", "label", "p(bad)", "p(good)", "p(so so)"]
+    assert [line[:3] for line in body] == [[row.row, row.text_a, row.text_b] for row in rows]
+    for line in body:
+        assert sum(line[4:]) == pytest.approx(1, abs=1e-3)
+        assert line[3] == ("bad", "good", "so so")[int(np.argmax(line[4:]))]
+
+
+def test_tables_of_numbers_words_and_answers(tuned):
+    number, tokens, qa = (opened(tuned, task) for task in TASKS[1:])
+    single = [LabelledText("the cat", None, 0.0, 7)]
+    said, _ = predict_with(number, single)
+    assert list(table_of(number, single, said)) == [["row", "text", "number"], [7, "the cat", float(said[0].label)]]
+    rows = examples("tokens", 2)
+    head, *body = table_of(tokens, rows, predict_with(tokens, rows)[0])
+    assert head == ["row", "word", "label", "probability"]
+    assert [line[1] for line in body] == [word for row in rows for word in row.words]
+    asked = [Question("a", "what", "the cat sat", (), 4)]
+    head, line = table_of(qa, asked, predict_with(qa, asked)[0])
+    assert dict(zip(head, line, strict=True)) | {"answer": 0, "start": 0, "end": 0} == {
+        "row": 4, "question": "what", "answer": 0, "start": 0, "end": 0, "passage": "the cat sat"
+    }  # fmt: skip
+
+
+def test_nothing_is_predicted_of_nothing(tuned):
+    for task in TASKS:
+        assert predict_with(opened(tuned, task), []) == ([], 0.0)
+
+
+def test_a_sample_can_be_scored_on(tuned, tmp_path):
+    rows = [LabelledText(f"the film {n}", None, ("good", "bad")[n % 2], n) for n in range(6)]
+    path = write(tmp_path / "a.tsv", tuple(rows))
+    assert evaluate_labelled(opened(tuned, "classification"), [path], "classification")["loss"] > 0
+    assert evaluate_labelled(opened(tuned, "classification"), ["sample:sentiment"], "classification")["accuracy"] == 0
+
+
+def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):
+    checkpoint = opened(tuned, "classification")
+    texts = [f"the {word} film {n}" for n in range(4) for word in ("good", "bad", "great")]
+    scores = []
+    for name, labels in (("words.tsv", checkpoint.config.labels), ("numbers.tsv", ("0", "1"))):
+        rows = [LabelledText(text, None, labels[place % 2], place) for place, text in enumerate(texts)]
+        scores.append(evaluate_labelled(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
+    assert scores[0] == scores[1]

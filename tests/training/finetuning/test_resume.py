@@ -1,0 +1,111 @@
+"""A run that was stopped, or killed, goes on as if nothing had happened."""
+
+import time
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.loop import loop
+from bertviz_lab.training.loop.loop import StepOutput
+from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, StepDone
+from tests.training.support import after, finish, identical, short_run, started, weights
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dropout": 0.1},
+        {"optimizer": "adamw", "dropout": 0.1},
+        {"objective": "mlm", "whole_word": True},
+        {"batch_size": 64},  # several epochs
+    ],
+    ids=["plain", "dropout", "adamw", "mlm", "epochs"],
+)
+def test_half_a_run_and_the_other_half_are_the_whole_run_to_the_last_bit(changes, text, tmp_path):
+    config = short_run(text, **changes)
+    whole = finish(config, tmp_path / "whole")
+    # The clock, and how often it is looked at, must not matter.
+    often = short_run(text, **changes, eval_every=0.1, checkpoint_every=0.1)
+    first = finish(often, tmp_path / "halves", should_stop=after(6))
+    assert (first[-1].reason, first[-1].step) == ("stopped", 6)
+    second = finish(often, tmp_path / "halves", resume=True)
+    assert (second[-1].reason, second[-1].step) == ("finished", 12)
+    assert started(second).step == 6
+    assert not any(isinstance(event, Preparing) for event in second)
+
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
+    last = "checkpoints/step-00000012/optimizer.safetensors"
+    assert identical(load_file(tmp_path / "whole" / last), load_file(tmp_path / "halves" / last))
+    scores = [[e.metrics for e in events if isinstance(e, EvalDone)][-1] for events in (whole, second)]
+    assert scores[0] == scores[1]
+    assert whole[-2].tokens == second[-2].tokens
+
+
+def slow_down(monkeypatch) -> None:
+    """Steps of at least 30 ms, so that a checkpoint every 100 ms comes between them."""
+    original = PretrainingTask.step
+
+    def slow(self, model, batch, measure) -> StepOutput:
+        time.sleep(0.03)
+        return original(self, model, batch, measure)
+
+    monkeypatch.setattr(PretrainingTask, "step", slow)
+
+
+def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint_to_the_same_model(text, tmp_path, monkeypatch):
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
+    slow_down(monkeypatch)
+    config = short_run(text, dropout=0.1, checkpoint_every=0.1)
+    finish(config, tmp_path / "whole")
+    killed = pretrain(config, tmp_path / "killed")
+    saved = 0
+    for event in killed:
+        if isinstance(event, CheckpointSaved):
+            saved = event.step
+        if saved and isinstance(event, StepDone) and event.step > saved:
+            break
+    killed.close()  # as if the process had died, some steps after its checkpoint
+    assert 0 < saved < 12
+    rest = finish(config, tmp_path / "killed", resume=True)
+    assert started(rest).step == saved
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "killed" / "model"))
+
+
+def test_a_run_without_a_checkpoint_begins_again_with_its_corpus(text, tmp_path):
+    config = short_run(text)
+    killed = pretrain(config, tmp_path / "run")
+    for event in killed:
+        if isinstance(event, StepDone):
+            break
+    killed.close()
+    events = finish(config, tmp_path / "run", resume=True)
+    assert [event.stage for event in events if isinstance(event, Preparing)] == ["resume"]
+    assert started(events).step == 0
+    finish(config, tmp_path / "fresh")
+    assert identical(weights(tmp_path / "fresh" / "model"), weights(tmp_path / "run" / "model"))
+
+
+def test_a_finished_run_can_be_given_more_steps(text, tmp_path):
+    finish(short_run(text), tmp_path)
+    events = finish(short_run(text, steps=15), tmp_path, resume=True)
+    assert [started(events).step, events[-1].step] == [12, 15]
+
+
+def test_a_checkpoint_is_tied_and_opens_as_a_model(text, tmp_path):
+    finish(short_run(text), tmp_path, should_stop=after(3))
+    loaded = load_checkpoint(newest_folder(tmp_path))
+    assert type(loaded.model) is BertForPreTraining
+    tables = [p for p in loaded.model.parameters() if p.shape == loaded.model.bert.embeddings.word.weight.shape]
+    assert len(tables) == 1
+    ids = torch.tensor([loaded.tokenizer.encode("the cat").ids])
+    with torch.no_grad():
+        tables[0][7] = 0.0
+        logits = loaded.model(ids).prediction_logits[0, :, 7]
+    assert torch.equal(logits, loaded.model.mlm.bias.detach()[7].expand_as(logits))

@@ -1,0 +1,332 @@
+"""Predictions, losses and scores: what they are beside scikit-learn, seqeval, scipy and plain arithmetic."""
+
+import json
+import math
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import pearsonr, spearmanr
+from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
+from sklearn.utils.class_weight import compute_class_weight
+from torch.nn.functional import cross_entropy, mse_loss
+
+from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.data.tasks.batches import TaskBatches
+from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
+from bertviz_lab.training.finetuning.objective import Best
+from bertviz_lab.training.finetuning.scoring import (
+    Prediction,
+    class_weights,
+    guesses,
+    metric_of,
+    predict_examples,
+    score,
+    softmax,
+    task_logits,
+    task_loss,
+    write_predictions,
+)
+from tests.little import little_checkpoint
+from tests.training.finetuning.support import (
+    TASKS,
+    batch_of,
+    batches_of,
+    examples,
+    features_of,
+    labels_of,
+    little_tokenizer,
+)
+from tests.training.support import CPU
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from seqeval.metrics import sequence_labeling
+
+TOKENIZER = little_tokenizer()
+HEADS = {
+    "classification": BertForSequenceClassification,
+    "regression": BertForSequenceClassification,
+    "tokens": BertForTokenClassification,
+    "qa": BertForQuestionAnswering,
+}
+
+
+def model_of(task, **changes):
+    count = {"regression": 1, "qa": 2}.get(task) or len(labels_of(examples(task)))
+    return little_checkpoint(3, HEADS[task], num_labels=count, **changes).model
+
+
+def predicted(task, model=None, size=64, features=None):
+    rows = examples(task, 24)
+    batches = TaskBatches(features or features_of(task, TOKENIZER, 24), size, TOKENIZER.pad_id, 0)
+    return predict_examples(model or model_of(task), rows, batches, task, labels_of(rows), CPU)
+
+
+def numbers(prediction: Prediction) -> list[float]:
+    found = [*prediction.probabilities, *prediction.certainty, prediction.no_answer, *(b[3] for b in prediction.best)]
+    return [*found, float(prediction.label)] if prediction.label.replace(".", "").strip("-").isdigit() else found
+
+
+# The loss and the predictions
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_loss_is_the_mean_over_what_is_asked(task):
+    features, model = features_of(task, TOKENIZER, 24), model_of(task)
+    losses = []
+    with torch.inference_mode():
+        for n, ids in enumerate(features.ids):
+            segments = (np.arange(len(ids)) >= features.segment_b[n]).astype(int)
+            out = model(torch.tensor(ids[None]).long(), None, torch.tensor(segments[None]))
+            target = torch.as_tensor(features.targets[n])
+            if task == "qa":
+                both = zip((out.start_logits, out.end_logits), target, strict=True)
+                losses.append(sum(cross_entropy(logits, one[None]) for logits, one in both) / 2)
+            elif task == "regression":
+                losses.append(mse_loss(out.logits[0, 0], target))
+            elif task == "tokens":
+                losses += cross_entropy(out.logits[0], target, reduction="none")[target != -100]
+            else:
+                losses.append(cross_entropy(out.logits, target[None]))
+    assert predicted(task, model)[1] == pytest.approx(float(torch.stack(losses).mean()), rel=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_padding_and_the_size_of_batches_change_no_prediction(task):
+    model = model_of(task)
+    predictions, loss = predicted(task, model)
+    for size in (1, 7):
+        others, other = predicted(task, model, size)
+        assert other == pytest.approx(loss, rel=1e-5)
+        for one, two in zip(predictions, others, strict=True):
+            if task != "regression":
+                assert (one.label, one.labels, one.start, one.end) == (two.label, two.labels, two.start, two.end)
+            assert numbers(two) == pytest.approx(numbers(one), abs=1e-5)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_predicting_twice_is_the_same_and_leaves_the_model_as_it_was(task):
+    model = model_of(task, hidden_dropout_prob=0.5).train()
+    assert predicted(task, model) == predicted(task, model)
+    assert model.training
+
+
+def test_a_label_that_the_model_does_not_know_counts_for_no_loss_and_is_wrong():
+    rows = examples("classification", 24)
+    features = features_of("classification", TOKENIZER, 24)
+    predictions, loss = predicted("classification", features=features)
+    features.targets[:12] = -100
+    others, part = predicted("classification", features=features)
+    assert others == predictions
+    assert part != loss
+    odd = [replace(row, label="odd") for row in rows]
+    scores = score(odd, predictions, "classification", labels_of(rows))
+    assert scores["accuracy"] == scores["mcc"] == 0.0
+
+
+@pytest.mark.parametrize("task", [*TASKS, "weighted"])
+@pytest.mark.parametrize("parts", [2, 3, 40])
+def test_the_losses_and_gradients_of_parts_add_up(task, parts):
+    weights = torch.tensor([0.5, 1.0, 4.0]) if task == "weighted" else None
+    task = "classification" if task == "weighted" else task
+    model, features = model_of(task), features_of(task, TOKENIZER)
+    batch = batch_of(features, TOKENIZER, None if weights is None else weights.numpy())
+
+    def gradients() -> list[torch.Tensor]:
+        found = [p.grad.clone() for p in model.parameters()]
+        model.zero_grad()
+        return found
+
+    whole = task_loss(task_logits(model, batch, task), batch, task, weights)
+    whole.backward()
+    wanted, total = gradients(), 0.0
+    for index in range(parts):
+        part = batch.part(index, parts)
+        loss = task_loss(task_logits(model, part, task), part, task, weights)
+        loss.backward()
+        total += float(loss.detach())
+    assert total == pytest.approx(float(whole.detach()), rel=1e-5)
+    assert all(torch.allclose(a, b, atol=1e-5) for a, b in zip(wanted, gradients(), strict=True))
+
+
+def test_the_weighted_loss_is_the_weighted_mean():
+    weights = torch.tensor([0.5, 1.0, 4.0])
+    batch = batch_of(features_of("classification", TOKENIZER), TOKENIZER, weights.numpy())
+    logits = task_logits(model_of("classification"), batch, "classification")
+    expected = cross_entropy(logits[0], batch.targets, weights)
+    torch.testing.assert_close(task_loss(logits, batch, "classification", weights), expected)
+
+
+@pytest.mark.parametrize("task", ["classification", "tokens"])
+def test_balanced_weights_are_those_of_scikit_learn(task):
+    features = features_of(task, TOKENIZER)
+    every = np.concatenate(features.targets) if task == "tokens" else features.targets
+    asked = every[every != -100]
+    expected = compute_class_weight("balanced", classes=np.unique(asked), y=asked)
+    np.testing.assert_allclose(class_weights(features, len(expected)), expected, rtol=1e-6)
+    assert np.isfinite(class_weights(features, len(expected) + 1)).all()
+
+
+def test_softmax_is_torch_s_and_does_not_overflow():
+    logits = np.array([[1.0, 2.0, 3.0], [1e4, 0.0, -1e4]], dtype=np.float32)
+    np.testing.assert_allclose(softmax(logits), torch.tensor(logits).softmax(-1).numpy(), atol=1e-7)
+    assert softmax(np.empty((0, 3), dtype=np.float32)).shape == (0, 3)
+
+
+# The scores
+
+
+def test_classes_are_scored_as_scikit_learn_does():
+    rows = examples("classification", 24)
+    names = labels_of(rows)
+    predictions, _ = predicted("classification")
+    truth, said = [row.label for row in rows], [p.label for p in predictions]
+    assert score(rows, predictions, "classification", names) == pytest.approx(
+        {
+            "accuracy": accuracy_score(truth, said),
+            "f1": f1_score(truth, said, average="macro"),
+            "macro_f1": f1_score(truth, said, average="macro"),
+            "mcc": matthews_corrcoef(truth, said),
+        }
+    )
+    shares = np.array([p.probabilities for p in predictions])
+    assert predicted("classification")[1] == pytest.approx(log_loss(truth, shares, labels=names), rel=1e-5)
+    assert [names[int(n)] for n in shares.argmax(1)] == said
+
+
+def test_of_two_classes_f1_is_that_of_the_second():
+    rows = [LabelledText("a", None, label, 1) for label in "nnypy".replace("p", "n")]
+    said = [Prediction(label=label) for label in "nyyny"]
+    expected = f1_score([row.label for row in rows], list("nyyny"), pos_label="y")
+    assert score(rows, said, "classification", ("n", "y"))["f1"] == pytest.approx(expected)
+
+
+def test_numbers_are_scored_as_scipy_does():
+    rows = examples("regression", 24)
+    predictions, loss = predicted("regression")
+    truth, said = np.array([row.label for row in rows]), np.array([float(p.label) for p in predictions])
+    scores = score(rows, predictions, "regression", ())
+    assert scores == pytest.approx(
+        {
+            "pearson": pearsonr(truth, said).statistic,
+            "spearman": spearmanr(truth, said).statistic,
+            "mse": ((truth - said) ** 2).mean(),
+            "mae": np.abs(truth - said).mean(),
+        }
+    )
+    assert loss == pytest.approx(scores["mse"], rel=1e-4)
+
+
+def test_small_numbers_are_not_rounded_away():
+    model = model_of("regression")
+    with torch.no_grad():
+        model.classifier.weight.mul_(1e-8)
+        model.classifier.bias.zero_()
+    predictions, _ = predicted("regression", model)
+    assert len({p.label for p in predictions}) > 12
+
+
+def test_entities_are_scored_as_seqeval_does():
+    rows = examples("tokens", 24)
+    predictions, _ = predicted("tokens")
+    truth, said = [list(row.labels) for row in rows], [list(p.labels) for p in predictions]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        precision, recall, f1, _ = sequence_labeling.precision_recall_fscore_support(truth, said, average="micro")
+        accuracy = sequence_labeling.accuracy_score(truth, said)
+    expected = {"accuracy": accuracy, "precision": precision, "recall": recall, "f1": f1}
+    assert score(rows, predictions, "tokens", labels_of(rows)) == pytest.approx(expected)
+    assert all(len(p.labels) == len(row.words) == len(p.certainty) for p, row in zip(predictions, rows, strict=True))
+
+
+def test_labels_that_mark_no_entities_are_scored_word_by_word():
+    rows = [LabelledWords(("a", "b", "c"), ("DET", "NOUN", "VERB"), 1), LabelledWords(("d",), ("NOUN",), 2)]
+    said = [Prediction(labels=("DET", "VERB", "VERB")), Prediction(labels=("NOUN",))]
+    truth, other = ["DET", "NOUN", "VERB", "NOUN"], ["DET", "VERB", "VERB", "NOUN"]
+    expected = {"accuracy": 0.75, "macro_f1": f1_score(truth, other, average="macro")}
+    assert score(rows, said, "tokens", ("DET", "NOUN", "VERB")) == pytest.approx(expected)
+    assert metric_of("tokens", ("DET", "NOUN", "VERB")) == "accuracy"
+    assert metric_of("tokens", ("B-X", "O")) == "f1"
+
+
+def test_answers_are_scored_by_their_texts():
+    rows = examples("qa", 8)
+    right = [Prediction(q.answers[0].text, best=((q.answers[0].text, 0, 1, 1.0),), no_answer=-1.0) for q in rows[:7]]
+    scores = score(rows, [*right, Prediction(no_answer=5.0, best=(("cat", 0, 3, 0.1),))], "qa", ())
+    assert (scores["exact_match"], scores["f1"], scores["no_answer_accuracy"]) == (1.0, 1.0, 1.0)
+    wrong = score(rows, [*right, Prediction("cat", no_answer=-5.0, best=(("cat", 0, 3, 0.1),))], "qa", ())
+    assert (wrong["exact_match"], wrong["no_answer_accuracy"]) == (7 / 8, 0.0)
+
+
+# Scores without a model
+
+
+def test_the_commonest_class_is_what_guessing_says():
+    train, held = examples("classification", 16), examples("classification", 9)
+    names = labels_of(train)
+    truth = [row.label for row in held]
+    found = guesses(train, held, "classification", names)
+    assert found["accuracy"] == truth.count("good") / len(truth)
+    assert found["mcc"] == 0.0
+    assert found["macro_f1"] == pytest.approx(f1_score(truth, ["good"] * 9, average="macro", zero_division=0))
+    shares = [[row.label for row in train].count(name) / 16 for name in names]
+    assert found["loss"] == pytest.approx(log_loss(truth, [shares] * 9, labels=names))
+
+
+def test_the_mean_is_what_guessing_says_of_numbers():
+    train, held = examples("regression", 16), examples("regression", 7)
+    mean = np.mean([row.label for row in train])
+    found = guesses(train, held, "regression", ())
+    assert found == {
+        "spearman": 0.0,
+        "pearson": 0.0,
+        "loss": pytest.approx(np.mean([(r.label - mean) ** 2 for r in held])),
+    }
+
+
+def test_the_commonest_label_is_what_guessing_says_of_words():
+    rows = examples("tokens", 16)
+    found = guesses(rows, rows, "tokens", labels_of(rows))
+    every = [label for row in rows for label in row.labels]
+    assert found["accuracy"] == pytest.approx(every.count("O") / len(every))
+    assert found["f1"] == 0.0
+
+
+def test_no_answer_is_what_guessing_says_to_questions():
+    rows = examples("qa", 16)
+    assert guesses(rows, rows, "qa", ()) == {"exact_match": 2 / 16, "f1": 2 / 16}
+
+
+# What is kept
+
+
+def test_a_lower_loss_and_a_higher_score_are_better():
+    for metric, better, worse in (("loss", 1.0, 2.0), ("f1", 2.0, 1.0)):
+        best = Best(metric, scores={metric: worse})
+        assert best.beats({metric: better})
+        assert not best.beats({metric: worse})
+        assert not Best(metric, scores={metric: better}).beats({metric: worse})
+        assert not best.beats({metric: math.nan})
+        assert Best(metric, scores={metric: math.nan}).beats({metric: worse})
+        assert Best(metric).beats({metric: worse})
+
+
+def test_predictions_are_written_a_line_each_whatever_the_text_holds(tmp_path):
+    texts = ["a\u2028b", "a\x85b\x0bc", "\ud800", "日本", "a\nb"]
+    rows = [LabelledText(text, None, text, n) for n, text in enumerate(texts)]
+    path = tmp_path / "predictions.jsonl"
+    write_predictions(path, rows, [Prediction(label=text) for text in texts])
+    lines = path.read_text().splitlines()
+    assert [json.loads(line)["prediction"]["label"] for line in lines] == texts
+    assert [json.loads(line)["example"]["text_a"] for line in lines] == texts
+    assert [file.name for file in tmp_path.iterdir()] == ["predictions.jsonl"]
+
+
+def test_what_is_scored_is_in_order_of_the_examples():
+    features = features_of("tokens", TOKENIZER, 24)
+    assert [batch.rows.tolist() for batch in batches_of(features, TOKENIZER, 100).in_order()] != [list(range(24))]
+    for row, said in zip(examples("tokens", 24), predicted("tokens")[0], strict=True):
+        assert len(row.words) == len(said.labels)

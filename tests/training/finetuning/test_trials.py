@@ -1,0 +1,71 @@
+"""Which trials a fine-tuning has, and how a run counts on over them."""
+
+import itertools
+
+import pytest
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import GRIDS
+from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, RunFinished, SnapshotSaved, StepDone
+
+
+def settings(**changes) -> FinetuneConfig:
+    return FinetuneConfig(train=("a.csv",), **changes)
+
+
+def test_one_trial_has_the_settings_and_needs_no_name():
+    assert trials_of(settings(seed=7), 3e-4) == (Trial("", 7, 3e-4, 32, 4),)
+    assert trials_of(settings(learning_rate=1e-5, batch_size=8, epochs=2), 3e-4) == (Trial("", 0, 1e-5, 8, 2),)
+
+
+def test_seeds_follow_one_another():
+    trials = trials_of(settings(seed=3, seeds=3), 1e-4)
+    assert [(trial.seed, trial.name) for trial in trials] == [(3, "seed 3"), (4, "seed 4"), (5, "seed 5")]
+
+
+@pytest.mark.parametrize("grid", GRIDS)
+def test_a_grid_tries_every_combination_once_for_each_seed(grid):
+    trials = trials_of(settings(grid=grid, seeds=2), 1e-4)
+    cells = [(trial.learning_rate, trial.batch_size, trial.epochs, trial.seed) for trial in trials]
+    assert sorted(cells) == sorted(itertools.product(*GRIDS[grid], (0, 1)))
+    assert len({trial.name for trial in trials}) == len(trials), "no two are called the same"
+
+
+def test_random_weights_come_last_and_once():
+    trials = trials_of(settings(seeds=2, random_baseline=True), 1e-4)
+    assert [trial.random for trial in trials] == [False, False, True]
+    assert trials[-1].name == "random weights"
+    assert not any(trial.random for trial in trials_of(settings(model="random", random_baseline=True), 1e-4))
+
+
+DONE = [{"step": 8, "seconds": 2.0, "tokens": 100}, {"step": 20, "seconds": 5.0, "tokens": 300}]
+STEP = StepDone(4, 1.0, 40, 0.5, 1e-3, 1.0, 40.0, 3.0, {"accuracy": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("event", "moved"),
+    [
+        (STEP, StepDone(24, 6.0, 340, 0.5, 1e-3, 1.0, 40.0, 3.0 + 10 * 0.25, {"accuracy": 0.5})),
+        (EvalDone(4, 1.0, 40, {"loss": 1.0}), EvalDone(24, 6.0, 340, {"loss": 1.0})),
+        (CheckpointSaved(4, "x"), CheckpointSaved(24, "x")),
+        (SnapshotSaved(4, "x"), SnapshotSaved(24, "x")),
+        (RunFinished(4, 1.0, "finished", "x", ""), RunFinished(24, 6.0, "finished", "x", "")),
+        (Preparing("read", 0, 0, ""), Preparing("read", 0, 0, "")),
+    ],
+)
+def test_events_of_a_trial_count_on_from_those_before(event, moved):
+    assert Clock(DONE).moved(event, later_steps=10) == moved
+    assert Clock([]).moved(event, later_steps=0) == event
+
+
+def test_trials_that_differ_in_their_seed_alone_are_summed_up():
+    alike = {"learning_rate": 1e-3, "batch_size": 8, "epochs": 2, "random": False}
+    rows = [
+        {**alike, "seed": seed, "name": f"rate 1e-03, seed {seed}", "scores": {"accuracy": accuracy, "loss": 1.0}}
+        for seed, accuracy in enumerate((0.5, 0.7))
+    ]
+    (family,) = families([*rows, {**alike, "seed": 0, "random": True, "name": "random weights", "scores": {}}])
+    assert (family["name"], family["count"]) == ("rate 1e-03", 2)
+    assert family["mean"] == pytest.approx({"accuracy": 0.6, "loss": 1.0})
+    assert family["deviation"] == pytest.approx({"accuracy": 0.02**0.5, "loss": 0.0})

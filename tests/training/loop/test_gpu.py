@@ -1,0 +1,52 @@
+"""On a GPU: the same model, the same losses, and a run in each number format. Skipped where there is none."""
+
+import pytest
+import torch
+
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+from bertviz_lab.training.loop.hardware import choose_hardware
+from bertviz_lab.training.pretraining.probing import Questions
+from bertviz_lab.training.runs.events import StepDone
+from tests.little import little_checkpoint
+from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config
+from tests.training.pretraining.test_probing import SOME
+from tests.training.support import finish, short_run, started
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
+
+
+def test_outputs_and_gradients_are_those_of_the_cpu():
+    ours, theirs = build(PRETRAINING), build(PRETRAINING).cuda()
+    arguments = inputs() | labels_for(PRETRAINING)
+    a = ours(**arguments)
+    b = theirs(**{name: value.cuda() for name, value in arguments.items()})
+    a.loss.backward()
+    b.loss.backward()
+    assert torch.allclose(a.prediction_logits, b.prediction_logits.cpu(), atol=1e-4)
+    pairs = zip(ours.parameters(), theirs.parameters(), strict=True)
+    assert max(float((p.grad - q.grad.cpu()).abs().max()) for p, q in pairs) < 1e-4
+
+
+def test_a_gpu_is_chosen_with_a_format_it_is_good_at():
+    hardware = choose_hardware("auto", small_config())
+    assert hardware.device.type == "cuda"
+    assert hardware.precision in ("bf16", "fp16")
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp16"])
+def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
+    events = finish(short_run(text, precision=precision, steps=60), tmp_path)
+    assert started(events).device.startswith("cuda")
+    losses = [event.loss for event in events if isinstance(event, StepDone)]
+    assert losses[-1] < losses[0]
+    model = load_checkpoint(tmp_path / "model").model
+    assert all(p.device.type == "cpu" and bool(p.isfinite().all()) for p in model.parameters())
+
+
+def test_what_a_model_can_do_is_scored_there_as_on_the_cpu():
+    one = little_checkpoint()
+    questions = Questions(SOME, one.tokenizer)
+    here = questions.ask(one.model)
+    there = questions.ask(one.model.cuda())
+    for a, b in zip(here, there, strict=True):
+        assert (a.good, a.bad) == pytest.approx((b.good, b.bad), abs=1e-2)

@@ -1,0 +1,399 @@
+"""The loop: steps, time and gradients, whatever the task."""
+
+import itertools
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.snapshots import is_due
+from bertviz_lab.training.loop import loop
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.loop import Plan, Progress, StepOutput, train
+from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, ProbesDone, RunFinished, SnapshotSaved, StepDone
+
+CPU = Hardware(torch.device("cpu"), "fp32", 1)
+
+
+@dataclass
+class Numbers:
+    """A batch: inputs and the answers to them."""
+
+    x: Tensor
+    y: Tensor
+    real_tokens: int = 10
+    name: str = ""
+
+    def part(self, index: int, parts: int) -> "Numbers":
+        return Numbers(self.x[index::parts], self.y[index::parts])
+
+
+@dataclass
+class FitALine:
+    """A task small enough to be calculated by hand; it notes what is asked of it."""
+
+    losses: dict[int, float] = field(default_factory=dict)  # step -> a loss to pretend
+    saved: list[int] = field(default_factory=list)
+    evaluated: int = 0
+    enough_after: int = 1_000_000
+    snapshots: list[int] = field(default_factory=list)
+    room: bool = True  # for snapshots
+    probing: float | None = None  # seconds that a probe takes; None: there are none
+    probed: list[int] = field(default_factory=list)
+    measured: list[bool] = field(default_factory=list)
+
+    def step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
+        self.measured.append(measure)
+        loss = ((model(batch.x) - batch.y) ** 2).mean()
+        step = len(self.measured)
+        if step in self.losses:
+            loss = loss * self.losses[step]
+        return StepOutput(loss, {"error": loss} | ({"exact": torch.tensor(0.5)} if measure else {}))
+
+    def evaluate(self, model: nn.Module) -> dict[str, float]:
+        self.evaluated += 1
+        return {"error": 1.0}
+
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+        self.saved.append(progress.step)
+        return f"at-{progress.step}"
+
+    def snapshot(self, progress: Progress) -> str:
+        self.snapshots.append(progress.step)
+        return f"snapshot-{progress.step}" if self.room else ""
+
+    def probe(self, progress: Progress) -> ProbesDone | None:
+        if self.probing is None:
+            return None
+        self.probed.append(progress.step)
+        began = time.perf_counter()
+        while time.perf_counter() < began + self.probing:
+            pass
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, "some", {"counting": 0.5})
+
+    def learnt_enough(self) -> bool:
+        return self.evaluated >= self.enough_after
+
+
+def numbers() -> Iterator[Numbers]:
+    generator = torch.Generator().manual_seed(0)
+    while True:
+        x = torch.randn(8, 3, generator=generator)
+        yield Numbers(x, x.sum(1, keepdim=True))
+
+
+def line() -> nn.Linear:
+    model = nn.Linear(3, 1)
+    nn.init.zeros_(model.weight)
+    nn.init.zeros_(model.bias)
+    return model
+
+
+def plan(**changes) -> Plan:
+    return Plan(**({"learning_rate": 0.1, "warmup": 0.2, "steps": 20, "seconds": None} | changes))
+
+
+def run(task: FitALine, a_plan: Plan | None = None, model: nn.Module | None = None, **options) -> list:
+    model = model or line()
+    optimizer = options.pop("optimizer", None) or torch.optim.SGD(model.parameters(), lr=123.0)
+    return list(train(model, task, numbers(), [optimizer], a_plan or plan(), CPU, **options))
+
+
+@pytest.fixture
+def report_always(monkeypatch) -> None:
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
+
+
+@pytest.fixture
+def report_never(monkeypatch) -> None:
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: False)
+
+
+def test_it_takes_the_steps_of_the_plan_and_ends_with_checkpoint_score_and_the_end(report_always):
+    task = FitALine()
+    events = run(task)
+    assert [event.step for event in events if isinstance(event, StepDone)] == list(range(1, 21))
+    assert events[-3] == CheckpointSaved(20, "at-20")
+    assert isinstance(events[-2], EvalDone)
+    assert events[-1] == RunFinished(20, events[-1].seconds, "finished", "at-20", "")
+    assert task.saved == [20]
+    assert task.evaluated == 1
+
+
+def test_it_learns(report_always):
+    losses = [event.loss for event in run(FitALine(), plan(steps=100)) if isinstance(event, StepDone)]
+    assert losses[-1] < 0.01 * losses[0]
+
+
+def test_the_learning_rate_is_the_one_that_was_asked_for_over_the_shape_of_the_run(report_always):
+    rates = [event.learning_rate for event in run(FitALine()) if isinstance(event, StepDone)]
+    assert rates == pytest.approx([0.1 * rate_at(step / 21, 0.2) for step in range(1, 21)])
+    assert min(rates) > 0
+    assert max(rates) <= 0.1
+
+
+def test_the_optimiser_gets_that_rate(report_always):
+    model = line()
+    optimizer = torch.optim.SGD(model.parameters(), lr=123.0)
+    seen = []
+    optimizer.register_step_pre_hook(lambda opt, *_: seen.append(opt.param_groups[0]["lr"]))
+    events = run(FitALine(), model=model, optimizer=optimizer)
+    assert seen == [event.learning_rate for event in events if isinstance(event, StepDone)]
+
+
+def test_gradients_are_clipped_and_reported_as_they_were(report_always):
+    model = line()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    norms = []
+
+    def note(opt, *_) -> None:
+        norms.append(float(torch.cat([p.grad.flatten() for p in model.parameters()]).norm()))
+
+    optimizer.register_step_pre_hook(note)
+    events = run(FitALine(), plan(clip_norm=0.05), model=model, optimizer=optimizer)
+    reported = [event.grad_norm for event in events if isinstance(event, StepDone)]
+    assert max(norms) <= 0.05 + 1e-6
+    assert reported[0] > 1.0
+
+
+def test_no_gradient_is_left_over_from_the_step_before():
+    model = line()
+    events = train(model, FitALine(), numbers(), [torch.optim.SGD(model.parameters(), lr=0.1)], plan(), CPU)
+    for event in events:
+        if isinstance(event, StepDone):
+            assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_report_is_the_mean_since_the_last_one(monkeypatch):
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: progress.step % 5 == 4)
+    sparse = [event for event in run(FitALine()) if isinstance(event, StepDone)]
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
+    dense = [event for event in run(FitALine()) if isinstance(event, StepDone)]
+    assert [event.step for event in sparse] == [5, 10, 15, 20]
+    for event in sparse:
+        part = dense[event.step - 5 : event.step]
+        assert event.loss == pytest.approx(sum(e.loss for e in part) / 5)
+        assert event.metrics["error"] == pytest.approx(event.loss)
+        assert event.metrics["exact"] == 0.5, "measured once, not five times"
+    assert [event.tokens for event in sparse] == [50, 100, 150, 200]
+
+
+def test_reports_come_at_first_at_once_and_then_more_rarely():
+    task = FitALine()
+    reported = [event.step for event in run(task, plan(steps=300)) if isinstance(event, StepDone)]
+    assert reported[:3] == [1, 2, 3]
+    assert len(reported) < 100
+    measured = [step for step, asked in enumerate(task.measured, 1) if asked]
+    assert sorted({*measured, 300}) == reported, "the last step is reported whether or not it was its turn"
+
+
+def test_reports_change_no_number(monkeypatch):
+    def weights(always: bool) -> Tensor:
+        monkeypatch.setattr(loop, "_report_due", lambda window, progress: always)
+        model = line()
+        run(FitALine(), plan(eval_every=1e-9 if always else 1e9), model=model)
+        return model.weight.detach().clone()
+
+    assert torch.equal(weights(True), weights(False))
+
+
+def test_it_stops_when_it_is_asked_to_and_saves(report_always):
+    task = FitALine()
+    asked = itertools.count()
+    events = run(task, should_stop=lambda: next(asked) >= 7)
+    assert events[-1].reason == "stopped"
+    assert events[-1].step == 7
+    assert task.saved == [7]
+
+
+def test_a_run_stopped_before_its_first_step_can_be_gone_on_with():
+    task = FitALine()
+    events = run(task, should_stop=lambda: True)
+    assert [type(event) for event in events] == [CheckpointSaved, RunFinished]
+    assert (events[-1].step, events[-1].reason) == (0, "stopped")
+
+
+def test_a_stop_after_the_last_step_is_a_finish(report_always):
+    asked = itertools.count()
+    events = run(FitALine(), should_stop=lambda: next(asked) >= 20)
+    assert (events[-1].step, events[-1].reason) == (20, "finished")
+
+
+def test_it_goes_on_from_where_it_stood(report_always):
+    progress = Progress(step=15, seconds=3.0, tokens=150)
+    events = run(FitALine(), progress=progress)
+    steps = [event for event in events if isinstance(event, StepDone)]
+    assert [event.step for event in steps] == [16, 17, 18, 19, 20]
+    assert steps[0].learning_rate == pytest.approx(0.1 * rate_at(16 / 21, 0.2))
+    assert steps[0].seconds > 3.0
+    assert steps[-1].tokens == 200
+
+
+def test_a_finished_run_takes_no_further_step():
+    task = FitALine()
+    events = run(task, progress=Progress(step=20, seconds=3.0, tokens=200))
+    assert not task.measured
+    assert events[-1].reason == "finished"
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+@pytest.mark.parametrize("at", [1, 5])
+def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad, at, report_always):
+    task = FitALine(losses={at: bad})
+    with pytest.raises(InputError, match=rf"Step {at}: the loss stopped being a number\. Start again"):
+        run(task)
+    assert task.saved == []
+
+
+def test_a_bad_step_between_two_reports_is_found_at_the_next(monkeypatch):
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: progress.step % 6 == 5)
+    task = FitALine(losses={8: float("nan")})
+    with pytest.raises(InputError, match="Step 8: the loss stopped"):
+        run(task)
+    assert task.saved == []
+
+
+def test_a_bad_step_is_found_before_a_checkpoint(report_never):
+    task = FitALine(losses={2: float("nan")})
+    with pytest.raises(InputError, match=r"Step 2: .* The last good checkpoint is at-1: resume from it"):
+        run(task, plan(checkpoint_every=1e-9))
+    assert task.saved == [1]
+
+
+def test_a_bad_step_is_found_when_the_run_is_stopped(report_never):
+    task = FitALine(losses={5: float("nan")})
+    asked = itertools.count()
+    with pytest.raises(InputError, match="Step 5: the loss stopped"):
+        run(task, should_stop=lambda: next(asked) >= 6)
+    assert task.saved == []
+
+
+def test_a_bad_step_is_found_at_the_end(report_never):
+    task = FitALine(losses={20: float("nan")})
+    with pytest.raises(InputError, match="Step 20: the loss stopped"):
+        run(task)
+    assert task.saved == []
+
+
+def test_checkpoints_and_scores_come_at_their_times(report_never):
+    task = FitALine()
+    events = run(task, plan(checkpoint_every=1e-9, eval_every=1e9))
+    assert task.saved == list(range(1, 21))
+    assert task.evaluated == 1
+    assert [e.step for e in events if isinstance(e, CheckpointSaved)] == list(range(1, 21))
+
+
+def test_weights_are_kept_at_log_spaced_steps_and_at_the_end():
+    task = FitALine()
+    events = run(task, plan(steps=23))
+    assert task.snapshots == [0, 1, 2, 5, 10, 20, 23]
+    assert [event.step for event in events if isinstance(event, SnapshotSaved)] == task.snapshots
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_what_the_model_can_do_is_asked_at_the_same_steps_whether_or_not_there_is_room_for_weights(room):
+    task = FitALine(probing=0.0, room=room)
+    events = run(task, plan(steps=23))
+    assert task.probed == [0, 1, 2, 5, 10, 20, 23]
+    assert [event.step for event in events if isinstance(event, ProbesDone)] == task.probed
+    for event, before in zip(events[1:], events, strict=False):
+        if isinstance(event, ProbesDone) and room:
+            assert before == SnapshotSaved(event.step, f"snapshot-{event.step}")
+    assert isinstance(events[-3], CheckpointSaved)  # the last probe stands before it, and is not cut from a log
+
+
+def test_between_those_steps_it_is_asked_after_scores(report_never):
+    task = FitALine(probing=0.0)
+    run(task, plan(steps=23, eval_steps=6))
+    assert task.probed == [0, 1, 2, 5, 6, 10, 12, 18, 20, 23]
+
+
+def test_a_run_that_goes_on_does_not_ask_again_about_its_checkpoint():
+    task = FitALine(probing=0.0)
+    run(task, progress=Progress(step=20, seconds=3.0, tokens=200))
+    assert task.probed == []
+
+
+@pytest.mark.parametrize("cost", [0.25, 2.0])
+def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypatch, cost):
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    task = FitALine(probing=cost)
+    events = run(task, plan(steps=5_000, eval_every=0.05))
+    assert len(task.probed) * cost < 6 + 0.03 * events[-1].seconds + 2 * cost
+    assert task.probed[:2] == [0, 1]
+    assert task.probed[-1] == 5_000
+    assert [step for step in task.probed if not is_due(step)], "between snapshots it is asked too"
+    slow = {step for step in range(5_001) if is_due(step)} - set(task.probed)
+    assert bool(slow) is (cost > 1)
+
+
+def test_asking_takes_nothing_from_the_time_of_training(report_never, monkeypatch):
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    seconds = [run(FitALine(probing=cost), plan(steps=30, eval_every=1e9))[-1].seconds for cost in (None, 0.9)]
+    assert seconds[0] == pytest.approx(seconds[1], abs=0.5)
+
+
+def test_scores_can_be_asked_for_after_so_many_steps_whatever_the_time(report_never):
+    events = run(FitALine(), plan(steps=20, eval_steps=6, eval_every=1e-9))
+    assert [event.step for event in events if isinstance(event, EvalDone)] == [6, 12, 18, 20]
+
+
+def test_a_run_that_has_learnt_enough_is_finished_at_that_step(report_never):
+    task = FitALine(enough_after=2)
+    events = run(task, plan(steps=100, eval_steps=5))
+    assert [event.step for event in events if isinstance(event, EvalDone)] == [5, 10]
+    assert (events[-1].step, events[-1].reason) == (10, "finished")
+    assert (task.saved[-1], task.snapshots[-1]) == (10, 10)
+
+
+def test_scores_take_at_most_a_tenth_of_the_time(report_never, monkeypatch):
+    clock = itertools.count(step=0.01)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+
+    class Slow(FitALine):
+        def evaluate(self, model: nn.Module) -> dict[str, float]:
+            for _ in range(50):
+                next(clock)
+            return super().evaluate(model)
+
+    task = Slow()
+    events = run(task, plan(steps=1_000, eval_every=0.05))
+    training = events[-1].seconds
+    assert task.evaluated > 2
+    assert 0.5 * task.evaluated < 0.15 * training
+
+
+def test_a_run_by_time_ends_in_time_with_a_rate_near_zero(report_always, monkeypatch):
+    clock = itertools.count(step=0.001)
+    monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
+    events = run(FitALine(), plan(steps=None, seconds=2.0))
+    steps = [event for event in events if isinstance(event, StepDone)]
+    assert events[-1].reason == "finished"
+    assert events[-1].seconds == pytest.approx(2.0, abs=0.02)
+    rates = [event.learning_rate for event in steps]
+    assert 0 < rates[0] < 0.01
+    assert max(rates) == pytest.approx(0.1, rel=0.05)
+    assert 0 < rates[-1] < 0.005
+    assert rates.index(max(rates)) / len(rates) == pytest.approx(0.2, abs=0.05)
+    assert steps[len(steps) // 2].eta_seconds == pytest.approx(1.0, abs=0.05)
+    assert steps[-1].eta_seconds < 0.02
+
+
+def test_speed_is_tokens_by_seconds(report_always):
+    def slow_numbers() -> Iterator[Numbers]:
+        for batch in numbers():
+            time.sleep(0.01)
+            yield batch
+
+    model = line()
+    events = train(model, FitALine(), slow_numbers(), [torch.optim.SGD(model.parameters(), lr=0.1)], plan(), CPU)
+    speeds = [event.tokens_per_second for event in events if isinstance(event, StepDone)]
+    assert max(speeds) <= 10 / 0.01
+    assert sorted(speeds)[10] > 100

@@ -1,0 +1,190 @@
+"""The memory of a run by arithmetic, beside what a run really takes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+import torch
+
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForPreTraining
+from bertviz_lab.training.loop import memory
+from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.memory import memory_available, memory_needed, require_memory
+from tests.training.support import CPU
+
+ROOT = Path(__file__).resolve().parents[3]
+MODEL = BertConfig.preset("mini", vocab_size=8192)
+
+
+def settings(**changes: object) -> PretrainConfig:
+    return PretrainConfig(**({"corpus": ("none",), "causal_share": 0.0, "optimizer": "adamw"} | changes))
+
+
+def needed(model: BertConfig = MODEL, precision: str = "fp32", processes: int = 1, **changes: object) -> int:
+    return memory_needed(model, settings(**changes), precision, processes).total
+
+
+def test_weights_count_three_times_and_with_muon_a_little_less():
+    weights = sum(p.numel() for p in BertForPreTraining(MODEL).parameters())
+    assert memory_needed(MODEL, settings()).weights == 12 * weights
+    matrices = 4 * 12 * 256 * 256
+    assert memory_needed(MODEL, settings(optimizer="muon")).weights == 12 * weights - 4 * matrices
+    assert memory_needed(MODEL, settings(), "bf16").weights == 12 * weights + 2 * (matrices + 8192 * 256)
+
+
+def test_layers_that_are_one_are_counted_once():
+    assert (
+        memory_needed(MODEL.replace(share_layers=True), settings()).weights < memory_needed(MODEL, settings()).weights
+    )
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"batch_size": 64},
+        {"seq_len": 256},
+        {"causal_share": 0.4},
+        {"dropout": 0.1},
+        {"mask_probability": 0.4},
+    ],
+)
+def test_what_asks_for_more_needs_more(changes):
+    assert needed(**changes) > 1.05 * needed()
+
+
+def test_parts_and_processes_need_less():
+    large = {"batch_size": 128, "causal_share": 0.4}
+    assert needed(**large, accumulate=2) < 0.7 * needed(**large)
+    assert needed(**large, processes=2) < 0.7 * needed(**large)
+
+
+def test_a_run_that_starts_from_a_model_does_not_read_forwards():
+    assert needed(causal_share=0.4, init_from="model") == needed()
+
+
+def test_attention_with_dropout_is_written_out_on_the_cpu_only():
+    long = settings(seq_len=512, dropout=0.1)
+    assert memory_needed(MODEL, long, device="cpu").step > 1.5 * memory_needed(MODEL, long, device="cuda").step
+    assert memory_needed(MODEL, long, device="cuda").process == 0
+
+
+# Refusing
+
+
+def free(monkeypatch, count: int) -> None:
+    monkeypatch.setattr(memory, "memory_available", lambda device=None, processes=1: count)
+
+
+def test_a_run_that_fits_may_start(monkeypatch):
+    free(monkeypatch, needed())
+    require_memory(MODEL, settings(), CPU)
+
+
+def test_a_run_that_would_fit_in_parts_is_told_in_how_many(monkeypatch):
+    large = {"batch_size": 512, "causal_share": 0.4}
+    free(monkeypatch, needed(**large, accumulate=8))
+    with pytest.raises(InputError) as told:
+        require_memory(MODEL, settings(**large), CPU)
+    whole, part = needed(**large) / 1e9, needed(**large, accumulate=8) / 1e9
+    assert str(told.value) == (
+        f"This run needs about {whole:.1f} GB of memory, and {part:.1f} GB are free: "
+        f"with --accumulate 8 the same model is trained in {part:.1f} GB."
+    )
+    require_memory(MODEL, settings(**large, accumulate=8), CPU)
+
+
+def test_a_model_that_cannot_fit_is_to_be_smaller(monkeypatch):
+    free(monkeypatch, 2 * 10**9)
+    with pytest.raises(InputError, match=r"2\.0 GB are free: choose a smaller --preset"):
+        require_memory(BertConfig.preset("large", vocab_size=30_522), settings(), CPU)
+
+
+def test_processes_on_one_machine_share_its_memory(monkeypatch):
+    free(monkeypatch, int(1.5 * needed()))
+    require_memory(MODEL, settings(), CPU)
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    with pytest.raises(InputError, match="GB are free"):
+        require_memory(MODEL, settings(), CPU)
+
+
+# What is free
+
+
+def test_what_this_process_holds_is_there_for_it(monkeypatch):
+    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter(()))
+    now = psutil.virtual_memory().available
+    assert memory_available() == pytest.approx(now + psutil.Process().memory_info().rss, rel=0.2)
+
+
+def group(folder: Path, limit: str, used: int, *, version: int, cached: int = 0) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    names = ("memory.max", "memory.current") if version == 2 else ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    (folder / names[0]).write_text(f"{limit}\n")
+    (folder / names[1]).write_text(f"{used}\n")
+    (folder / "memory.stat").write_text(f"anon 5\ninactive_file {cached}\n")
+
+
+def test_a_container_of_the_second_version_is_asked(tmp_path):
+    group(tmp_path / "a" / "b", "max", 10, version=2)
+    group(tmp_path / "a", "1000", 300, version=2, cached=100)
+    (tmp_path / "cgroup").write_text("0::/a/b\n")
+    assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == [800]
+
+
+def test_a_container_of_the_first_version_is_asked(tmp_path):
+    group(tmp_path / "memory", "1000", 300, version=1)
+    (tmp_path / "cgroup").write_text("5:cpu,cpuacct:/x\n4:memory:/docker/unseen\n0::/\n")
+    assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == [700]
+
+
+def test_a_machine_without_groups_has_no_limit(tmp_path):
+    assert list(memory._left_in_groups(tmp_path / "cgroup", tmp_path)) == []
+
+
+def test_the_container_s_limit_counts_where_it_is_lower(monkeypatch):
+    monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([5, 7]))
+    assert memory_available() <= 5 + 400 * 2**20
+
+
+# Beside the truth
+
+
+_MEASURE = """
+import json, sys
+from pathlib import Path
+from benchmarks.machine import peak_memory
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.training.pretraining.pretrain import pretrain
+for _ in pretrain(PretrainConfig(**json.loads(sys.argv[1])), Path(sys.argv[2])):
+    pass
+print(peak_memory())
+"""
+
+
+def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
+    """`python -m benchmarks.memory` has more shapes."""
+    options = dict(corpus=[str(text)], preset="mini", steps=2, batch_size=64, seq_len=64, threads=1, precision="fp32")
+    command = [sys.executable, "-c", _MEASURE, json.dumps(options), str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    measured = int(done.stdout)
+    vocabulary = len((tmp_path / "run" / "tokenizer" / "vocab.txt").read_text().splitlines())
+    config = PretrainConfig(**options | {"corpus": tuple(options["corpus"])})
+    estimate = memory_needed(config.model_config(vocabulary), config).total
+    assert 0.75 * measured < estimate < 1.35 * measured
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_a_gpu_tells_what_it_has_free():
+    device = torch.device("cuda")
+    before = memory_available(device)
+    held = torch.empty(2**28, dtype=torch.uint8, device=device)
+    assert memory_available(device) == pytest.approx(before, rel=0.05)  # what this process holds is its own
+    del held
+    with pytest.raises(InputError, match="GB are free"):
+        require_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))

@@ -1,0 +1,197 @@
+"""Which parameters decay, which rule updates them, and the learning rate over a run."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+
+from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
+from bertviz_lab.training.loop.optim import (
+    MUON_FACTOR,
+    build_optimizers,
+    finetuning_optimizer,
+    learning_rate_for,
+    parameter_groups,
+    rate_at,
+    set_learning_rate,
+)
+from tests.model.support import (
+    KINDS,
+    PRETRAINING,
+    QUESTION,
+    SEQUENCE,
+    TOKENS,
+    build,
+    inputs,
+    labels_for,
+    small_config,
+)
+
+
+def settings(**changes) -> PretrainConfig:
+    return PretrainConfig(**({"corpus": ("a",), "optimizer": "adamw"} | changes))
+
+
+def names_in(model: torch.nn.Module, parameters) -> set[str]:
+    wanted = {id(p) for p in parameters}
+    return {name for name, p in model.named_parameters() if id(p) in wanted}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_matrices_and_tables_decay_and_biases_and_layer_norms_do_not(kind):
+    model = build(kind)
+    decayed, plain = parameter_groups(model, 0.01)
+    assert (decayed["weight_decay"], plain["weight_decay"]) == (0.01, 0.0)
+    owners = {id(p): m for m in model.modules() for p in m.parameters(recurse=False)}
+    for parameter in decayed["params"]:
+        assert parameter.ndim == 2
+        assert isinstance(owners[id(parameter)], (Linear, Embedding))
+    for parameter in plain["params"]:
+        assert parameter.ndim == 1
+    norms = {id(m.weight) for m in model.modules() if isinstance(m, LayerNorm)}
+    assert norms <= {id(p) for p in plain["params"]}
+    assert (
+        names_in(model, decayed["params"]) | names_in(model, plain["params"]) == dict(model.named_parameters()).keys()
+    )
+    assert "bert.embeddings.word.weight" in names_in(model, decayed["params"]) or kind is KINDS[0]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_every_parameter_is_updated_by_exactly_one_rule(optimizer, kind):
+    model = build(kind)
+    optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-3)
+    updated = [id(p) for one in optimizers for group in one.param_groups for p in group["params"]]
+    assert len(updated) == len(set(updated))
+    assert set(updated) == {id(p) for p in model.parameters()}
+
+
+def test_muon_takes_the_encoder_s_matrices_and_adamw_the_rest():
+    model = build(PRETRAINING)
+    adamw, muon = build_optimizers(model, settings(optimizer="muon", weight_decay=0.03), 1e-3)
+    assert type(muon) is torch.optim.Muon
+    chosen = names_in(model, muon.param_groups[0]["params"])
+    assert len(chosen) == 3 * 6
+    assert all(name.startswith("bert.encoder.layers.") and name.endswith(".weight") for name in chosen)
+    assert not any("norm" in name for name in chosen)
+    assert {group["weight_decay"] for group in adamw.param_groups} == {0.03, 0.0}
+
+
+def test_adamw_has_the_settings_that_were_asked_for():
+    (adamw,) = build_optimizers(build(PRETRAINING), settings(beta2=0.97, weight_decay=0.2), 3e-4)
+    assert type(adamw) is torch.optim.AdamW
+    for group in adamw.param_groups:
+        assert group["lr"] == 3e-4
+        assert group["betas"] == (0.9, 0.97)
+        assert group["eps"] == 1e-6
+    assert [group["weight_decay"] for group in adamw.param_groups] == [0.2, 0.0]
+
+
+@pytest.mark.parametrize("optimizer", ["adamw", "muon"])
+def test_a_step_moves_every_parameter(optimizer):
+    model = build(PRETRAINING)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    optimizers = build_optimizers(model, settings(optimizer=optimizer), 1e-2)
+    model(**inputs(), **labels_for(PRETRAINING)).loss.backward()
+    for one in optimizers:
+        one.step()
+    still = [n for n, p in model.named_parameters() if torch.equal(p, before[n]) and not n.endswith("key.bias")]
+    assert not still
+
+
+def test_decay_without_a_gradient_shrinks_matrices_only():
+    model = build(PRETRAINING)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    (adamw,) = build_optimizers(model, settings(weight_decay=0.5), 0.1)
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    adamw.step()
+    for name, parameter in model.named_parameters():
+        factor = 0.95 if parameter.ndim == 2 else 1.0
+        torch.testing.assert_close(parameter.detach(), before[name] * factor, rtol=1e-6, atol=0)
+
+
+def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
+    rates = [rate_at(step / 100, 0.1) for step in range(101)]
+    assert rates[0] == 0.0
+    assert rates[5] == pytest.approx(0.5)
+    assert max(rates) == rates[10] == 1.0
+    assert rates[55] == pytest.approx(0.5)
+    assert rates[100] == 0.0
+    assert rate_at(1.2, 0.1) == 0.0
+    changes = [after - before for before, after in pairwise(rates)]
+    assert changes == pytest.approx([0.1] * 10 + [-1 / 90] * 90)
+
+
+def test_without_warm_up_the_rate_begins_at_its_peak():
+    assert rate_at(0.0, 0.0) == 1.0
+    assert rate_at(0.25, 0.0) == 0.75
+
+
+def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
+    for name, factors in (("adamw", [1.0]), ("muon", [1.0, MUON_FACTOR])):
+        optimizers = build_optimizers(build(PRETRAINING), settings(optimizer=name), 1e-3)
+        for rate in (1e-3, 5e-5):
+            if rate != 1e-3:
+                set_learning_rate(optimizers, rate)
+            for optimizer, factor in zip(optimizers, factors, strict=True):
+                assert {group["lr"] for group in optimizer.param_groups} == {factor * rate}
+
+
+def test_larger_models_take_smaller_steps():
+    presets = ("tiny", "mini", "small", "medium", "base", "large")
+    rates = [learning_rate_for(BertConfig.preset(name)) for name in presets]
+    assert rates == sorted(rates, reverse=True)
+    assert rates[0] > rates[-1]
+    assert learning_rate_for(small_config()) == rates[0]
+
+
+# Fine-tuning
+
+HEADS = tuple(kind for kind in KINDS if kind in (SEQUENCE, TOKENS, QUESTION))
+
+
+def tuning(**changes) -> FinetuneConfig:
+    return FinetuneConfig(**({"train": ("a",)} | changes))
+
+
+@pytest.mark.parametrize("layer_decay", [1.0, 0.8])
+@pytest.mark.parametrize("freeze", [0, 1, 3])
+@pytest.mark.parametrize("kind", HEADS, ids=str)
+def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layer_decay):
+    model = build(kind)
+    optimizer = finetuning_optimizer(model, tuning(freeze=freeze, layer_decay=layer_decay), 1e-3)
+    chosen = [id(p) for group in optimizer.param_groups for p in group["params"]]
+    assert len(chosen) == len(set(chosen))
+    names = names_in(model, [p for group in optimizer.param_groups for p in group["params"]])
+    frozen = tuple(["bert.embeddings."] + [f"bert.encoder.layers.{n}." for n in range(freeze)]) if freeze else ()
+    assert names == {name for name, _ in model.named_parameters() if not name.startswith(frozen or "-")}
+    assert names == {name for name, p in model.named_parameters() if p.requires_grad}
+
+
+def test_more_layers_than_there_are_cannot_be_frozen():
+    with pytest.raises(InputError, match="--freeze 4 leaves nothing to learn: the model has 3 layers"):
+        finetuning_optimizer(build(SEQUENCE), tuning(freeze=4), 1e-3)
+
+
+@pytest.mark.parametrize("kind", HEADS, ids=str)
+def test_each_layer_learns_slower_than_the_one_above_it_and_the_head_at_the_full_rate(kind):
+    model = build(kind)
+    optimizer = finetuning_optimizer(model, tuning(layer_decay=0.5), 1.0)
+    set_learning_rate([optimizer], 0.02)
+    rates = {n: g["lr"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
+    below = {"bert.embeddings.": 4, **{f"bert.encoder.layers.{n}.": 3 - n for n in range(3)}}
+    for name, rate in rates.items():
+        depth = next((depth for start, depth in below.items() if name.startswith(start)), 0)
+        assert rate == pytest.approx(0.02 * 0.5**depth), name
+    decays = {n: g["weight_decay"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
+    assert {n for n, decay in decays.items() if decay} == {n for n, p in model.named_parameters() if p.ndim == 2}
+
+
+def test_larger_models_are_fine_tuned_with_smaller_steps_and_all_with_smaller_ones_than_pretraining():
+    presets = [BertConfig.preset(name) for name in ("tiny", "mini", "small", "medium", "base", "large")]
+    rates = [learning_rate_for(preset, finetuning=True) for preset in presets]
+    assert rates == sorted(rates, reverse=True)
+    assert all(rate < learning_rate_for(preset) for rate, preset in zip(rates, presets, strict=True))

@@ -1,0 +1,153 @@
+"""Recipes with a part left out: no positions, no segments, no looking ahead, other layers and heads, other masks."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+import transformers
+
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.data.pretraining.batches import masking_rule
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.interpret import fill_mask, head_effects, trace_text
+from bertviz_lab.model.weights import state_for_huggingface
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
+from bertviz_lab.training.loop.memory import memory_needed
+from bertviz_lab.training.loop.optim import finetuning_optimizer, leave_out
+from bertviz_lab.training.pretraining.pretrain import _data
+from bertviz_lab.training.runs.events import EvalDone
+from tests.model.support import PRETRAINING, SEQUENCE, build
+from tests.training.support import after, checkpoint_of, finish, identical, short_run, weights
+
+POSITIONS = "bert.embeddings.position_embeddings.weight"
+SEGMENTS = "bert.embeddings.token_type_embeddings.weight"
+WITHOUT = {"positions": POSITIONS, "segments": SEGMENTS}
+
+
+@pytest.mark.parametrize("part", WITHOUT)
+@pytest.mark.parametrize("optimizer", ["muon", "adamw"])
+def test_a_table_that_is_left_out_is_zero_after_training_and_nothing_else_is(part, optimizer, text, tmp_path):
+    finish(short_run(text, **{part: False}, optimizer=optimizer, weight_decay=0.5), tmp_path / "run")
+    found = weights(tmp_path / "run" / "model")
+    assert not found[WITHOUT[part]].any()
+    assert all(tensor.any() for name, tensor in found.items() if name != WITHOUT[part])
+
+
+def test_the_other_weights_begin_as_they_would_with_it(text, tmp_path):
+    for name, options in (("whole", {}), ("without", {"positions": False, "segments": False})):
+        finish(short_run(text, **options), tmp_path / name, should_stop=lambda: True)
+    whole, without = weights(tmp_path / "whole" / "model"), weights(tmp_path / "without" / "model")
+    assert {name for name in whole if not torch.equal(whole[name], without[name])} == {POSITIONS, SEGMENTS}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"positions": False, "segments": False}, {"bidirectional": False}, {"layers": 1, "heads": 1}, {"layers": 3}],
+    ids=str,
+)
+def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(changes, text, tmp_path):
+    config = short_run(text, **changes)
+    finish(config, tmp_path / "whole")
+    finish(config, tmp_path / "cut", should_stop=after(5))
+    finish(config, tmp_path / "cut", resume=True)
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "cut" / "model"))
+
+
+def test_transformers_opens_every_one_of_them_with_the_same_answers(text, tmp_path):
+    changes = {"positions": False, "segments": False, "bidirectional": False, "layers": 1, "heads": 4}
+    finish(short_run(text, **changes), tmp_path / "run")
+    ours = load_checkpoint(tmp_path / "run" / "model")
+    theirs = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "run" / "model").eval()
+    assert (ours.config.num_hidden_layers, ours.config.num_attention_heads, ours.config.is_decoder) == (1, 4, True)
+    arguments = {
+        "input_ids": torch.randint(ours.config.vocab_size, (3, 11), generator=torch.Generator().manual_seed(0)),
+        "token_type_ids": (torch.arange(11) > 5).long().expand(3, -1),
+    }
+    with torch.inference_mode():
+        a, b = ours.model(**arguments), theirs(**arguments)
+    assert torch.allclose(a.prediction_logits, b.prediction_logits, atol=1e-5)
+    assert torch.allclose(a.seq_relationship_logits, b.seq_relationship_logits, atol=1e-5)
+    for words in ("reads forwards only", "without position embeddings", "without segment embeddings"):
+        assert words in ours.card
+    for typed in ("--no-positions", "--no-segments", "--no-bidirectional", "--layers 1", "--heads 4"):
+        assert typed in ours.card
+
+
+def test_a_model_that_reads_forwards_answers_without_looking_ahead(tokenizer):
+    checkpoint = checkpoint_of(PRETRAINING, tokenizer, is_decoder=True)
+    attentions = trace_text(checkpoint, "one two three four five").attentions
+    assert np.allclose(attentions.sum(-1), 1, atol=1e-6)
+    assert not np.triu(attentions, 1).any()
+    one, other = (fill_mask(checkpoint, f"one two [MASK] {end}").masks[0].candidates[0] for end in ("four", "nine"))
+    assert one == other
+    found = head_effects(checkpoint, "one two [MASK] four")
+    gates = np.ones((3, 4))
+    gates[1, 2] = 0
+    (blank,) = fill_mask(checkpoint, "one two [MASK] four", word=found.target.name, head_gates=gates).masks
+    assert np.exp(found.without_head[1, 2]) == pytest.approx(blank.asked.probability, abs=1e-6)
+
+
+def test_its_cls_sees_nothing_so_that_it_can_only_guess_at_the_next_sentence(text, tmp_path):
+    events = finish(short_run(text, bidirectional=False), tmp_path / "run")
+    model = load_checkpoint(tmp_path / "run" / "model").model
+    ids = torch.randint(model.config.vocab_size, (4, 9), generator=torch.Generator().manual_seed(0))
+    ids[:, 0] = 2
+    answers = model(ids).seq_relationship_logits
+    assert torch.allclose(answers, answers[:1].expand(4, -1), atol=1e-6)
+    assert all("nsp_loss" in event.metrics for event in events if isinstance(event, EvalDone))
+
+
+@pytest.mark.parametrize(("split", "shares"), [("80/10/10", (0.8, 0.1)), ("100/0/0", (1.0, 0.0))])
+def test_masks_are_divided_as_asked_and_scores_are_on_the_paper_s(split, shares, text, tmp_path, tokenizer):
+    config = short_run(text, mask_split=split)
+    finish(config, tmp_path / "run", should_stop=lambda: True)
+    run = load_checkpoint(tmp_path / "run" / "model")
+    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
+    training, held_out, _ = _data(config, "mlm+nsp", run.tokenizer, corpus)
+    assert (training.rule.mask_share, training.rule.random_share) == shares
+    assert held_out.rule.mask_share == masking_rule(run.tokenizer).mask_share == 0.8
+    assert held_out.rule.random_share == 0.1
+
+
+def test_a_run_that_goes_on_from_a_model_leaves_out_what_is_asked_and_what_it_lacks(text, tmp_path):
+    finish(short_run(text, positions=False, bidirectional=False), tmp_path / "first")
+    source = str(tmp_path / "first" / "model")
+    finish(short_run(text, init_from=source, segments=False), tmp_path / "second")
+    found = weights(tmp_path / "second" / "model")
+    assert not found[POSITIONS].any()
+    assert not found[SEGMENTS].any()
+    assert load_checkpoint(tmp_path / "second" / "model").config.is_decoder
+
+
+def test_a_fine_tuning_does_not_learn_what_the_model_does_without():
+    model = build(SEQUENCE)
+    leave_out(model, positions=True)
+    settings = FinetuneConfig(train=("sample:topics",), weight_decay=0.5)
+    optimizer = finetuning_optimizer(model, settings, 1e-2)
+    learnt = {id(p) for group in optimizer.param_groups for p in group["params"]}
+    embeddings = model.bert.embeddings
+    assert id(embeddings.position.weight) not in learnt
+    assert id(embeddings.token_type.weight) in learnt
+    assert not state_for_huggingface(model)[POSITIONS].any()
+
+
+def test_nothing_is_averaged_for_what_is_left_out():
+    whole = PretrainConfig(corpus=("none",), preset="mini")
+    model = whole.model_config(8192)
+    less = dataclasses.replace(whole, positions=False)
+    assert memory_needed(model, whole).weights - memory_needed(model, less).weights == 8 * 512 * 256
+
+
+def test_heads_that_cannot_share_a_vector_are_refused_in_one_sentence():
+    with pytest.raises(
+        InputError, match="--heads 3 cannot share the 32 numbers of a tiny model's vectors equally; choo"
+    ):
+        PretrainConfig(corpus=("none",), preset="tiny", heads=3)
+
+
+def test_a_saved_model_that_reads_forwards_says_so_in_its_file(tokenizer, tmp_path):
+    folder = save_checkpoint(checkpoint_of(PRETRAINING, tokenizer, is_decoder=True), tmp_path / "model")
+    assert load_checkpoint(folder).config.is_decoder
+    assert transformers.AutoConfig.from_pretrained(folder).is_decoder

@@ -1,0 +1,132 @@
+"""Scores on held-out text: always the same, and without a trace on the model."""
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+
+from bertviz_lab.data.pretraining.batches import BatchStream
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.pretraining.evaluate import (
+    evaluate_pretraining,
+    evaluate_text,
+    evaluating,
+    fixed_batches,
+    right,
+)
+from tests.model.support import MASKED_LM, NEXT_SENTENCE, PRETRAINING, SEQUENCE, TOKENS, build, small_config
+from tests.training.support import CPU, small_data, write_text
+
+
+@pytest.fixture
+def batches(tokenizer):
+    return fixed_batches(small_data(tokenizer))
+
+
+def test_evaluating_twice_gives_the_same_scores_and_no_gradients(batches):
+    model = build(PRETRAINING, small_config(hidden_dropout_prob=0.4, attention_probs_dropout_prob=0.4)).train()
+    stream = torch.get_rng_state()
+    first = evaluate_pretraining(model, batches, CPU)
+    assert evaluate_pretraining(model, batches, CPU) == first
+    assert first.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"}
+    assert all(parameter.grad is None for parameter in model.parameters())
+    assert model.training
+    assert all(module.training for module in model.modules())
+    assert torch.equal(torch.get_rng_state(), stream)
+
+
+def test_the_mode_that_was_there_comes_back_even_after_an_error():
+    model = build(MASKED_LM).train()
+
+    def fail_inside() -> None:
+        with evaluating(model):
+            assert not model.training
+            raise RuntimeError("something else")
+
+    with pytest.raises(RuntimeError, match="something else"):
+        fail_inside()
+    assert model.training
+    with evaluating(model.eval()):
+        pass
+    assert not model.training
+
+
+def test_scores_are_means_over_all_labels_and_not_over_batches(batches, tokenizer):
+    model = build(PRETRAINING)
+    uneven = [batches[0], replace_rows(batches[1], 1)]
+    scores = evaluate_pretraining(model, uneven, CPU)
+    loss = hits = count = 0
+    for batch in uneven:
+        out = model(
+            batch.input_ids, batch.attention_mask, batch.token_type_ids, positions=batch.positions
+        ).prediction_logits.detach()
+        kept = batch.labels != -100
+        picked = out[kept].log_softmax(-1)
+        loss -= float(picked.gather(1, batch.labels[kept][:, None]).sum())
+        hits += int((picked.argmax(-1) == batch.labels[kept]).sum())
+        count += int(kept.sum())
+    assert scores["mlm_loss"] == pytest.approx(loss / count, rel=1e-5)
+    assert scores["mlm_accuracy"] == pytest.approx(hits / count)
+
+
+def replace_rows(batch, rows: int):
+    tensors = {name: value[:rows] for name, value in vars(batch).items() if isinstance(value, torch.Tensor)}
+    return replace(batch, **tensors)
+
+
+def test_an_untrained_model_scores_as_a_guess(batches):
+    model = MASKED_LM.ours(small_config(), generator=torch.Generator().manual_seed(0))
+    scores = evaluate_pretraining(model, batches, CPU)
+    assert scores.keys() == {"mlm_loss", "mlm_accuracy"}
+    assert scores["mlm_loss"] == pytest.approx(math.log(53), rel=0.05)
+
+
+def test_a_next_sentence_head_is_scored_on_pairs_alone(batches):
+    scores = evaluate_pretraining(build(NEXT_SENTENCE), batches, CPU)
+    assert scores.keys() == {"nsp_loss", "nsp_accuracy"}
+
+
+def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
+    data = small_data(tokenizer)
+    batches, again = fixed_batches(data), fixed_batches(data)
+    assert sum(len(batch.input_ids) for batch in batches) == sum(len(rows) for rows in data.epoch(0))
+    assert all(torch.equal(a.input_ids, b.input_ids) for a, b in zip(batches, again, strict=True))
+    stream = BatchStream(data)
+    assert all(torch.equal(batch.labels, next(stream).labels) for batch in batches)
+
+
+def test_a_large_text_is_scored_on_as_much_as_a_steady_score_needs(tokenizer):
+    data = small_data(tokenizer)
+    batches = fixed_batches(data, most_predictions=20)
+    predictions = [int((batch.labels != -100).sum()) for batch in batches]
+    assert sum(predictions) >= 20
+    assert sum(predictions[:-1]) < 20
+
+
+def test_accuracy_counts_the_labels_that_are_there():
+    logits = torch.eye(4)[None]
+    assert int(right(logits, torch.tensor([[0, 1, 3, -100]]))) == 2
+
+
+@pytest.mark.parametrize(("task", "kind"), [("mlm", MASKED_LM), ("mlm", PRETRAINING), ("nsp", NEXT_SENTENCE)])
+def test_a_text_file_is_scored_the_same_each_time(task, kind, tokenizer, tmp_path):
+    text = write_text(tmp_path / "text.txt", documents=20)
+    model = build(kind)
+    checkpoint = Checkpoint(model, tokenizer, model.config, name="small")
+    scores = evaluate_text(checkpoint, [str(text)], task)
+    assert scores.keys() == {f"{task}_loss", f"{task}_accuracy"}
+    assert evaluate_text(checkpoint, [str(text)], task) == scores
+    assert evaluate_text(checkpoint, [str(text)], task, seed=1) != scores
+
+
+def test_what_cannot_be_scored_is_refused(tokenizer, tmp_path):
+    text = write_text(tmp_path / "text.txt", documents=1)
+    for kind, task in ((TOKENS, "mlm"), (SEQUENCE, "nsp"), (MASKED_LM, "nsp")):
+        model = build(kind)
+        with pytest.raises(InputError, match=f"{kind} and cannot be scored on {task}"):
+            evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], task)
+    model = build(PRETRAINING)
+    with pytest.raises(InputError, match="at least two"):
+        evaluate_text(Checkpoint(model, tokenizer, model.config, name="small"), [str(text)], "nsp")

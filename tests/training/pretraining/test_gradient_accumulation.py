@@ -1,0 +1,129 @@
+"""A step in parts, in half precision, in several processes: the same step."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, from_main
+from bertviz_lab.training.runs.events import EvalDone, StepDone
+from tests.model.support import small_config
+from tests.training.support import after, finish, identical, short_run, weights
+
+
+def losses(events) -> list[float]:
+    return [event.loss for event in events if isinstance(event, StepDone)]
+
+
+@pytest.fixture
+def report_always(monkeypatch) -> None:
+    monkeypatch.setattr("bertviz_lab.training.loop.loop._report_due", lambda window, progress: True)
+
+
+def same(a: dict, b: dict, tolerance: float = 2e-5) -> bool:
+    return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
+
+
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop"])
+def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, report_always):
+    # AdamW, because Muon works in 16 bits, which makes a last digit a third one. Masks differ in number from row to
+    # row, so a mean of the parts' means would be another gradient.
+    runs = {}
+    for parts in (1, 3):
+        options = {"objective": objective, "optimizer": "adamw", "batch_size": 7, "short_seq_probability": 0.5}
+        config = short_run(text, **options, accumulate=parts)
+        runs[parts] = finish(config, tmp_path / str(parts))
+    assert losses(runs[3]) == pytest.approx(losses(runs[1]), abs=1e-5)
+    assert same(weights(tmp_path / "1" / "model"), weights(tmp_path / "3" / "model"))
+    scores = [[e for e in events if isinstance(e, EvalDone)][-1].metrics for events in runs.values()]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+
+
+def launch(config, folder: Path, processes: int, *options: str) -> None:
+    """The command line under torchrun."""
+    flags = {"--" + name.replace("_", "-"): value for name, value in config.items()}
+    arguments = [part for flag, value in flags.items() for part in (flag, str(value))]
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [*command, "-m", "bertviz_lab", "pretrain", "--out", str(folder), *arguments, *options],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def logged(folder: Path) -> list[tuple[int, float]]:
+    """(step, mean loss since the last report): with the first three steps of each sitting one by one."""
+    rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
+    return [(row["step"], row["loss"]) for row in rows if row["event"] == "StepDone"]
+
+
+@pytest.mark.slow
+def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
+    config = {
+        "corpus": text,
+        "documents": "blank-line",
+        "preset": "tiny",
+        "vocab_size": 120,
+        "seq_len": 24,
+        "batch_size": 7,
+        "precision": "fp32",
+        "threads": 1,
+        "warmup": 0.2,
+        "optimizer": "adamw",
+        "steps": 6,
+    }
+    launch(config, tmp_path / "two", 2)
+    launch({**config, "accumulate": 2}, tmp_path / "one", 1)
+    a, b = weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model")
+    assert same(a, b)
+    first = [dict(logged(tmp_path / name)[:3]) for name in ("one", "two")]
+    assert first[0] == pytest.approx(first[1], abs=1e-5)
+    tokens = {json.loads((tmp_path / name / "report.json").read_text())["tokens"] for name in ("one", "two")}
+    assert len(tokens) == 1, "each example is seen once"
+    launch({"steps": 9}, tmp_path / "two", 1, "--resume")  # gone on with by another number of processes
+    launch({"steps": 9}, tmp_path / "one", 2, "--resume")
+    assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"), 1e-4)
+
+
+def test_in_fp16_small_gradients_are_scaled_and_the_scale_is_gone_on_with(text, tmp_path):
+    config = short_run(text, precision="fp16")
+    finish(config, tmp_path / "halves", should_stop=after(6))
+    second = finish(config, tmp_path / "halves", resume=True)
+    assert second[-1].step == 12
+    finish(config, tmp_path / "whole")
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
+    saved = tmp_path / "whole" / "checkpoints" / "step-00000012" / "trainer.json"
+    assert json.loads(saved.read_text())["scale"]["scale"] > 1.0
+
+
+def test_a_step_whose_fp16_gradient_overflows_is_left_out(monkeypatch):
+    hardware = choose_hardware("fp16", small_config(), threads=1)
+    assert hardware.scaler is not None
+    model = torch.nn.Linear(2, 1)
+    before = model.weight.detach().clone()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1.0, fused=True)
+    scale = hardware.scaler.get_scale()
+    hardware.backward(model(torch.tensor([[3e38, 1.0]])).sum())
+    norm = hardware.update(model, [optimizer], 1.0)
+    assert float(norm) == 0.0
+    assert torch.equal(model.weight, before)
+    assert hardware.scaler.get_scale() < scale
+    hardware.backward(model(torch.ones(1, 2)).sum())
+    hardware.update(model, [optimizer], 1.0)
+    assert not torch.equal(model.weight, before)
+
+
+def test_one_process_is_the_main_one_and_agrees_with_itself():
+    hardware = Hardware(torch.device("cpu"), "fp32", 1)
+    assert (hardware.processes, hardware.rank, hardware.is_main) == (1, 0, True)
+    assert hardware.agree(1.5, True) == (1.5, True)
+    assert from_main(hardware.accelerator, "x") == "x"
+    assert torch.equal(hardware.total(torch.ones(2)), torch.ones(2))

@@ -1,0 +1,198 @@
+"""From a text to token ids: what is learnt, what is told meanwhile, and what a second run need not do again."""
+
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+
+from bertviz_lab.data.corpora.read import read_documents
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.pretraining import corpus_cache
+from bertviz_lab.training.pretraining import prepare as module
+from bertviz_lab.training.pretraining.prepare import prepare
+from bertviz_lab.training.runs.events import Preparing
+from tests.training.support import short_run, write_text
+
+
+def prepared(config, folder) -> list[Preparing]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return list(prepare(config, folder))
+
+
+def contents(folder) -> dict[str, bytes]:
+    parts = [path for part in ("corpus", "tokenizer") for path in (folder / part).iterdir()]
+    return {path.name: path.read_bytes() for path in parts}
+
+
+def stages(events: list[Preparing]) -> list[str]:
+    return list(dict.fromkeys(event.stage for event in events))
+
+
+@pytest.fixture
+def config(tmp_path):
+    return short_run(write_text(tmp_path / "text.txt"))
+
+
+def test_the_corpus_holds_the_text_in_the_ids_of_its_tokenizer(config, tmp_path):
+    prepared(config, tmp_path / "run")
+    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
+    tokenizer = Tokenizer.load(tmp_path / "run" / "tokenizer")
+    sentences = [s for document in read_documents(config.corpus, documents="blank-line") for s in document.sentences]
+    assert corpus.documents == 40
+    assert corpus.ids.tolist() == [i for ids in tokenizer.ids(sentences) for i in ids]
+    assert json.loads((tmp_path / "run" / "corpus" / "corpus.json").read_text())["tokenizer"] == tokenizer.fingerprint
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == ["corpus", "tokenizer"]
+
+
+def test_every_stage_is_told(config, tmp_path):
+    assert stages(prepared(config, tmp_path / "run")) == ["read", "vocabulary", "tokenize"]
+
+
+def test_a_long_stage_tells_how_far_it_is():
+    def work(report):
+        report(3, 10)
+        time.sleep(0.8)
+        return "result"
+
+    results = []
+
+    def watched():
+        results.append((yield from module._watched("read", "Reading", work)))
+
+    assert [(event.done, event.total) for event in watched()] == [(0, 0), (3, 10)]
+    assert results == ["result"]
+
+
+def test_the_vocabulary_and_the_ids_tell_how_far_they_are(config, tmp_path):
+    events: dict[str, list[tuple[int, int]]] = {"vocabulary": [], "tokenize": []}
+
+    def watched(stage, message, work):
+        return work(lambda done, total: events.setdefault(stage, []).append((done, total)))
+        yield
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_watched", watched)
+        prepared(config, tmp_path / "run")
+    done, total = events["vocabulary"][-1]
+    assert 0 < done <= total <= (tmp_path / "text.txt").stat().st_size + 40
+    assert events["tokenize"][-1] == (40, 40)
+
+
+def test_a_tokenizer_that_is_given_is_used(config, tmp_path):
+    prepared(config, tmp_path / "one")
+    given = short_run(tmp_path / "text.txt", tokenizer=str(tmp_path / "one" / "tokenizer"), vocab_size=5_000)
+    prepared(given, tmp_path / "two")
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+def test_the_column_of_a_table_can_be_named(tmp_path):
+    rows = [{"title": "alpha beta", "text": "A long text stands here. It has two sentences."}] * 30
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    prepared(short_run(tmp_path / "rows.jsonl", text_field="title"), tmp_path / "run")
+    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
+    tokenizer = Tokenizer.load(tmp_path / "run" / "tokenizer")
+    assert tokenizer.decode(corpus.ids[: corpus.tokens // 30]) == "alpha beta"
+
+
+def test_a_text_larger_than_an_upload_may_be_is_read(config, tmp_path, monkeypatch):
+    limits = []
+    reading = module.read_documents
+    monkeypatch.setattr(module, "read_documents", lambda *a, **k: limits.append(k["max_bytes"]) or reading(*a, **k))
+    prepared(config, tmp_path / "run")
+    assert limits == [float("inf")]
+
+
+@pytest.mark.parametrize(("text", "message"), [("", "is empty"), (" \n \n", "holds no words")])
+def test_a_text_of_nothing_is_refused_and_leaves_no_spool(text, message, tmp_path):
+    (tmp_path / "text.txt").write_text(text)
+    with pytest.raises(InputError, match=message):
+        prepared(short_run(tmp_path / "text.txt"), tmp_path / "run")
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+# From the cache
+
+
+def test_a_second_run_takes_what_the_first_one_prepared(config, tmp_path, monkeypatch):
+    prepared(config, tmp_path / "one")
+    monkeypatch.setattr(module, "read_documents", None)  # nothing is read again
+    events = prepared(config, tmp_path / "two")
+    assert stages(events) == ["read"]
+    assert "from an earlier run" in events[-1].message
+    assert contents(tmp_path / "two") == contents(tmp_path / "one")
+
+
+def test_an_upload_of_the_same_text_is_the_same_text(config, tmp_path):
+    prepared(config, tmp_path / "one")
+    again = tmp_path / "upload" / "another name.txt"
+    again.parent.mkdir()
+    again.write_bytes((tmp_path / "text.txt").read_bytes())
+    assert stages(prepared(short_run(again), tmp_path / "two")) == ["read"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"vocab_size": 100}, {"lowercase": False}, {"algorithm": "bpe", "vocab_size": 300}, {"documents": "file"}],
+)
+def test_other_settings_prepare_anew(config, changes, tmp_path):
+    prepared(config, tmp_path / "one")
+    other = short_run(tmp_path / "text.txt", **changes)
+    assert stages(prepared(other, tmp_path / "two")) == ["read", "vocabulary", "tokenize"]
+
+
+def test_settings_of_the_training_do_not_matter(config, tmp_path):
+    prepared(config, tmp_path / "one")
+    other = short_run(tmp_path / "text.txt", seed=5, seq_len=32, objective="mlm", preset="mini")
+    assert stages(prepared(other, tmp_path / "two")) == ["read"]
+
+
+def test_a_changed_text_is_prepared_anew(config, tmp_path):
+    prepared(config, tmp_path / "one")
+    text = tmp_path / "text.txt"
+    status = text.stat()
+    text.write_text(text.read_text().replace("cat", "cow"))
+    os.utime(text, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert stages(prepared(config, tmp_path / "two")) == ["read", "vocabulary", "tokenize"]
+
+
+def test_a_run_survives_the_cache(config, tmp_path, cache_folder):
+    prepared(config, tmp_path / "one")
+    prepared(config, tmp_path / "two")
+    before = contents(tmp_path / "two")
+    for path in sorted(cache_folder.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    assert contents(tmp_path / "two") == before
+    assert stages(prepared(config, tmp_path / "three")) == ["read", "vocabulary", "tokenize"]
+
+
+def test_preparing_another_text_in_a_folder_does_not_change_what_is_kept(config, tmp_path):
+    """The files are links: writing into them would change them everywhere."""
+    prepared(config, tmp_path / "one")
+    before = contents(tmp_path / "one")
+    other = short_run(write_text(tmp_path / "other.txt", documents=10))
+    prepared(other, tmp_path / "one")
+    assert contents(tmp_path / "one") != before
+    prepared(config, tmp_path / "two")
+    assert contents(tmp_path / "two") == before
+
+
+def test_without_a_place_for_the_cache_a_run_goes_on(config, tmp_path, cache_folder):
+    cache_folder.rmdir()
+    cache_folder.write_text("a file where the folder should be")
+    for name in ("one", "two"):
+        assert stages(prepared(config, tmp_path / name)) == ["read", "vocabulary", "tokenize"]
+
+
+def test_the_corpus_is_mapped_and_not_read(config, tmp_path):
+    prepared(config, tmp_path / "run")
+    corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
+    assert all(isinstance(array, np.memmap) for array in (corpus.ids, corpus.sentence_ends, corpus.document_ends))
+
+
+def test_the_cache_has_a_name_for_every_prepared_text(config, tmp_path, cache_folder):
+    prepared(config, tmp_path / "run")
+    assert [path.name for path in (cache_folder / "texts").iterdir()] == [corpus_cache.text_key(config)]

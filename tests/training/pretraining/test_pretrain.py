@@ -1,0 +1,245 @@
+"""From a text to a model: the whole run, and what goes wrong with it clearly."""
+
+import json
+import math
+import os
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints import checkpoint as checkpoint_module
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.loop import loop
+from bertviz_lab.training.loop.loop import StepOutput
+from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.pretrain import pretrain
+from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
+from bertviz_lab.training.runs.run_folder import read_log, read_state, record
+from tests.training.support import after, finish, identical, short_run, started, weights, write_text
+
+
+def test_a_run_goes_from_a_text_to_a_model_that_transformers_opens(text, tmp_path):
+    folder = tmp_path / "run"
+    events = finish(short_run(text), folder)
+    kinds = [type(event) for event in events]
+    stages = [event.stage for event in events if isinstance(event, Preparing)]
+    assert list(dict.fromkeys(stages)) == ["read", "vocabulary", "tokenize"]
+    assert kinds.index(RunStarted) == len(stages)
+    assert kinds[-1] is RunFinished
+    assert events[-1].reason == "finished"
+    assert events[-1].path == str(folder / "model")
+
+    loaded = load_checkpoint(folder / "model")
+    assert type(loaded.model) is BertForPreTraining
+    assert loaded.report.missing == loaded.report.unexpected == ()
+    assert loaded.tokenizer.fingerprint == Tokenizer.load(folder / "tokenizer").fingerprint
+    theirs, info = transformers.AutoModelForPreTraining.from_pretrained(folder / "model", output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    ids = torch.tensor([loaded.tokenizer.encode("the cat sat on [MASK].").ids])
+    difference = loaded.model(ids).prediction_logits - theirs.eval()(ids).prediction_logits
+    assert float(difference.detach().abs().max()) < 1e-5
+
+
+def test_what_is_announced_is_what_is_trained(text, tmp_path):
+    events = finish(short_run(text), tmp_path)
+    event = started(events)
+    tokenizer = Tokenizer.load(tmp_path / "tokenizer")
+    model = load_checkpoint(tmp_path / "model").model
+    assert event.vocab_size == tokenizer.vocab_size <= 120
+    assert event.parameters == sum(parameter.numel() for parameter in model.parameters())
+    assert (event.total_steps, event.time_budget, event.objective) == (12, None, "mlm+nsp")
+    assert (event.precision, event.device, event.threads) == ("fp32", "cpu", 1)
+    assert event.notes == ()
+    counts = TokenizedCorpus.open(tmp_path / "corpus").counts(tokenizer.vocab_size)
+    share = counts[counts > 0] / counts.sum()
+    assert event.baselines["mlm_loss"] == pytest.approx(math.log(tokenizer.vocab_size))
+    assert event.baselines["nsp_loss"] == pytest.approx(math.log(2))
+    assert event.baselines["unigram_entropy"] == pytest.approx(-float((share * [math.log(p) for p in share]).sum()))
+    assert event.baselines["unigram_accuracy"] == pytest.approx(counts.max() / counts.sum())
+    assert event.baselines["unigram_entropy"] < event.baselines["mlm_loss"]
+
+
+def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):
+    events = finish(short_run(text, steps=60, learning_rate=2e-3, batch_size=16), tmp_path)
+    steps = [event for event in events if isinstance(event, StepDone)]
+    baselines = started(events).baselines
+    assert steps[0].metrics["mlm_loss"] == pytest.approx(baselines["mlm_loss"], rel=0.05)
+    assert steps[0].metrics["nsp_loss"] == pytest.approx(baselines["nsp_loss"], abs=0.05)
+    assert steps[0].loss == pytest.approx(steps[0].metrics["mlm_loss"] + steps[0].metrics["nsp_loss"], rel=1e-5)
+    last = [event for event in events if isinstance(event, EvalDone)][-1]
+    assert last.metrics.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"}
+    assert last.metrics["mlm_loss"] < steps[0].metrics["mlm_loss"] - 0.5
+
+
+def test_the_learning_rate_is_the_one_that_was_asked_for(text, tmp_path):
+    events = finish(short_run(text, learning_rate=3e-4), tmp_path)
+    for event in events:
+        if isinstance(event, StepDone):
+            assert event.learning_rate == pytest.approx(3e-4 * rate_at(event.step / 13, 0.2))
+
+
+def test_the_folder_holds_what_is_needed_to_repeat_the_run(text, tmp_path):
+    config = short_run(text)
+    events = finish(config, tmp_path)
+    assert PretrainConfig.from_dict(json.loads((tmp_path / "config.json").read_text())) == config
+    report = json.loads((tmp_path / "report.json").read_text())
+    assert report["step"] == 12
+    assert report["reason"] == "finished"
+    assert report["scores"] == [event for event in events if isinstance(event, EvalDone)][-1].metrics
+    assert not (tmp_path / "corpus.txt").exists(), "the text itself is not kept"
+    hidden = [name for _, _, names in os.walk(tmp_path) for name in names if name.startswith(".")]
+    assert not hidden
+
+
+def test_what_a_kill_left_of_a_model_is_gone_when_the_run_ends(text, tmp_path):
+    (tmp_path / "run" / ".model-dta0yjmm").mkdir(parents=True)
+    finish(short_run(text), tmp_path / "run")
+    assert [path.name for path in (tmp_path / "run").glob(".*")] == []
+
+
+def test_the_card_states_text_command_and_measured_scores(text, tmp_path):
+    events = finish(short_run(text), tmp_path)
+    card = load_checkpoint(tmp_path / "model").card
+    scores = [event for event in events if isinstance(event, EvalDone)][-1].metrics
+    assert f"| Masked-word accuracy | {scores['mlm_accuracy']:.4f} |" in card
+    assert "town.txt" in card
+    assert str(text.parent) not in card, "where a person keeps files is nobody's business"
+    assert "40 documents, 240 sentences" in card
+    assert "--preset tiny" in card
+    assert "--steps 12" in card
+
+
+def test_the_same_seed_trains_the_same_model_and_another_seed_another(text, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        finish(short_run(text, seed=seed, steps=4, dropout=0.1), tmp_path / name)
+    a, b, c = (weights(tmp_path / name / "model") for name in "abc")
+    assert identical(a, b)
+    assert not identical(a, c)
+
+
+# What goes wrong
+
+
+def nan_at(step: int, monkeypatch) -> None:
+    """From the `step`-th forward pass on, the loss is no number."""
+    taken = [0]
+    original = PretrainingTask.step
+
+    def spoilt(self, model, batch, measure) -> StepOutput:
+        taken[0] += 1
+        out = original(self, model, batch, measure)
+        return StepOutput(out.loss * float("nan"), out.metrics) if taken[0] >= step else out
+
+    monkeypatch.setattr(PretrainingTask, "step", spoilt)
+
+
+def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(text, tmp_path, monkeypatch):
+    finish(short_run(text), tmp_path, should_stop=after(3))
+    last = newest_folder(tmp_path)
+    before = {path.name: path.read_bytes() for path in last.iterdir()}
+    monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
+    nan_at(2, monkeypatch)
+    where = r"Step 5 \(pass 1 over the text, batch \d+\): the loss stopped being a number"
+    with pytest.raises(InputError, match=where + r"\. The last good checkpoint is .*step-00000003: resume from it"):
+        list(record(pretrain(short_run(text), tmp_path, resume=True), tmp_path))
+    assert {path.name: path.read_bytes() for path in last.iterdir()} == before
+    assert all(bool(tensor.isfinite().all()) for tensor in weights(last).values())
+    state = read_state(tmp_path)
+    assert state.status == "failed"
+    assert "Step 5" in state.message
+    assert Path(state.model).is_dir()
+    assert read_log(tmp_path)[0][-1]["reason"] == "failed"
+
+
+def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path, monkeypatch):
+    finish(short_run(text), tmp_path, should_stop=after(3))
+    last = newest_folder(tmp_path)
+    before = {path.name: path.read_bytes() for path in last.iterdir()}
+
+    def disk_full(*_) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(checkpoint_module, "write_weights", disk_full)
+    with pytest.raises(
+        InputError, match=r"step 12 could not be written: .*The last good one, of step 3, is .*step-00000003"
+    ):
+        finish(short_run(text), tmp_path, resume=True)
+    assert {path.name: path.read_bytes() for path in last.iterdir()} == before
+    assert os.listdir(tmp_path / "checkpoints") == ["step-00000003"]
+
+
+def test_one_document_trains_masked_words_only_and_says_so(tmp_path):
+    text = write_text(tmp_path / "one.txt", documents=1, sentences=40)
+    events = finish(short_run(text), tmp_path / "run")
+    event = started(events)
+    assert event.objective == "mlm"
+    assert "nsp_loss" not in event.baselines
+    assert "next-sentence prediction is left out" in event.notes[0]
+    assert any("also trained on" in note for note in event.notes)
+    assert type(load_checkpoint(tmp_path / "run" / "model").model) is BertForMaskedLM
+    assert all("nsp_loss" not in e.metrics for e in events if isinstance(e, (StepDone, EvalDone)))
+
+
+def test_documents_of_one_sentence_train_masked_words_only_and_say_so(tmp_path):
+    text = write_text(tmp_path / "lines.txt", documents=30, sentences=1)
+    event = started(finish(short_run(text, steps=2), tmp_path / "run"))
+    assert event.objective == "mlm"
+    assert "no sentence has a next one" in event.notes[0]
+
+
+@pytest.mark.parametrize("documents", [2, 3])
+def test_too_few_documents_to_hold_some_out_train_and_are_scored_on_all(documents, tmp_path):
+    text = write_text(tmp_path / "few.txt", documents=documents, sentences=12)
+    events = finish(short_run(text, steps=3), tmp_path / "run")
+    assert started(events).objective == "mlm+nsp"
+    assert any("also trained on" in note for note in started(events).notes)
+    assert events[-1].reason == "finished"
+
+
+def test_four_documents_are_enough_to_hold_two_out(tmp_path):
+    text = write_text(tmp_path / "four.txt", documents=4, sentences=12)
+    assert started(finish(short_run(text, steps=3), tmp_path / "run")).notes == ()
+
+
+def test_masked_words_alone_can_be_asked_for(text, tmp_path):
+    event = started(finish(short_run(text, objective="mlm", steps=2), tmp_path))
+    assert (event.objective, event.notes) == ("mlm", ())
+    assert type(load_checkpoint(tmp_path / "model").model) is BertForMaskedLM
+
+
+def test_a_tokenizer_can_be_brought_along(text, tokenizer, tmp_path):
+    tokenizer.save(tmp_path / "tokenizer")
+    event = started(finish(short_run(text, tokenizer=str(tmp_path / "tokenizer"), steps=2), tmp_path / "run"))
+    assert event.vocab_size == tokenizer.vocab_size
+    assert load_checkpoint(tmp_path / "run" / "model").tokenizer.fingerprint == tokenizer.fingerprint
+
+
+def test_pieces_of_bytes_can_be_learnt(text, tmp_path):
+    finish(short_run(text, algorithm="bpe", lowercase=False, vocab_size=300, steps=2), tmp_path)
+    assert load_checkpoint(tmp_path / "model").tokenizer.algorithm == "bpe"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"", "empty|no words"), (b"\n \n\n", "no words"), (b"\x00\x01\x02\xff" * 200, "not text|binary|text")],
+)
+def test_a_text_that_cannot_be_used_is_refused_before_training(content, message, tmp_path):
+    (tmp_path / "bad.txt").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        finish(short_run(tmp_path / "bad.txt"), tmp_path / "run")
+    assert not (tmp_path / "run" / "checkpoints").exists()
+
+
+def test_a_text_that_is_not_there_is_refused(tmp_path):
+    with pytest.raises(InputError, match="nowhere"):
+        finish(short_run(tmp_path / "nowhere.txt"), tmp_path / "run")

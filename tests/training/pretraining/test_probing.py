@@ -1,0 +1,194 @@
+"""Probes: scored as `interpret.surprise` would, without a trace left in the model or the run."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertviz_lab import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, Checkpoint
+from bertviz_lab.data.probes import PROBES, Probes, probes_for
+from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
+from bertviz_lab.interpret import next_sentence, surprise
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.pretraining.probing import PairScore, Questions, score_probes, shares_right, text_of
+from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone, from_json, to_json
+from bertviz_lab.training.runs.run_folder import record
+from tests.little import little_checkpoint
+from tests.training.support import after, finish, identical, short_run, weights
+
+PAIRS = (
+    MinimalPair("agreement", "", "the old man reads a book", "the old man read a book", 3),
+    MinimalPair("agreement", "", "they walk to the river", "they walks to the river", 1),
+    MinimalPair("copy", "she gave him the red book", "the red book", "the small book", 1),
+    MinimalPair("pieces", "", "catsunbelievably dogs run", "catsunbelievably dogs ran", 2),
+    MinimalPair("next", "the red cat sat", "it ran to the mat", "she reads", None),
+)
+SOME = Probes("some", "Some", {kind: kind for kind in ("agreement", "copy", "pieces", "next")}, lambda: PAIRS)
+
+
+def town_run(**changes):
+    """A short run on Tiny Town, which has words enough to be asked about."""
+    return replace(short_run("x"), corpus=("sample:tiny-town",), vocab_size=2000, documents="auto", **changes)
+
+
+@pytest.fixture(scope="module")
+def little() -> Checkpoint:
+    return little_checkpoint()
+
+
+def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
+    assert len(little.tokenizer.encode("catsunbelievably").ids) > 3, "a word in pieces is among them"
+    for score in Questions(SOME, little.tokenizer).ask(little.model):
+        if score.pair.position is not None:
+            for sentence, found in ((score.pair.good, score.good), (score.pair.bad, score.bad)):
+                assert found == pytest.approx(surprise(little, text_of(score.pair, sentence)).total, abs=1e-4)
+
+
+def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint) -> None:
+    (score,) = (score for score in Questions(SOME, little.tokenizer).ask(little.model) if score.pair.position is None)
+    for sentence, found in ((score.pair.good, score.good), (score.pair.bad, score.bad)):
+        expected = next_sentence(little, score.pair.context, sentence).is_next
+        assert torch.tensor(found).exp().item() == pytest.approx(expected, abs=1e-5)
+
+
+def test_what_is_longer_than_the_model_reads_is_cut_as_elsewhere(little: Checkpoint) -> None:
+    (score, *_) = Questions(SOME, little.tokenizer, max_length=5).ask(little.model)
+    assert score.good == pytest.approx(surprise(little, "the old man").total, abs=1e-4)
+
+
+def test_a_model_is_asked_what_it_has_heads_for() -> None:
+    kinds = {
+        BertForPreTraining: ["agreement", "copy", "pieces", "next"],
+        BertForMaskedLM: ["agreement", "copy", "pieces"],
+        BertForSequenceClassification: [],
+    }
+    for kind, asked in kinds.items():
+        one = little_checkpoint(kind=kind)
+        assert list(score_probes(one.model, one.tokenizer, SOME)) == asked
+    single = little_checkpoint(type_vocab_size=1)
+    assert "next" not in score_probes(single.model, single.tokenizer, SOME)
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_asking_leaves_no_trace_and_gives_the_same_answers_twice(mode: bool) -> None:
+    one = little_checkpoint(hidden_dropout_prob=0.5)
+    one.model.train(mode)
+    stream, before = torch.get_rng_state(), {name: t.clone() for name, t in one.model.state_dict().items()}
+    questions = Questions(SOME, one.tokenizer)
+    assert questions.ask(one.model) == questions.ask(one.model)
+    assert one.model.training is mode
+    assert torch.equal(torch.get_rng_state(), stream)
+    assert all(torch.equal(t, before[name]) for name, t in one.model.state_dict().items())
+    assert all(p.grad is None for p in one.model.parameters())
+
+
+def test_many_rows_go_in_batches(little: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = Questions(SOME, little.tokenizer).ask(little.model)
+    monkeypatch.setattr("bertviz_lab.training.pretraining.probing._TOKENS_AT_ONCE", 10)
+    for one, other in zip(whole, Questions(SOME, little.tokenizer).ask(little.model), strict=True):
+        assert (one.good, one.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "right"),
+    [(-1.0, -2.0, 1.0), (-2.0, -1.0, 0.0), (-1.0, -1.0, 0.5), (-1.0, -1.00001, 0.5), (float("nan"), -1.0, 0.5)],
+)
+def test_ties_and_what_is_no_number_count_half(good: float, bad: float, right: float) -> None:
+    assert PairScore(PAIRS[0], good, bad).right == right
+
+
+def test_a_model_whose_weights_are_no_numbers_guesses() -> None:
+    one = little_checkpoint()
+    with torch.no_grad():
+        next(one.model.parameters()).fill_(float("nan"))
+    assert set(score_probes(one.model, one.tokenizer, SOME).values()) == {0.5}
+
+
+def test_shares_are_of_each_kind() -> None:
+    scores = [PairScore(PAIRS[0], 1.0, 0.0), PairScore(PAIRS[1], 0.0, 1.0), PairScore(PAIRS[2], 0.0, 0.0)]
+    assert shares_right(scores) == {"agreement": 0.5, "copy": 0.5}
+
+
+def test_an_untrained_model_is_near_chance(little: Checkpoint) -> None:
+    def share(seed: int) -> float:
+        town = Probes("town", "Town", KINDS, lambda: minimal_pairs(seed, 12))
+        right = score_probes(little_checkpoint(seed).model, little.tokenizer, town)
+        return sum(right.values()) / len(right)
+
+    assert 0.35 < sum(share(seed) for seed in range(3)) / 3 < 0.65
+
+
+# In a run
+
+
+def test_a_run_tells_what_its_model_can_do_at_every_snapshot(tmp_path) -> None:
+    events = finish(town_run(), tmp_path / "run")
+    told = [event for event in events if isinstance(event, ProbesDone)]
+    assert [event.step for event in told] == [0, 1, 2, 5, 10, 12]
+    assert [event.step for event in events if isinstance(event, SnapshotSaved)] == [event.step for event in told]
+    assert {event.probes for event in told} == {"tiny-town"}
+    assert all(list(event.right) == list(KINDS) for event in told)
+    assert all(0 <= share <= 1 for event in told for share in event.right.values())
+    assert all(from_json(to_json(event)) == event for event in told)
+
+
+def test_the_last_answers_are_those_of_the_model_that_the_run_leaves(tmp_path) -> None:
+    from bertviz_lab import load_checkpoint
+
+    events = finish(town_run(snapshot_room=0), tmp_path / "run")
+    last = [event for event in events if isinstance(event, ProbesDone)][-1]
+    model = load_checkpoint(tmp_path / "run" / "model")
+    probes = probes_for(["sample:tiny-town"], model.tokenizer)
+    assert probes is not None
+    assert score_probes(model.model, model.tokenizer, probes) == last.right
+
+
+def test_asking_changes_nothing_about_the_training(tmp_path) -> None:
+    asked = finish(town_run(dropout=0.1), tmp_path / "asked")
+    silent = finish(town_run(dropout=0.1, probes=False), tmp_path / "silent")
+    assert not [event for event in silent if isinstance(event, ProbesDone)]
+    assert identical(weights(tmp_path / "asked" / "model"), weights(tmp_path / "silent" / "model"))
+    scores = [[event.metrics for event in events if isinstance(event, EvalDone)] for events in (asked, silent)]
+    assert scores[0] == scores[1]
+
+
+def test_an_interrupted_run_tells_each_answer_once_and_ends_as_if_it_had_not_been(tmp_path) -> None:
+    whole = town_run(dropout=0.1)
+    list(record(finish(whole, tmp_path / "whole"), _made(tmp_path / "whole")))
+    list(record(finish(whole, tmp_path / "torn", should_stop=after(7)), _made(tmp_path / "torn")))
+    list(record(finish(whole, tmp_path / "torn", resume=True), tmp_path / "torn"))
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "torn" / "model"))
+    told = [
+        [(row["step"], row["right"]) for row in map(json.loads, lines) if row["event"] == "ProbesDone"]
+        for lines in ((tmp_path / name / "events.jsonl").read_text().splitlines() for name in ("whole", "torn"))
+    ]
+    assert told[0] == told[1]
+    assert len(told[0]) == 6
+
+
+def _made(folder):
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+def test_a_text_that_no_probes_suit_is_trained_on_as_ever(text, tmp_path) -> None:
+    events = finish(short_run(text), tmp_path / "run")
+    assert not [event for event in events if isinstance(event, ProbesDone)]
+    assert [event for event in events if isinstance(event, StepDone)]
+
+
+def test_the_masked_word_objective_is_not_asked_what_happens_next(tmp_path) -> None:
+    events = finish(town_run(objective="mlm", steps=2), tmp_path / "run")
+    (first, *_) = (event for event in events if isinstance(event, ProbesDone))
+    assert list(first.right) == [kind for kind in KINDS if kind != "plot_order"]
+
+
+def test_the_sets_are_asked_within_their_time_of_a_tiny_model() -> None:
+    """Not in seconds, which are the machine's, but in tokens that are read."""
+    folder = Path(__file__).parents[3] / "checkpoints"
+    for name, model, most in (("tiny-town", "tiny-town", 40_000), ("english", "wiki-tiny", 20_000)):
+        questions = Questions(PROBES[name], Tokenizer.load(folder / model))
+        assert sum(batch.ids.numel() for batch in questions._hidden) < most

@@ -1,0 +1,88 @@
+"""The state of optimisers and of the random stream in a file that nothing in it can run from."""
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers, save_optimizers
+from bertviz_lab.training.loop.optim import build_optimizers
+from tests.model.support import PRETRAINING, build, inputs, labels_for
+
+
+def step(model: torch.nn.Module, optimizers) -> None:
+    model(**inputs(), **labels_for(PRETRAINING)).loss.backward()
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+@pytest.mark.parametrize("rule", ["adamw", "muon"])
+def test_optimisers_go_on_as_if_nothing_had_happened(rule, tmp_path):
+    settings = PretrainConfig(corpus=("none",), optimizer=rule)
+    model = build(PRETRAINING)
+    optimizers = build_optimizers(model, settings, 1e-2)
+    for _ in range(3):
+        step(model, optimizers)
+    save_optimizers(optimizers, tmp_path / "optimizer.safetensors")
+    copy = build(PRETRAINING, seed=1)
+    copy.load_state_dict(model.state_dict())
+    fresh = build_optimizers(copy, settings, 1e-2)
+    load_optimizers(fresh, tmp_path / "optimizer.safetensors")
+    for _ in range(2):
+        step(model, optimizers)
+        step(copy, fresh)
+    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), copy.parameters(), strict=True))
+
+
+def test_optimisers_built_anew_would_not(tmp_path):
+    settings = PretrainConfig(corpus=("none",))
+    model = build(PRETRAINING)
+    optimizers = build_optimizers(model, settings, 1e-2)
+    for _ in range(3):
+        step(model, optimizers)
+    copy = build(PRETRAINING, seed=1)
+    copy.load_state_dict(model.state_dict())
+    step(model, optimizers)
+    step(copy, build_optimizers(copy, settings, 1e-2))
+    assert not all(torch.equal(p, q) for p, q in zip(model.parameters(), copy.parameters(), strict=True))
+
+
+def test_the_random_stream_goes_on(tmp_path):
+    torch.manual_seed(4)
+    torch.rand(7)
+    save_optimizers([], tmp_path / "optimizer.safetensors")
+    expected = torch.rand(5)
+    torch.manual_seed(99)
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+    assert torch.equal(torch.rand(5), expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_the_random_stream_of_a_gpu_goes_on_too(tmp_path):
+    torch.rand(7, device="cuda")
+    save_optimizers([], tmp_path / "optimizer.safetensors")
+    expected = torch.rand(5, device="cuda")
+    torch.cuda.manual_seed(99)
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+    assert torch.equal(torch.rand(5, device="cuda"), expected)
+
+
+def test_what_was_saved_on_a_gpu_is_gone_on_with_on_a_cpu(tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.zeros(16, dtype=torch.uint8))
+    save_optimizers([], tmp_path / "optimizer.safetensors")
+    monkeypatch.undo()
+    load_optimizers([], tmp_path / "optimizer.safetensors")
+
+
+def test_every_moment_of_every_parameter_is_saved(tmp_path):
+    model = build(PRETRAINING)
+    optimizers = build_optimizers(model, PretrainConfig(corpus=("none",), optimizer="adamw"), 1e-2)
+    step(model, optimizers)
+    save_optimizers(optimizers, tmp_path / "optimizer.safetensors")
+    names = load_file(tmp_path / "optimizer.safetensors").keys() - {"random"}
+    count = len(list(model.parameters()))
+    assert len(names) == 3 * count
+    assert {name.split("/")[2] for name in names} == {"exp_avg", "exp_avg_sq", "step"}

@@ -1,0 +1,110 @@
+"""Events as lines of a log, and back."""
+
+import json
+import math
+
+import pytest
+
+from bertviz_lab.training.runs.events import (
+    CheckpointSaved,
+    EvalDone,
+    Preparing,
+    ProbesDone,
+    RunFinished,
+    RunStarted,
+    SnapshotSaved,
+    StepDone,
+    TrialDone,
+    TrialStarted,
+    from_json,
+    to_json,
+)
+
+STEP = StepDone(
+    step=7,
+    seconds=1.5,
+    tokens=4_096,
+    loss=6.25,
+    learning_rate=1e-3,
+    grad_norm=0.5,
+    tokens_per_second=2_700.5,
+    eta_seconds=12.0,
+    metrics={"mlm_loss": 5.5, "nsp_loss": 0.75, "mlm_accuracy": 0.125},
+)
+EVENTS = [
+    Preparing("read", 3, 0, "Reading “the text”\u2028, line by line\nand so on"),
+    RunStarted(
+        run="blue-fox",
+        step=0,
+        total_steps=None,
+        time_budget=120.0,
+        parameters=4_433_468,
+        vocab_size=8_192,
+        objective="mlm+nsp",
+        precision="bf16",
+        device="cpu",
+        threads=2,
+        baselines={"mlm_loss": 9.01, "nsp_loss": math.log(2)},
+        notes=("One thing.", "Another <b>thing</b>."),
+    ),
+    STEP,
+    EvalDone(step=7, seconds=1.5, tokens=4_096, metrics={"mlm_loss": 5.0, "mlm_accuracy": 0.25}),
+    SnapshotSaved(5, "runs/blue-fox/snapshots/step-00000005.safetensors"),
+    ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75, "word_order": 1.0}),
+    CheckpointSaved(7, "runs/blue-fox/checkpoints/last"),
+    TrialStarted(trial=1, trials=3, name="seed 1", step=7, total_steps=40),
+    TrialDone(trial=1, name="seed 1", step=47, best_step=30, metrics={"accuracy": 0.5}),
+    RunFinished(7, 1.5, "finished", "runs/blue-fox/model", ""),
+]
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
+def test_an_event_goes_to_one_line_and_back(event):
+    line = to_json(event)
+    assert "\n" not in line
+    assert from_json(line) == event
+
+
+def test_every_kind_of_event_is_tested():
+    from bertviz_lab.training.runs.events import Event
+
+    assert {type(event) for event in EVENTS} == set(Event.__args__)
+
+
+def test_the_metrics_of_a_task_stand_beside_the_fields():
+    row = json.loads(to_json(STEP))
+    assert row["event"] == "StepDone"
+    assert row["mlm_loss"] == 5.5
+    assert row["loss"] == 6.25
+    assert "metrics" not in row
+
+
+def test_what_a_model_can_do_is_an_object_of_its_own():
+    row = json.loads(to_json(ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75})))
+    assert row["right"] == {"agreement": 0.75}
+    assert row["probes"] == "english"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_written_as_null(value):
+    line = to_json(EvalDone(1, 2.0, 3, {"mlm_loss": value, "mlm_accuracy": 0.5}))
+    assert json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))["mlm_loss"] is None
+    assert from_json(line).metrics == {"mlm_loss": None, "mlm_accuracy": 0.5}
+    line = to_json(StepDone(1, 2.0, 3, value, 0.1, value, 1.0, 0.0))
+    assert from_json(line).loss is None
+
+
+@pytest.mark.parametrize("line", ["", "{", "[]", "3", "{}", '{"event": "Lunch"}', '{"event": "StepDone"}'])
+def test_a_line_that_is_no_event_is_refused(line):
+    with pytest.raises(ValueError, match=r"not an event|not a whole event"):
+        from_json(line)
+
+
+def test_an_event_of_a_later_version_with_more_fields_is_read():
+    row = json.loads(to_json(CheckpointSaved(3, "x"))) | {"size": 12}
+    assert from_json(json.dumps(row)) == CheckpointSaved(3, "x")
+
+
+def test_an_event_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        STEP.loss = 0.0

@@ -1,0 +1,170 @@
+"""A run's log across kills, second sittings and full disks: every step is told once."""
+
+import errno
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs import run_folder
+from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, from_json
+from bertviz_lab.training.runs.run_folder import read_log, read_state, record
+from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
+
+
+def sitting(first: int, last: int, *, saves: int | None = None) -> list[Event]:
+    """A run that goes on after step `first`, through step `last`, with a checkpoint on the way."""
+    events: list[Event] = [Preparing("resume", 0, 0, ""), replace(STARTED, step=first)]
+    for step in range(first + 1, last + 1):
+        events.append(replace(STEP, step=step, loss=1 / step))
+        if step == saves:
+            events += [EvalDone(step, 0.0, 0, {"mlm_loss": 2 / step}), CheckpointSaved(step, f"step-{step}")]
+    return events
+
+
+def told(folder: Path, *names: str) -> list[tuple]:
+    return [(row["event"], row["step"], row.get("loss")) for row in read_log(folder)[0] if row["event"] in names]
+
+
+def test_a_run_that_goes_on_from_a_checkpoint_tells_every_step_once(tmp_path):
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "torn").mkdir()
+    list(record(sitting(0, 12, saves=5), tmp_path / "whole"))
+    list(record(sitting(0, 9, saves=5), tmp_path / "torn"))
+    list(record(sitting(5, 7), tmp_path / "torn"))
+    with (tmp_path / "torn" / "events.jsonl").open("ab") as log:
+        log.write(b'{"event": "StepDone", "step": 8, "lo')
+    list(record(sitting(5, 12), tmp_path / "torn"))
+    names = ("StepDone", "EvalDone", "CheckpointSaved")
+    assert told(tmp_path / "torn", *names) == told(tmp_path / "whole", *names)
+    assert told(tmp_path / "torn", "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
+    assert b"\n\n" not in (tmp_path / "torn" / "events.jsonl").read_bytes()
+    assert read_state(tmp_path / "torn").step == 12
+
+
+def test_a_checkpoint_that_was_saved_but_not_yet_told_of_is_gone_on_from_too(tmp_path):
+    list(record(sitting(0, 9), tmp_path))
+    for _ in range(2):
+        list(record(sitting(5, 7), tmp_path))
+    assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in range(1, 8)]
+    assert told(tmp_path, "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
+
+
+def test_a_run_that_was_stopped_and_goes_on_does_not_tell_of_the_stop(tmp_path):
+    stop = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "stopped", "model", "")]
+    list(record([*sitting(0, 5), *stop], tmp_path))
+    list(record(sitting(5, 6), tmp_path))
+    names = [row["event"] for row in read_log(tmp_path)[0]]
+    assert names[-5:] == ["StepDone", "CheckpointSaved", "Preparing", "RunStarted", "StepDone"]
+    assert "RunFinished" not in names
+
+
+def test_a_run_that_was_killed_at_its_very_end_tells_of_its_last_checkpoint_once(tmp_path):
+    end = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "finished", "model", "")]
+    list(record([*sitting(0, 5), *end[:2]], tmp_path))
+    passed = list(record([*sitting(5, 5), *end], tmp_path))
+    assert passed[-3:] == end
+    names = [row["event"] for row in read_log(tmp_path)[0]]
+    assert names[-5:] == ["CheckpointSaved", "Preparing", "RunStarted", "EvalDone", "RunFinished"]
+    assert names.count("CheckpointSaved") == names.count("EvalDone") == 1
+
+
+def test_a_run_that_begins_again_tells_nothing_of_its_first_try(tmp_path):
+    list(record(sitting(0, 9), tmp_path))
+    list(record(sitting(0, 3), tmp_path))
+    assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in (1, 2, 3)]
+
+
+def test_nothing_is_lost_when_the_log_cannot_be_cut(tmp_path, monkeypatch):
+    list(record(sitting(0, 9), tmp_path))
+    before = (tmp_path / "events.jsonl").read_bytes()
+
+    def dies(*_) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_folder.os, "replace", dies)
+    with pytest.raises(KeyboardInterrupt):
+        list(record([replace(STARTED, step=5)], tmp_path))
+    monkeypatch.undo()
+    assert (tmp_path / "events.jsonl").read_bytes().startswith(before)
+
+
+def test_whoever_follows_a_log_that_is_cut_is_given_it_from_the_beginning(tmp_path):
+    list(record(sitting(0, 9), tmp_path))
+    _, end = read_log(tmp_path)
+    list(record(sitting(5, 6), tmp_path))
+    rows, again = read_log(tmp_path, end)
+    assert [row["step"] for row in rows if row["event"] == "StepDone"] == [1, 2, 3, 4, 5, 6]
+    assert again == (tmp_path / "events.jsonl").stat().st_size
+    assert read_log(tmp_path, again) == ([], again)
+
+
+def test_one_process_at_a_time_writes_a_run(tmp_path):
+    first = record(EVENTS, tmp_path)
+    next(first)
+    with pytest.raises(InputError, match="Another process is training in"):
+        next(record(EVENTS, tmp_path))
+    first.close()
+    assert len(list(record(EVENTS, tmp_path))) == len(EVENTS)
+
+
+def test_what_a_kill_left_of_a_replacement_is_swept_away(tmp_path):
+    for left in (".state.json-12345678", ".events.jsonl-abcd_123"):
+        (tmp_path / left).write_text("half")
+    list(record(EVENTS, tmp_path))
+    assert sorted(os.listdir(tmp_path)) == ["events.jsonl", "state.json"]
+
+
+# A full disk
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
+    checkpoint = tmp_path / "checkpoints" / "step-00000005"
+    checkpoint.mkdir(parents=True)
+    passed: list[Event] = []
+    with files_of_at_most(2000), pytest.raises(InputError) as told:
+        passed.extend(record(sitting(0, 100), tmp_path))  # as far as it comes
+    assert str(told.value) == (
+        f"{tmp_path} could not be written: File too large. "
+        f"The last checkpoint, {checkpoint}, is untouched: make room, then go on with --resume."
+    )
+    state = read_state(tmp_path)
+    assert (state.status, state.message) == ("failed", str(told.value))
+    content = (tmp_path / "events.jsonl").read_bytes()
+    assert content.endswith(b"\n")
+    assert [from_json(line) for line in content.decode().splitlines()] == passed
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
+def test_a_disk_that_fails_elsewhere_in_the_run_is_told_the_same_way(number, tmp_path):
+    def events() -> Iterator[Event]:
+        yield EVENTS[0]
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(InputError, match=f"{os.strerror(number)}. No checkpoint was saved yet"):
+        list(record(events(), tmp_path))
+    assert "make room" in read_state(tmp_path).message
+
+
+def test_a_file_that_is_missing_is_no_full_disk(tmp_path):
+    def events() -> Iterator[Event]:
+        yield EVENTS[0]
+        raise FileNotFoundError(errno.ENOENT, "No such file")
+
+    with pytest.raises(FileNotFoundError):
+        list(record(events(), tmp_path))

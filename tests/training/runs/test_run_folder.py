@@ -1,0 +1,235 @@
+"""A run's folder: written so that whoever reads it, whenever, reads something whole."""
+
+import json
+import os
+import threading
+
+import pytest
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs import run_folder
+from bertviz_lab.training.runs.events import (
+    CheckpointSaved,
+    EvalDone,
+    Preparing,
+    RunFinished,
+    RunStarted,
+    StepDone,
+    from_json,
+)
+from bertviz_lab.training.runs.run_folder import (
+    RunState,
+    advance,
+    read_config,
+    read_log,
+    read_state,
+    record,
+    write_json,
+    write_state,
+)
+
+STARTED = RunStarted("r", 4, 10, None, 100, 53, "mlm", "fp32", "cpu", 1, {"mlm_loss": 4.0})
+STEP = StepDone(5, 2.5, 640, 3.5, 1e-3, 1.0, 256.0, 7.5, {"mlm_loss": 3.5})
+EVENTS = [
+    Preparing("read", 0, 0, "Reading the text"),
+    STARTED,
+    STEP,
+    EvalDone(5, 2.5, 640, {"mlm_loss": 3.25}),
+    CheckpointSaved(5, "run/checkpoints/step-00000005"),
+    RunFinished(5, 2.5, "stopped", "run/model", ""),
+]
+
+
+def test_what_is_recorded_passes_through_and_stands_in_the_log(tmp_path):
+    assert list(record(EVENTS, tmp_path)) == EVENTS
+    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [from_json(line) for line in lines] == EVENTS
+    rows, end = read_log(tmp_path)
+    assert [row["event"] for row in rows] == [type(event).__name__ for event in EVENTS]
+    assert end == (tmp_path / "events.jsonl").stat().st_size
+
+
+def test_an_event_is_on_disk_before_it_is_passed_on(tmp_path):
+    for count, event in enumerate(record(EVENTS, tmp_path), 1):
+        assert len(read_log(tmp_path)[0]) == count
+        assert read_state(tmp_path).status == {
+            Preparing: "preparing",
+            RunFinished: "stopped",
+        }.get(type(event), "training")
+
+
+def test_the_state_follows_the_events(tmp_path):
+    seen = [read_state(tmp_path) for _ in record(EVENTS, tmp_path)]
+    assert [state.step for state in seen] == [0, 4, 5, 5, 5, 5]
+    assert [state.total_steps for state in seen] == [None, 10, 10, 10, 10, 10]
+    assert seen[0].message == "Reading the text"
+    assert seen[1].message == ""
+    assert (seen[2].seconds, seen[2].eta_seconds) == (2.5, 7.5)
+    assert [state.model for state in seen] == ["", "", "", "", "run/checkpoints/step-00000005", "run/model"]
+    assert seen[-1].eta_seconds is None
+    assert {state.pid for state in seen} == {os.getpid()}
+    assert seen[-1].updated > 0
+
+
+def test_a_bad_input_is_the_run_s_last_event_and_goes_on_up(tmp_path):
+    def events():
+        yield from EVENTS[:5]
+        raise InputError("The loss stopped being a number before step 6.")
+
+    with pytest.raises(InputError, match="before step 6"):
+        list(record(events(), tmp_path))
+    last = from_json((tmp_path / "events.jsonl").read_text().splitlines()[-1])
+    expected = "The loss stopped being a number before step 6."
+    assert last == RunFinished(5, 2.5, "failed", "run/checkpoints/step-00000005", expected)
+    state = read_state(tmp_path)
+    assert (state.status, state.message, state.step) == ("failed", expected, 5)
+    assert state.model == "run/checkpoints/step-00000005"
+
+
+def test_any_other_error_is_named(tmp_path):
+    def events():
+        yield EVENTS[0]
+        raise MemoryError("no room")
+
+    with pytest.raises(MemoryError):
+        list(record(events(), tmp_path))
+    assert read_state(tmp_path).message == "MemoryError: no room"
+
+
+def test_a_reader_that_leaves_does_not_fail_the_run(tmp_path):
+    stream = record(iter(EVENTS), tmp_path)
+    next(stream)
+    next(stream)
+    stream.close()
+    assert read_state(tmp_path).status == "training"
+    assert len(read_log(tmp_path)[0]) == 2
+
+
+def test_a_second_sitting_knows_what_the_first_left(tmp_path):
+    list(record(EVENTS, tmp_path))
+
+    def fails_at_once():
+        yield Preparing("read", 0, 0, "Reading the text")
+        raise InputError("The text is gone.")
+
+    with pytest.raises(InputError):
+        list(record(fails_at_once(), tmp_path))
+    state = read_state(tmp_path)
+    assert (state.step, state.model, state.status) == (5, "run/model", "failed")
+    assert len(read_log(tmp_path)[0]) == len(EVENTS) + 2
+
+
+def test_a_half_written_line_waits_until_it_is_whole(tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_bytes(b'{"event": "A"}\n{"event": "B", "te')
+    rows, end = read_log(tmp_path)
+    assert rows == [{"event": "A"}]
+    assert read_log(tmp_path, end) == ([], end)
+    with path.open("ab") as file:
+        file.write('xt": "é"}\n'.encode())
+    rows, end = read_log(tmp_path, end)
+    assert rows == [{"event": "B", "text": "é"}]
+    assert end == path.stat().st_size
+
+
+def test_a_line_that_a_crash_left_half_is_cut(tmp_path):
+    (tmp_path / "events.jsonl").write_bytes(b'{"event": "A"}\n{"event": "B", "te')
+    list(record(EVENTS[:1], tmp_path))
+    lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["event"] for line in lines] == ["A", "Preparing"]
+
+
+def test_a_log_that_is_not_there_is_empty(tmp_path):
+    assert read_log(tmp_path) == ([], 0)
+
+
+def test_a_log_can_be_read_in_any_portions(tmp_path):
+    list(record(EVENTS, tmp_path))
+    whole, end = read_log(tmp_path)
+    found, at = [], 0
+    with (tmp_path / "events.jsonl").open("rb") as file:
+        content = file.read()
+    (tmp_path / "copy").mkdir()
+    copy = tmp_path / "copy" / "events.jsonl"
+    for size in range(0, end + 1, 17):
+        copy.write_bytes(content[:size])
+        rows, at = read_log(tmp_path / "copy", at)
+        found += rows
+    copy.write_bytes(content)
+    assert found + read_log(tmp_path / "copy", at)[0] == whole
+
+
+def test_a_reader_never_meets_half_a_state(tmp_path):
+    write_state(tmp_path, RunState(step=0, message="x" * 20_000))
+    done = threading.Event()
+    problems: list[Exception] = []
+
+    def read_all_the_time() -> None:
+        while not done.is_set():
+            try:
+                assert len(read_state(tmp_path).message) == 20_000
+            except Exception as error:
+                problems.append(error)
+
+    reader = threading.Thread(target=read_all_the_time)
+    reader.start()
+    for step in range(150):
+        write_state(tmp_path, RunState(step=step, message=chr(97 + step % 26) * 20_000))
+    done.set()
+    reader.join()
+    assert not problems
+    assert read_state(tmp_path).step == 149
+
+
+def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
+    write_json(tmp_path / "state.json", {"step": 1})
+
+    def disk_full(*_) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(run_folder.os, "fsync", disk_full)
+    with pytest.raises(OSError, match="No space"):
+        write_json(tmp_path / "state.json", {"step": 2})
+    with pytest.raises(TypeError):
+        write_json(tmp_path / "state.json", {"step": object()})
+    assert json.loads((tmp_path / "state.json").read_text()) == {"step": 1}
+    assert os.listdir(tmp_path) == ["state.json"]
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "null", '"text"'])
+def test_a_folder_without_a_state_is_no_run(content, tmp_path):
+    if content is not None:
+        (tmp_path / "state.json").write_text(content)
+    with pytest.raises(InputError, match="no run in"):
+        read_state(tmp_path)
+
+
+def test_a_state_of_a_later_version_is_read(tmp_path):
+    (tmp_path / "state.json").write_text('{"step": 3, "weather": "fine"}')
+    assert read_state(tmp_path).step == 3
+
+
+def test_the_settings_are_read_back(tmp_path):
+    config = PretrainConfig(corpus=("a.txt",), steps=3)
+    write_json(tmp_path / "config.json", config.to_dict())
+    assert read_config(tmp_path) == config
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", "null", '{"corpus": 3}'])
+def test_a_folder_without_settings_cannot_be_gone_on_with(content, tmp_path):
+    if content is not None:
+        (tmp_path / "config.json").write_text(content)
+    with pytest.raises(InputError, match="no run to go on with"):
+        read_config(tmp_path)
+
+
+def test_a_setting_that_is_out_of_range_is_named(tmp_path):
+    (tmp_path / "config.json").write_text('{"corpus": ["a.txt"], "seq_len": 3}')
+    with pytest.raises(InputError, match="--seq-len"):
+        read_config(tmp_path)
+
+
+def test_a_finished_run_keeps_its_checkpoint_where_no_model_was_written():
+    state = RunState(model="run/checkpoints/step-00000005", step=3)
+    assert advance(state, RunFinished(3, 1.0, "failed", "", "no disk")).model == "run/checkpoints/step-00000005"

@@ -1,0 +1,334 @@
+"""The preview of a data file, the list of examples and the marked text, under real mouse and keyboard."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab.figures.marking import marked_payload
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.examples import examples_payload
+from bertviz_lab.figures.training.preview import preview_payload
+from tests.browser import eventually
+from tests.ui.components import tuned
+from tests.ui.components.harness import HOSTILE, Desk
+
+pytestmark = pytest.mark.e2e
+Feed = Callable[[str, str], None]
+Visit = Callable[..., Page]
+
+
+def saved(page: Page, part: str, kind: str, folder: Path) -> str:
+    with page.expect_download() as waiting:
+        page.locator(f"#{part} [data-save={kind}]").click()
+    path = folder / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("part", ["preview", "examples", "marked"])
+def test_each_view_says_in_one_sentence_why_it_is_empty(visit: Visit, feed: Feed, part: str):
+    page = visit()
+    feed(part, message_payload("Choose a file first."))
+    expect(page.locator(f"#{part} .empty").first).to_have_text("Choose a file first.")
+
+
+# ---- preview
+
+
+def test_the_table_shows_the_rows_and_what_the_columns_are(visit: Visit):
+    page = visit()
+    expect(page.locator("#preview thead th")).to_have_text(["id", "reviewtext", "starslabel", "note"])
+    expect(page.locator("#preview tbody tr").nth(1).locator("td")).to_have_text(["2", HOSTILE[0], "bad", ""])
+    cell = page.locator("#preview tbody .cell").nth(1)
+    assert cell.evaluate("node => node.scrollHeight > node.clientHeight")  # a long text is cut to two lines
+    assert page.evaluate("window.hacked") is None
+
+
+def test_a_pair_of_texts_is_a_and_b(visit: Visit, feed: Feed):
+    page = visit()
+    pair = tuned.table()
+    pair.text_b = "note"
+    feed("preview", preview_payload(pair))
+    expect(page.locator("#preview .role")).to_have_text(["text A", "label", "text B"])
+
+
+def test_a_column_is_chosen_by_click_and_by_enter(visit: Visit, desk: Desk):
+    page = visit()
+    page.get_by_role("button", name="stars, used as label. Choose what this column is.").click()
+    eventually(page, lambda: desk.told("column_select") == [{"column": 2, "name": "stars"}])
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    eventually(page, lambda: desk.told("column_select")[1:] == [{"column": 3, "name": "note"}])
+
+
+def test_words_stand_over_their_labels_and_their_columns_can_be_chosen(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    feed("preview", preview_payload(*tuned.sentence_data()))
+    expect(page.locator("#preview .words")).to_have_count(2)
+    expect(page.locator("#preview .words").first.locator(".tag")).to_have_text(
+        ["B-PER", "I-PER", "O", "O", "B-LOC", "O"]
+    )
+    page.locator("#preview .names button").nth(1).click()
+    eventually(page, lambda: desk.told("column_select") == [{"column": 1, "name": "2"}])
+
+
+def test_questions_stand_with_passage_and_answer_and_have_no_columns_to_choose(visit: Visit, feed: Feed):
+    page = visit()
+    feed("preview", preview_payload(*tuned.question_data()))
+    expect(page.locator("#preview thead th")).to_have_text(["passage", "question", "answer"])
+    expect(page.locator("#preview tbody tr").last.locator("td").last).to_have_text("(not in the passage)")
+    assert page.locator("#preview button").count() == 0
+
+
+def test_a_wide_table_scrolls_by_itself_on_a_phone(visit: Visit):
+    page = visit(width=400)
+    assert page.locator("#preview .rows").evaluate("node => node.scrollWidth > node.clientWidth")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    page.locator("#preview .rows").focus()
+    page.keyboard.press("ArrowRight")
+    eventually(page, lambda: page.locator("#preview .rows").evaluate("node => node.scrollLeft") > 0)
+
+
+# ---- list of examples
+
+
+def test_an_example_tells_the_truth_the_prediction_and_how_sure_it_is(visit: Visit):
+    page = visit()
+    items = page.locator("#examples [role=option]")
+    expect(items.nth(0)).to_contain_text("true good")
+    expect(items.nth(0)).to_contain_text("predicted bad")
+    expect(items.nth(0).get_by_role("img", name="wrong:")).to_be_visible()
+    expect(items.nth(0).locator(".share")).to_have_text("99.0 %")
+    expect(items.nth(0).locator(".second")).to_have_text("And a second text.")
+    expect(items.nth(1)).to_contain_text("true and predicted good")
+    expect(items.nth(1).locator(".text")).to_have_text(f"1: {HOSTILE[0]}")
+    text = items.nth(0).locator(".text").first
+    lines = text.evaluate("node => node.clientHeight / parseFloat(getComputedStyle(node).lineHeight)")
+    assert round(lines) == 2
+    assert page.evaluate("window.hacked") is None
+
+
+def test_an_example_is_chosen_by_click_and_by_keys_and_stays_marked(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    items = page.locator("#examples [role=option]")
+    items.nth(2).click()
+    eventually(page, lambda: desk.told("example_select") == [{"index": 1014}])
+    expect(items.nth(2)).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(items.nth(3)).to_be_focused()
+    page.keyboard.press("Enter")
+    eventually(page, lambda: desk.told("example_select")[1:] == [{"index": 1021}])
+    expect(page.locator("#examples [aria-selected=true]")).to_have_count(1)
+
+    # The same examples in another order: the mark goes with its example; with others it goes away.
+    mixed = list(reversed(tuned.classified(60)))
+    feed("examples", examples_payload(mixed, title="Turned round", key="toy"))
+    expect(page.locator("#examples .heading")).to_have_text("Turned round")
+    expect(page.locator("#examples [aria-selected=true]")).to_contain_text("3:")
+    assert page.locator("#examples [tabindex='0'].item").count() == 1
+    feed("examples", examples_payload(mixed, title="Others", key="other"))
+    expect(page.locator("#examples .heading")).to_have_text("Others")
+    expect(page.locator("#examples [aria-selected=true]")).to_have_count(0)
+
+
+def test_fifty_are_shown_and_the_rest_on_demand(visit: Visit):
+    page = visit()
+    items = page.locator("#examples [role=option]")
+    expect(items).to_have_count(50)
+    more = page.get_by_role("button", name="Show 10 more of the 10 left")
+    more.click()
+    expect(items).to_have_count(60)
+    expect(items.nth(50)).to_be_focused()
+    expect(more).to_be_hidden()
+    expect(page.locator("#examples p[role=status]")).to_have_text("60 of 60 are shown.")
+
+
+def test_an_example_beyond_the_first_fifty_can_be_marked_from_the_start(visit: Visit, feed: Feed):
+    page = visit()
+    feed("examples", examples_payload(tuned.classified(120), title="Many", chosen=1000 + 7 * 70))
+    expect(page.locator("#examples [aria-selected=true]")).to_contain_text("70:")
+
+
+def test_numbers_words_and_answers_have_their_own_looks(visit: Visit, feed: Feed):
+    page = visit()
+    items = page.locator("#examples [role=option]")
+    feed("examples", examples_payload(tuned.numbers(), title="Numbers"))
+    expect(items.nth(0)).to_contain_text("true 2.500predicted 2.000off by −0.500")
+    feed("examples", examples_payload(tuned.tagged(), title="Words"))
+    expect(items.nth(0)).to_contain_text("1 wrong label")
+    expect(items.nth(0).locator(".wrong.word")).to_have_text("Rome B-PER, not B-LOC")
+    expect(items.nth(1)).to_contain_text("every label is right")
+    feed("examples", examples_payload(tuned.answered(), title="Answers"))
+    expect(items.nth(0)).to_contain_text("right at nine / nine o'clock")
+    expect(items.nth(1)).to_contain_text("predicted not in the passage")
+    expect(items.nth(1).get_by_role("img", name="right:")).to_be_visible()
+
+
+def test_an_empty_list_says_so(visit: Visit, feed: Feed):
+    page = visit()
+    feed("examples", examples_payload([], title="Mistakes", empty="It made no mistakes."))
+    expect(page.locator("#examples .empty").last).to_have_text("It made no mistakes.")
+    expect(page.locator("#examples .list")).to_be_hidden()
+    expect(page.locator("#examples [data-save=csv]")).to_be_hidden()
+
+
+@pytest.mark.parametrize(
+    ("examples", "column", "value"),
+    [
+        (tuned.classified(60), "probability", "0.99"),
+        (tuned.numbers(), "predicted", "2"),
+        (tuned.tagged(), "predicted", "B-PER O O B-PER"),
+        (tuned.answered(), "answers", "at nine / nine o'clock"),
+    ],
+)
+def test_all_examples_go_into_the_file(
+    visit: Visit, feed: Feed, tmp_path: Path, examples: list[object], column: str, value: str
+):
+    page = visit()
+    feed("examples", examples_payload(examples, title="For a file"))  # type: ignore[arg-type]
+    expect(page.locator("#examples .heading")).to_have_text("For a file")
+    rows = list(csv.DictReader(saved(page, "examples", "csv", tmp_path).splitlines()))
+    assert len(rows) == len(examples)
+    assert rows[0][column] == value
+    assert len(json.loads(saved(page, "examples", "json", tmp_path))["items"]) == len(examples)
+
+
+# ---- marked text
+
+
+def marks(page: Page) -> list[str]:
+    return page.locator("#marked mark .words").all_inner_texts()
+
+
+def test_marks_stand_where_python_counts_characters(visit: Visit):
+    page = visit()
+    assert marks(page) == ["Ada Lovelace", "Charles Babbage", "London", "שלום", "Paris"]
+    expect(page.locator("#marked mark .type")).to_have_text(["PER", "PER", "LOC", "MISC", "LOC"])
+    plain = """node => {
+      const copy = node.cloneNode(true);
+      copy.querySelectorAll('.type').forEach((type) => type.remove());
+      return copy.textContent;
+    }"""
+    assert page.locator("#marked .running").evaluate(plain) == tuned.TEXT
+    expect(page.locator("#marked .key")).to_have_text(["PER: 2", "LOC: 2", "MISC: 1"])
+
+
+def test_types_differ_without_colour(visit: Visit):
+    page = visit()
+    styles = page.locator("#marked mark").evaluate_all(
+        "nodes => nodes.map((n) => getComputedStyle(n).borderBottomStyle)"
+    )
+    assert styles == ["solid", "solid", "dashed", "dotted", "dashed"]
+
+
+def test_marks_are_read_by_mouse_and_by_keys(visit: Visit):
+    page = visit()
+    readout = page.locator("#marked .readout")
+    page.locator("#marked mark").nth(2).hover()
+    start = tuned.TEXT.index("London")
+    expect(readout).to_have_text(f"London: LOC, 90.0 %. Characters {start} to {start + 6}.")
+    page.locator("#marked .running").focus()
+    page.keyboard.press("ArrowRight")
+    expect(readout).to_contain_text("שלום: MISC. Characters")  # nobody knows how likely
+    page.keyboard.press("Home")
+    expect(readout).to_contain_text("Ada Lovelace: PER, 98.0 %")
+
+
+def test_text_from_right_to_left_runs_so(visit: Visit, feed: Feed):
+    page = visit()
+    found = [tuned.span(tuned.HEBREW, "דוד כהן", "PER"), tuned.span(tuned.HEBREW, "תל אביב", "LOC")]
+    feed("marked", marked_payload(tuned.HEBREW, found, title="Hebrew"))
+    expect(page.locator("#marked .heading").first).to_have_text("Hebrew")
+    assert marks(page) == ["דוד כהן", "תל אביב"]
+    assert page.locator("#marked .running").evaluate("node => getComputedStyle(node).direction") == "rtl"
+    first, second = (page.locator("#marked mark").nth(place).bounding_box() for place in (0, 1))
+    assert first
+    assert second
+    assert first["x"] > second["x"]
+
+
+PASSAGE = "😀 The museum opens at nine. On Sundays it opens at ten, and in winter it is closed. " * 30
+
+
+def answers() -> list[SimpleNamespace]:
+    far = SimpleNamespace(text="ten", start=PASSAGE.rindex("ten"), end=PASSAGE.rindex("ten") + 3, probability=0.2)
+    none = SimpleNamespace(text="", start=0, end=0, probability=0.05)
+    return [*tuned.alternatives(PASSAGE, "nine"), far, none]
+
+
+def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit, feed: Feed, desk: Desk):
+    page = visit()
+    feed("marked", marked_payload(PASSAGE, [], answers(), title="When does it open?"))
+    expect(page.locator("#marked .answer")).to_have_count(3)
+    assert marks(page) == ["nine"]
+    page.get_by_role("button", name="ten, 20.0 %").click()
+    eventually(page, lambda: desk.told("alternative_select") == [{"index": 1}])
+    assert marks(page) == ["ten"]
+    box, text = page.locator("#marked mark").bounding_box(), page.locator("#marked .running").bounding_box()
+    assert box
+    assert text
+    assert text["y"] <= box["y"] <= text["y"] + text["height"]
+    expect(page.locator("#marked [aria-pressed=true]")).to_have_count(1)
+    start = PASSAGE.rindex("ten")
+    expect(page.locator("#marked .readout")).to_contain_text(f"Characters {start:,} to {start + 3:,}")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    eventually(page, lambda: desk.told("alternative_select")[1:] == [{"index": 2}])
+    assert marks(page) == []
+    expect(page.locator("#marked .readout")).to_have_text("No answer is marked in the text.")
+
+
+def test_an_answer_takes_the_place_of_a_mark_that_it_covers(visit: Visit, feed: Feed):
+    page = visit()
+    gold = [tuned.span(PASSAGE, "at nine", "right answer", None)]
+    feed("marked", marked_payload(PASSAGE, gold, answers(), title="T", mark_name="predicted"))
+    expect(page.locator("#marked mark .type")).to_have_text(["predicted"])
+    page.get_by_role("button", name="ten, 20.0 %").click()
+    expect(page.locator("#marked mark .type")).to_have_text(["right answer", "predicted"])
+
+
+def test_the_spans_go_out_as_python_counts_them(visit: Visit, tmp_path: Path):
+    page = visit()
+    rows = list(csv.DictReader(saved(page, "marked", "csv", tmp_path).splitlines()))
+    assert [tuned.TEXT[int(row["start"]) : int(row["end"])] for row in rows] == [row["text"] for row in rows]
+    assert [row["label"] for row in rows] == ["PER", "PER", "LOC", "MISC", "LOC"]
+    assert json.loads(saved(page, "marked", "json", tmp_path))["text"] == tuned.TEXT
+
+
+def test_hostile_text_and_labels_are_text(visit: Visit, feed: Feed):
+    page = visit()
+    text = " ".join(HOSTILE)
+    spans = [tuned.span(text, words, words) for words in HOSTILE]
+    feed("marked", marked_payload(text, spans, answers()[2:], title=HOSTILE[0], sentence=HOSTILE[1]))
+    expect(page.locator("#marked .heading").first).to_have_text(HOSTILE[0])
+    assert marks(page) == list(HOSTILE)
+    assert page.locator("#marked img").count() == 0
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("part", ["examples", "marked"])
+def test_a_view_is_saved_as_a_page_that_works_alone(visit: Visit, tmp_path: Path, page: Page, part: str):
+    visit()
+    words = page.locator(f"#{part} .heading").first.inner_text()
+    saved(page, part, "html", tmp_path)
+    (path,) = tmp_path.iterdir()
+    page.goto(path.as_uri())
+    expect(page.locator(".lab .heading").first).to_have_text(words)
+
+
+def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
+    page = visit()
+    counts = []
+    for turn in range(6):
+        feed("preview", preview_payload(tuned.table(), sentence=f"Turn {turn}."))
+        feed("examples", examples_payload(tuned.classified(60), title=f"Turn {turn}"))
+        feed("marked", marked_payload(tuned.TEXT, tuned.entities(), title=f"Turn {turn}"))
+        for part in ("preview", "examples", "marked"):
+            expect(page.locator(f"#{part}")).to_contain_text(f"Turn {turn}")
+        counts.append(page.evaluate("document.querySelectorAll('#preview *, #examples *, #marked *').length"))
+    assert len(set(counts[1:])) == 1
