@@ -122,15 +122,21 @@ class TokenizedCorpus:
         array = np.array(ids, np.uint32)
         return cls(array, np.array(sentence_ends, np.int64), np.array(document_ends, np.int64), np.bincount(array))
 
+    def document_starts(self) -> NDArray[np.int64]:
+        """The first sentence of each document: (documents,)."""
+        return np.concatenate(([0], self.document_ends))[:-1].astype(np.int64)
+
+    def document_sizes(self) -> NDArray[np.int64]:
+        """Tokens in each document: (documents,)."""
+        return np.diff(self.sentence_ends[self.document_ends - 1], prepend=0)
+
     def sentence_bounds(self, document: int) -> NDArray[np.int64]:
         """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
-        first = int(self.document_ends[document - 1]) if document else 0
-        last = int(self.document_ends[document])
-        start = int(self.sentence_ends[first - 1]) if first else 0
-        return np.concatenate(([start], self.sentence_ends[first:last]))
+        return self.select(np.array([document])).sentence_bounds(0)
 
     def select(self, documents: NDArray[np.integer]) -> "CorpusView":
-        return CorpusView(self, np.asarray(documents, dtype=np.int64))
+        """The documents with these indices, in this order."""
+        return CorpusView(self, np.stack([self.document_starts()[documents], self.document_ends[documents]], axis=1))
 
     def counts(self, vocab_size: int) -> NDArray[np.int64]:
         """How often each token id occurs: (vocab_size,)."""
@@ -139,32 +145,19 @@ class TokenizedCorpus:
 
 @dataclass(frozen=True)
 class CorpusView:
-    """Some documents of a corpus: the part to train on, or the part held out."""
+    """Some documents of a corpus, or parts of documents: the training text, or the held-out text."""
 
     corpus: TokenizedCorpus
-    documents: NDArray[np.int64]  # indices into the corpus
+    spans: NDArray[np.int64]  # (documents, 2): the first sentence of each, and the one after its last
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.spans)
 
     def sentence_bounds(self, index: int) -> NDArray[np.int64]:
-        return self.corpus.sentence_bounds(int(self.documents[index]))
-
-
-def split_held_out(
-    corpus: TokenizedCorpus, *, least: int = 1, share: float = 0.05, most_documents: int = 1_000
-) -> tuple[CorpusView, CorpusView]:
-    """Whole documents for training and for held-out scores, evenly spaced, so that it depends on nothing random.
-
-    Each part gets at least `least` documents. A corpus with too few for that is both parts, and the scores are
-    then those of text that is also trained on: the two views have the same documents.
-    """
-    everything = np.arange(corpus.documents)
-    if corpus.documents < 2 * least:
-        return corpus.select(everything), corpus.select(everything)
-    wanted = min(most_documents, max(least, round(share * corpus.documents)))
-    held = np.linspace(0, corpus.documents, wanted, endpoint=False).astype(np.int64) + corpus.documents // (2 * wanted)
-    return corpus.select(np.setdiff1d(everything, held)), corpus.select(held)
+        """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
+        first, end = self.spans[index].tolist()
+        start = int(self.corpus.sentence_ends[first - 1]) if first else 0
+        return np.concatenate(([start], self.corpus.sentence_ends[first:end]))
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:

@@ -12,7 +12,8 @@ import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, split_held_out
+from bertviz_lab.data.pretraining.split import split_corpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -75,7 +76,7 @@ def pretrain(
     objective, notes = _objective(config, corpus)
     training, held_out, overlapping = _data(config, objective, tokenizer, corpus)
     if overlapping:
-        notes.append("There are too few documents to hold some out: the scores are on text that is also trained on.")
+        notes.append("The text is too short to hold some of it out: the scores are on text that is also trained on.")
 
     start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
     model_config = _model_config(config, objective, tokenizer, start)
@@ -164,7 +165,7 @@ def _data(
 ) -> tuple[PretrainingData, PretrainingData, bool]:
     """What is trained on, what is held out, and whether the text was too short to hold anything out."""
     pairs = objective.removeprefix("mlm").removeprefix("+")
-    train_view, held_view = split_held_out(corpus, least=2 if pairs == "nsp" else 1)
+    train_view, held_view = split_corpus(corpus, min_documents=2 if pairs == "nsp" else 1)
     training = PretrainingData(
         documents=train_view,
         tokenizer=tokenizer,
@@ -192,7 +193,7 @@ def _data(
         seed=config.seed + 1,
         repeat_after=None,
     )
-    return training, held_out, np.array_equal(held_view.documents, train_view.documents)
+    return training, held_out, np.array_equal(held_view.spans, train_view.spans)
 
 
 def _model_config(config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None) -> BertConfig:

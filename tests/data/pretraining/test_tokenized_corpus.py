@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.pretraining import tokenized_corpus
-from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, split_held_out
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -160,41 +160,8 @@ def test_a_corpus_in_memory_holds_what_it_was_given(given_documents):
     assert counts.tolist() == [ids.count(i) for i in range(100)]
 
 
-def numbered(count: int) -> TokenizedCorpus:
-    return TokenizedCorpus.from_sentences([[[index], [index]] for index in range(count)])
-
-
-@given(st.integers(2, 3_000), st.integers(1, 2))
-def test_whole_documents_are_held_out_and_none_is_on_both_sides(count, least):
-    if count < 2 * least:
-        return
-    training, held_out = split_held_out(numbered(count), least=least)
-    train, held = set(training.documents.tolist()), set(held_out.documents.tolist())
-    assert train | held == set(range(count))
-    assert not train & held
-    assert len(train) >= least
-    assert len(held) == max(least, round(0.05 * count))
-
-
-def test_the_held_out_documents_are_spread_over_the_corpus_and_always_the_same():
-    _, held_out = split_held_out(numbered(200))
-    assert held_out.documents.tolist() == list(range(10, 200, 20))
-    assert split_held_out(numbered(200))[1].documents.tolist() == held_out.documents.tolist()
-
-
-def test_a_large_corpus_holds_out_a_thousand_documents():
-    training, held_out = split_held_out(numbered(40_000))
-    assert (len(training), len(held_out)) == (39_000, 1_000)
-
-
-@pytest.mark.parametrize(("count", "least"), [(1, 1), (1, 2), (2, 2), (3, 2)])
-def test_a_corpus_too_small_to_be_split_is_both_parts(count, least):
-    training, held_out = split_held_out(numbered(count), least=least)
-    assert training.documents.tolist() == held_out.documents.tolist() == list(range(count))
-
-
 def test_a_view_counts_its_own_documents():
-    view = numbered(10).select(np.array([7, 2]))
+    view = TokenizedCorpus.from_sentences([[[index], [index]] for index in range(10)]).select(np.array([7, 2]))
     assert len(view) == 2
     assert view.sentence_bounds(0).tolist() == [14, 15, 16]
     assert view.sentence_bounds(1).tolist() == [4, 5, 6]
