@@ -47,7 +47,7 @@ def lab(model: str, seed: int, most: int, precision: str) -> dict[str, float]:
             epochs=_EPOCHS,
             batch_size=_BATCH,
             learning_rate=_RATE,
-            evals=1,
+            evals_per_epoch=1,
             seed=seed,
             precision=precision,
             snapshot_room=0,

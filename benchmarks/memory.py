@@ -27,7 +27,7 @@ CASES: tuple[tuple[int, dict[str, Any]], ...] = (
     (8192, {"preset": "mini", "causal_share": 0.0, "dropout": 0.1, "seq_len": 512, "batch_size": 8}),
     (8192, {"preset": "mini", "causal_share": 0.0, "optimizer": "adamw"}),
     (30522, {"preset": "mini"}),
-    (30522, {"preset": "mini", "accumulate": 4}),
+    (30522, {"preset": "mini", "gradient_accumulation_steps": 4}),
     (8192, {"preset": "small", "precision": "bf16"}),
     (8192, {"preset": "small", "causal_share": 0.0}),
 )

@@ -100,7 +100,7 @@ class Lab:
             )
         assert out.loss is not None
         self.hardware.backward(out.loss)
-        self.hardware.update(self.model, self.optimizers, SETTINGS.clip_norm)
+        self.hardware.update(self.model, self.optimizers, SETTINGS.max_grad_norm)
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:

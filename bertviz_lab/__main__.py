@@ -79,7 +79,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         earlier = read_config(folder)
         if not isinstance(earlier, kind):
             raise InputError(f"{folder} holds a run of another kind; name another folder.")
-        config = earlier.gone_on_with(**given)
+        config = earlier.resumed_with(**given)
     else:
         config = settings(**given)
         if (folder / "events.jsonl").exists() and not forget_failure(folder):

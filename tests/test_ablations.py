@@ -32,7 +32,12 @@ def test_a_run_s_settings_tell_which_it_is(name):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"steps": None}, {"corpus": ("book.txt",)}, {"batch_size": 31}, {"positions": False, "segments": False}],
+    [
+        {"steps": None},
+        {"corpus": ("book.txt",)},
+        {"batch_size": 31},
+        {"position_embeddings": False, "segment_embeddings": False},
+    ],
     ids=str,
 )
 def test_another_run_is_none_of_them(changes):

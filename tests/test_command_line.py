@@ -222,7 +222,7 @@ def tune(labelled: Files, task: str, out: Path, count: int = 16) -> list[str]:
 def test_finetune_leaves_a_model_whose_scores_evaluate_repeats(
     capsys, labelled: Files, task: str, tmp_path: Path
 ) -> None:
-    length = ["--max-length", "48", "--max-question", "20"] if task == "qa" else ["--max-length", "48"]
+    length = ["--max-length", "48", "--max-question-length", "20"] if task == "qa" else ["--max-length", "48"]
     found = answer(capsys, *tune(labelled, task, tmp_path / "run"), *length, "--seeds", "2")
     assert (found["task"], found["reason"], found["step"]) == (task, "finished", 8)
     assert found["path"] == str(tmp_path / "run" / "model")
@@ -261,7 +261,7 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
         (["--train", "TRAIN", "--task", "qa"], "not qa"),
         (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
         (["--train", "TRAIN", "--learning-rate", "inf"], "--learning-rate must lie between"),
-        (["--train", "TRAIN", "--freeze", "9"], "leaves nothing to learn"),
+        (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to learn"),
     ],
 )
 def test_what_cannot_be_fine_tuned_on_is_one_clear_line(
@@ -301,7 +301,7 @@ def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
     table = tmp_path / "reviews.txt"
     rows = ["A wonderful film.|x|positive", "A boring and silly mess.|y|negative"] * 3
     table.write_text("\n".join(rows), encoding="utf-8")
-    columns = ["--separator", "|", "--header", "no", "--text-a", "1", "--text-b", "none", "--label", "3"]
+    columns = ["--delimiter", "|", "--header", "no", "--text-a", "1", "--text-b", "none", "--label", "3"]
     command = ["evaluate", "--task", "classification", "--model", "sentiment-mini", "--data", str(table), *columns]
     assert answer(capsys, *command)["accuracy"] == 1.0
 
@@ -330,7 +330,16 @@ def test_what_was_not_fine_tuned_is_not_evaluated_so(
 
 def test_control_c_saves_a_fine_tuning_which_goes_on_later(capsys, labelled: Files, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    arguments = [*tune(labelled, "tokens", out, count=400), "--epochs", "4", "--evals", "1", "--threads", "1", "--json"]
+    arguments = [
+        *tune(labelled, "tokens", out, count=400),
+        "--epochs",
+        "4",
+        "--evals-per-epoch",
+        "1",
+        "--threads",
+        "1",
+        "--json",
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "bertviz_lab", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

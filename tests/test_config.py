@@ -218,7 +218,7 @@ def test_the_papers_recipe_is_the_papers():
         "static",
         0.15,
     )
-    assert (paper.dropout, paper.learning_rate, paper.beta2, paper.weight_decay) == (0.1, 1e-4, 0.999, 0.01)
+    assert (paper.dropout, paper.learning_rate, paper.adam_beta2, paper.weight_decay) == (0.1, 1e-4, 0.999, 0.01)
     assert (paper.batch_size, paper.short_seq_len, paper.short_share, paper.seq_len) == (256, 128, 0.9, 512)
     assert paper.causal_share == 0.0
 
@@ -227,7 +227,10 @@ def test_the_papers_recipe_is_the_papers():
     ("changes", "message"),
     [
         ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, not 'bert'"),
-        ({"batch_size": 4, "accumulate": 8}, "--accumulate 8 cuts a batch of 4 into too many parts"),
+        (
+            {"batch_size": 4, "gradient_accumulation_steps": 8},
+            "--gradient-accumulation-steps 8 is more than the batch size, 4",
+        ),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(changes, message):
@@ -246,7 +249,7 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         low, high = field.metadata["low"], field.metadata["high"]
         if low is None:
             continue
-        room = {"batch_size": 4096, "max_length": 512} | {"max_question": 4}
+        room = {"batch_size": 4096, "max_length": 512} | {"max_question_length": 4}
         for value in (low, high):
             changed = FinetuneConfig(train=("a",), **(room | {field.name: value}))
             assert getattr(changed, field.name) == value
@@ -265,7 +268,10 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),
-        ({"accumulate": 33}, "--accumulate 33 cuts a batch of 32 into too many parts"),
+        (
+            {"gradient_accumulation_steps": 33},
+            "--gradient-accumulation-steps 33 is more than the batch size, 32",
+        ),
         ({"learning_rate": float("nan")}, "--learning-rate must lie between"),
     ],
 )
@@ -279,7 +285,7 @@ def test_a_wrong_option_of_fine_tuning_is_named_with_what_is_allowed(changes, me
     [
         PretrainConfig(corpus=("a.txt",), steps=7),
         FinetuneConfig(train=("a.csv", "b.csv"), eval=("c.csv",), task="tokens", learning_rate=1e-3),
-        FinetuneConfig(train=("a.csv",), most_examples=7, random_baseline=True),
+        FinetuneConfig(train=("a.csv",), max_train_examples=7, random_baseline=True),
     ],
 )
 def test_the_settings_of_either_kind_of_run_come_back_from_its_folder(config):
@@ -294,14 +300,14 @@ def test_a_file_of_another_version_is_read_for_what_is_known():
 
 def test_a_fine_tuning_that_goes_on_may_not_become_another():
     config = FinetuneConfig(train=("a.csv",), epochs=3)
-    assert config.gone_on_with(threads=2, epochs=3).threads == 2
+    assert config.resumed_with(threads=2, epochs=3).threads == 2
     for name, value in (("epochs", 4), ("train", ("b.csv",)), ("learning_rate", 1e-3), ("max_length", 64)):
         with pytest.raises(InputError, match=f"--{name.replace('_', '-')} cannot change while a run goes on"):
-            config.gone_on_with(**{name: value})
+            config.resumed_with(**{name: value})
 
 
 def test_how_files_are_to_be_read_is_a_part_of_the_settings():
-    config = FinetuneConfig(train=("a.csv",), text_a="review", header="no", separator="tab")
+    config = FinetuneConfig(train=("a.csv",), text_a="review", header="no", delimiter="tab")
     reading = config.reading
-    assert (reading["text_a"], reading["header"], reading["separator"]) == ("review", "no", "tab")
+    assert (reading["text_a"], reading["header"], reading["delimiter"]) == ("review", "no", "tab")
     assert reading.keys() <= {f.name for f in dataclasses.fields(config)}

@@ -49,7 +49,7 @@ ABLATIONS: dict[str, Ablation] = {
     "no-positions": Ablation(
         "No positions",
         "The model is not told where a token stands: a sentence becomes a bag of words.",
-        {"positions": False},
+        {"position_embeddings": False},
         _BOTH,
         "Attention itself knows no order: it takes a weighted mean, and a mean is the same in whatever order it is "
         "taken. The position embeddings are all that tells “the dog bit the man” from “the man bit the dog”. Whether "
@@ -58,12 +58,12 @@ ABLATIONS: dict[str, Ablation] = {
     "no-segments": Ablation(
         "No segments",
         "The model is not told which of the two sentences a token is in.",
-        {"segments": False},
+        {"segment_embeddings": False},
         _BOTH,
         "The [SEP] between the sentences and the positions tell nearly as much as the segment ids do; RoBERTa does "
         "without them.",
     ),
-    "forwards-only": Ablation(
+    "causal": Ablation(
         "Forwards only",
         "Each token sees those before it and nothing after it, as in GPT.",
         {"bidirectional": False},

@@ -10,7 +10,7 @@ from bertviz_lab.errors import InputError
 
 TASKS = ("classification", "regression", "tokens", "qa")
 #: How files of labelled examples are to be read.
-READING = ("text_a", "text_b", "label", "separator", "quoting", "header", "encoding")
+READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
 #: Scores by which models can be compared; which there are depends on the task.
@@ -49,14 +49,14 @@ class FinetuneConfig:
     text_a: str = option("", "Column of the text; empty guesses it", group="data")
     text_b: str = option("", 'Column of a second text; empty guesses it, "none" says that there is none', group="data")
     label: str = option("", "Column of the label; empty guesses it", group="data")
-    separator: str = option("", "What stands between the cells of a table; empty guesses it", group="data")
+    delimiter: str = option("", "What stands between the cells of a table; empty guesses it", group="data")
     header: str = option("auto", "Whether the first row names the columns", group="data", choices=("auto", "yes", "no"))
     quoting: str = option("auto", "Whether quotation marks wrap cells", group="data", choices=("auto", "yes", "no"))
     encoding: str = option("", "Encoding of the files, such as utf-8 or cp1252; empty guesses it", group="data")
     eval_share: float = option(
         0.1, "Share of the examples held out where no file to score on is given", group="data", low=0.01, high=0.5
     )
-    most_examples: int | None = option(
+    max_train_examples: int | None = option(
         None, "At most so many examples to train on, drawn at random", group="data", low=2, high=100_000_000
     )
 
@@ -71,17 +71,17 @@ class FinetuneConfig:
         low=8,
         high=512,
     )
-    overlap: int = option(128, "Tokens that two windows on a long passage share", group="advanced", low=0, high=500)
-    max_question: int = option(64, "Tokens of a question that are read", group="advanced", low=4, high=400)
+    stride: int = option(128, "Tokens that two windows on a long passage share", group="advanced", low=0, high=500)
+    max_question_length: int = option(64, "Tokens of a question that are read", group="advanced", low=4, high=400)
     warmup: float = option(0.1, "Share of the run in which the rate rises", group="advanced", low=0.0, high=0.9)
     weight_decay: float = option(
         0.01, "AdamW weight decay, on all but biases and LayerNorm", group="advanced", low=0.0, high=1.0
     )
     dropout: float = option(0.1, "Dropout while fine-tuning", group="advanced", low=0.0, high=0.9)
-    layer_decay: float = option(
+    layerwise_lr_decay: float = option(
         1.0, "Each layer learns this much slower than the one above it", group="advanced", low=0.1, high=1.0
     )
-    freeze: int = option(
+    freeze_layers: int = option(
         0,
         "Lowest layers that stay as they are, with the embeddings; 0 lets all learn",
         group="advanced",
@@ -97,12 +97,14 @@ class FinetuneConfig:
         group="advanced",
         choices=METRIC_NAMES,
     )
-    evals: int = option(2, "How often the held-out examples are scored in an epoch", group="advanced", low=1, high=1000)
+    evals_per_epoch: int = option(
+        2, "How often the held-out examples are scored in an epoch", group="advanced", low=1, high=1000
+    )
     patience: int = option(
         0, "Scores in a row without a better one after which it ends early; 0 never", group="advanced", low=0, high=1000
     )
-    clip_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
-    accumulate: int = option(
+    max_grad_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
+    gradient_accumulation_steps: int = option(
         1,
         "Parts in which a step is computed one after the other, to need less memory",
         group="advanced",
@@ -139,8 +141,9 @@ class FinetuneConfig:
         if not self.train:
             raise InputError("Name at least one labelled file, for example --train reviews.csv.")
         check_options(self)
-        if self.accumulate > self.batch_size:
-            raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
+        if self.gradient_accumulation_steps > self.batch_size:
+            steps = self.gradient_accumulation_steps
+            raise InputError(f"--gradient-accumulation-steps {steps} is more than the batch size, {self.batch_size}.")
         if self.like and self.model != RANDOM:
             raise InputError("--like goes with --model random.")
 
@@ -153,7 +156,7 @@ class FinetuneConfig:
         """How the files are to be read, for `data.tasks.read_task`."""
         return {name: getattr(self, name) for name in READING}
 
-    def gone_on_with(self, **given: Any) -> Self:
+    def resumed_with(self, **given: Any) -> Self:
         """The settings of a run that is gone on with. Raises `InputError` naming one that would make it another."""
         return changed_settings(self, given, _ADJUSTABLE)
 

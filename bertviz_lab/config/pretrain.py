@@ -20,14 +20,14 @@ RECIPES: dict[str, dict[str, Any]] = {
         "short_seq_len": 128,
         "short_share": 0.9,
         "batch_size": 256,
-        "accumulate": 8,
+        "gradient_accumulation_steps": 8,
         "masking": "static",
         "dropout": 0.1,
         "learning_rate": 1e-4,
         "warmup": 0.01,
-        "beta2": 0.999,
+        "adam_beta2": 0.999,
     },
-    # Liu et al. 2019, with the paper's batch: theirs of 8,192 is batch_size 8192, accumulate 256.
+    # Liu et al. 2019, with the paper's batch: theirs of 8,192 is batch_size 8192, gradient_accumulation_steps 256.
     "roberta": {
         "objective": "mlm",
         "algorithm": "bpe",
@@ -37,18 +37,18 @@ RECIPES: dict[str, dict[str, Any]] = {
         "seq_len": 512,
         "short_seq_len": 0,
         "batch_size": 256,
-        "accumulate": 8,
+        "gradient_accumulation_steps": 8,
         "short_seq_probability": 0.0,
         "dropout": 0.1,
         "learning_rate": 6e-4,
         "warmup": 0.048,
-        "beta2": 0.98,
+        "adam_beta2": 0.98,
     },
 }
 
 #: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
 ADJUSTABLE = frozenset(
-    "steps time_budget learning_rate clip_norm accumulate threads eval_every checkpoint_every "
+    "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps threads eval_every checkpoint_every "
     "keep_checkpoints snapshot_room probes tracker".split()
 )
 
@@ -87,7 +87,7 @@ class PretrainConfig:
         0.45, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
     )
     batch_size: int = option(16, "Examples in one step", group="advanced", low=1, high=65_536)
-    accumulate: int = option(
+    gradient_accumulation_steps: int = option(
         1,
         "Parts in which a step is computed one after the other, to need less memory",
         group="advanced",
@@ -128,8 +128,8 @@ class PretrainConfig:
         None, "Attention heads in each layer; empty takes the model size's", group="advanced", low=1, high=64
     )
     share_layers: bool = option(False, "One set of weights for all layers, as in ALBERT", group="advanced")
-    segments: bool = option(True, "Tell the model which of the two sentences a token is in", group="advanced")
-    positions: bool = option(True, "Tell the model where in the text a token stands", group="advanced")
+    segment_embeddings: bool = option(True, "Tell the model which of the two sentences a token is in", group="advanced")
+    position_embeddings: bool = option(True, "Tell the model where in the text a token stands", group="advanced")
     bidirectional: bool = option(
         True, "Let each token see what comes after it as well; without, the model reads forwards only", group="advanced"
     )
@@ -148,7 +148,7 @@ class PretrainConfig:
     weight_decay: float = option(
         0.01, "AdamW weight decay, on all but biases and LayerNorm", group="advanced", low=0.0, high=1.0
     )
-    beta2: float = option(
+    adam_beta2: float = option(
         0.98,
         "How slowly AdamW forgets the size of past gradients (the paper: 0.999)",
         group="advanced",
@@ -156,7 +156,7 @@ class PretrainConfig:
         high=0.99999,
     )
     dropout: float = option(0.0, "Dropout while pretraining (the paper: 0.1)", group="advanced", low=0.0, high=0.9)
-    clip_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
+    max_grad_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
     precision: str = option(
         "auto", "Number format of the arithmetic", group="advanced", choices=("auto", "fp32", "bf16", "fp16")
     )
@@ -185,8 +185,9 @@ class PretrainConfig:
         if isinstance(self.corpus, str) or not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         check_options(self)
-        if self.accumulate > self.batch_size:
-            raise InputError(f"--accumulate {self.accumulate} cuts a batch of {self.batch_size} into too many parts.")
+        if self.gradient_accumulation_steps > self.batch_size:
+            steps = self.gradient_accumulation_steps
+            raise InputError(f"--gradient-accumulation-steps {steps} is more than the batch size, {self.batch_size}.")
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         width = PRESETS[self.preset][1]
@@ -203,7 +204,7 @@ class PretrainConfig:
         """The settings of a recipe, with those given put in their place. Raises `InputError`."""
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
 
-    def gone_on_with(self, **given: Any) -> Self:
+    def resumed_with(self, **given: Any) -> Self:
         """The settings of a run that is gone on with, with those changed that leave it the same run.
 
         Raises `InputError` naming one that would make it another.

@@ -12,7 +12,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app_state import Session
 
 #: What is ticked before anybody has chosen.
-TICKED = ("no-positions", "forwards-only")
+TICKED = ("no-positions", "causal")
 _LEAST_STEPS, _MOST_STEPS, _MOST_SHARED_STEPS = 20, 100_000, 5_000
 _MOST_WAITING = 12  # runs in line on a page that others use too
 

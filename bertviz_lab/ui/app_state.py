@@ -127,7 +127,7 @@ class Session:
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
         """What decides which examples a fine-tuning uses."""
-        names = ("task", "train", "eval", "eval_share", "most_examples", "seed", *config.reading)
+        names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", *config.reading)
         return tuple(getattr(config, name) for name in names)
 
     def examples(self, model: str) -> Examples:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.data.tasks.task_report import TaskReport
 
 #: What decides how the examples are read and parted.
-READING = ("task text_a text_b label separator quoting header encoding eval_share most_examples seed").split()
+READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
 #: All that a sample may decide; set anew for each that is chosen.
 SUITED = tuple(sorted({name for sample in LABELLED.values() for name in sample.settings}))
 

@@ -100,8 +100,8 @@ def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
 def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
     recipe = RECIPE | {
         "command": [
-            *("finetune", "--train", "sample:topics", "--model", "wiki-tiny", "--most-examples", "64"),
-            *("--epochs", "2", "--evals", "1", "--seeds", "2"),
+            *("finetune", "--train", "sample:topics", "--model", "wiki-tiny", "--max-train-examples", "64"),
+            *("--epochs", "2", "--evals-per-epoch", "1", "--seeds", "2"),
         ],
         "pipeline": "text-classification",
         "scores": [{"title": "all of them", "task": "classification", "data": ["sample:topics"]}],

@@ -22,7 +22,7 @@ def files(tmp_path: Path) -> Files:
 
 def test_a_fine_tuning_stops_goes_on_and_leaves_a_model_and_results(runs: Runs, files: Files) -> None:
     train, held = Path(files.train("tokens", 400)), Path(files.held("tokens"))
-    run = runs.start(files.config("tokens", count=400, epochs=6, evals=1), (train,), (held,))
+    run = runs.start(files.config("tokens", count=400, epochs=6, evals_per_epoch=1), (train,), (held,))
     train.unlink()
     held.unlink()
     wait_for(lambda: runs.state(run).step > 0)

@@ -160,7 +160,8 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session):
     folder = session.settings.checkpoints / "little"
     (folder / "training.jsonl").write_text(json.dumps({"event": "RunStarted", "objective": "mlm+nsp"}) + "\n")
     (folder / "README.md").write_text(
-        "- Command: `python -m bertviz_lab pretrain --corpus a.txt b.txt --steps 12\n --no-positions --seed 3`\n"
+        "- Command: `python -m bertviz_lab pretrain --corpus a.txt b.txt --steps 12\n --no-position-embeddings "
+        "--seed 3`\n"
     )
     assert run_comparison.logged(session) == ["little"]
     run_id = finished(session, WHOLE, 0.8)

@@ -90,7 +90,7 @@ class Reading:
         name: of the file or data set, for people.
         format: "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset".
         encoding: as Python names it.
-        separator: between the cells of a row.
+        delimiter: between the cells of a row.
         quoting: whether quotation marks wrap cells.
         header: whether the first row names the columns.
         columns: their names; "1", "2" ... where none are given.
@@ -104,7 +104,7 @@ class Reading:
     name: str
     format: str
     encoding: str = ""
-    separator: str = ""
+    delimiter: str = ""
     quoting: bool = False
     header: bool = False
     columns: tuple[str, ...] = ()

@@ -28,12 +28,12 @@ class Limits:
 
     max_length: int = 128
     overlap: int = 128
-    max_question: int = 64
+    max_question_length: int = 64
 
     @classmethod
-    def fitting(cls, max_length: int, overlap: int = 128, max_question: int = 64) -> "Limits":
+    def fitting(cls, max_length: int, overlap: int = 128, max_question_length: int = 64) -> "Limits":
         """Of a row's tokens at most half are shared with the next, and at most half are the question."""
-        return cls(max_length, min(overlap, max_length // 2), min(max_question, max_length // 2))
+        return cls(max_length, min(overlap, max_length // 2), min(max_question_length, max_length // 2))
 
 
 @dataclass(frozen=True)
@@ -138,7 +138,7 @@ def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limit
         tokenizer,
         max_length=limits.max_length,
         overlap=limits.overlap,
-        max_question=limits.max_question,
+        max_question_length=limits.max_question_length,
         training=training,
     )
     return Features(

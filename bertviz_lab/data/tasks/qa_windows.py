@@ -86,7 +86,7 @@ def make_windows(
     *,
     max_length: int = 384,
     overlap: int = 128,
-    max_question: int = 64,
+    max_question_length: int = 64,
     training: bool = False,
 ) -> list[Window]:
     """The windows of each question in turn, at least one; the answer to find is the first that people marked.
@@ -100,7 +100,7 @@ def make_windows(
         max_length: Tokens of a window at most, special ones included.
         overlap: Tokens of the passage that a window shares with the next, as Hugging Face's `stride`; never more
             than half of what fits. Google's `doc_stride` is the step, that is the rest.
-        max_question: Tokens of a question at most, and never more than half of the room; the rest is cut.
+        max_question_length: Tokens of a question at most, and never more than half of the room; the rest is cut.
         training: Whether the windows are to learn from.
 
     Raises:
@@ -108,7 +108,7 @@ def make_windows(
     """
     if max_length < _SHORTEST:
         raise InputError(f"A length of {max_length} is too short for a question and a passage: choose at least 8.")
-    max_question = min(max_question, (max_length - _SPECIAL) // 2)
+    max_question_length = min(max_question_length, (max_length - _SPECIAL) // 2)
     asked = tokenize_spans(tokenizer, [question.question for question in questions])
     distinct = list(dict.fromkeys(question.passage for question in questions))
     passages = dict(zip(distinct, tokenize_spans(tokenizer, distinct), strict=True))
@@ -116,7 +116,7 @@ def make_windows(
     windows = []
     for index, (question, (question_ids, _)) in enumerate(zip(questions, asked, strict=True)):
         passage_ids, spans = passages[question.passage]
-        head = [tokenizer.cls_id, *question_ids[:max_question].tolist(), tokenizer.sep_id]
+        head = [tokenizer.cls_id, *question_ids[:max_question_length].tolist(), tokenizer.sep_id]
         room = max_length - len(head) - 1
         layout = layouts.get((len(spans), room))
         if layout is None:
@@ -137,7 +137,7 @@ def make_windows(
                     own=(piece.own[0] + shift, piece.own[1] + shift),
                     start=answer[0] + shift if answer and holds else 0,
                     end=answer[1] + shift if answer and holds else 0,
-                    question_cut=max(0, len(question_ids) - max_question),
+                    question_cut=max(0, len(question_ids) - max_question_length),
                 )
             )
         if not (training and question.answers and not any(window.start for window in found)):

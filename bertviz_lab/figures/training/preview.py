@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
 _ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # what is sent of a file; the page cuts further
-_SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
+_DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _FORMATS = {
     "table": "a table",
     "label-text": "lines of a label and a text",
@@ -30,7 +30,7 @@ class ReadingLike(Protocol):
     @property
     def encoding(self) -> str: ...
     @property
-    def separator(self) -> str: ...
+    def delimiter(self) -> str: ...
     @property
     def header(self) -> bool: ...
     @property
@@ -102,8 +102,8 @@ def _role(reading: ReadingLike, name: str) -> str:
 
 def _how_read(reading: ReadingLike) -> str:
     parts = [f"Read as {_FORMATS.get(reading.format, reading.format)}"]
-    if reading.format == "table" and reading.separator:
-        parts[0] += f" with {_SEPARATORS.get(reading.separator, repr(reading.separator))} between the cells"
+    if reading.format == "table" and reading.delimiter:
+        parts[0] += f" with {_DELIMITERS.get(reading.delimiter, repr(reading.delimiter))} between the cells"
     if reading.format == "table":
         parts.append("the first row names the columns" if reading.header else "no row names the columns")
     if reading.encoding:

@@ -88,9 +88,9 @@ def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
     found = []
     if model.is_decoder:
         found.append("it reads forwards only (`is_decoder`): no token sees those after it")
-    if not config.positions:
+    if not config.position_embeddings:
         found.append("it was trained without position embeddings (that table is zero)")
-    if not config.segments:
+    if not config.segment_embeddings:
         found.append("it was trained without segment embeddings (that table is zero)")
     if model.share_layers:
         found.append("all its layers share one set of weights")

@@ -54,7 +54,7 @@ class Setup:
         """Rows of token ids for the examples, and the shape of the model."""
         longest = start.config.max_position_embeddings
         length = config.length_for(data.task, longest)
-        limits = Limits.fitting(length, config.overlap, config.max_question)
+        limits = Limits.fitting(length, config.stride, config.max_question_length)
         notes = [*data.notes]
         if config.length_for(data.task, 10**6) > longest:
             notes.append(f"{start.name} reads at most {longest} tokens: longer examples are cut to that.")
@@ -99,7 +99,7 @@ class Setup:
             mask_probability=0.01,
             seq_len=max(8, min(512, longest)),
             batch_size=max(trial.batch_size for trial in trials),
-            accumulate=self.config.accumulate,
+            gradient_accumulation_steps=self.config.gradient_accumulation_steps,
             dropout=self.config.dropout,
         )
         advice = "choose a smaller --model, --max-length or --batch-size"

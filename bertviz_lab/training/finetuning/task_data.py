@@ -54,9 +54,9 @@ def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple
         train, held = split_held_out(data, config.eval_share, config.seed)
         notes = [*data.notes, *_told(data)]
         notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out to score on.")
-    if config.most_examples and config.most_examples < len(train):
-        chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.most_examples]
-        notes.append(f"Of {len(train):,} examples {config.most_examples:,} are trained on, drawn at random.")
+    if config.max_train_examples and config.max_train_examples < len(train):
+        chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
+        notes.append(f"Of {len(train):,} examples {config.max_train_examples:,} are trained on, drawn at random.")
         train = [train[index] for index in sorted(chosen)]
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")

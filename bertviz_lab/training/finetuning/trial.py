@@ -91,9 +91,9 @@ class TrialRun:
             warmup=config.warmup,
             steps=run.steps(trial),
             seconds=None,
-            clip_norm=config.clip_norm,
-            accumulate=config.accumulate,
-            eval_steps=max(1, -(-batches.in_an_epoch // config.evals)),
+            max_grad_norm=config.max_grad_norm,
+            gradient_accumulation_steps=config.gradient_accumulation_steps,
+            eval_steps=max(1, -(-batches.in_an_epoch // config.evals_per_epoch)),
             checkpoint_every=config.checkpoint_every,
         )
         checkpoint = str(saved.path) if gone_on and saved else ""

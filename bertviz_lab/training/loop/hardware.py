@@ -82,14 +82,14 @@ class Hardware:
         loss = loss * self.processes if self.processes > 1 else loss
         (self.scaler.scale(loss) if self.scaler else loss).backward()
 
-    def update(self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], clip_norm: float) -> Tensor:
+    def update(self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float) -> Tensor:
         """Clip the gradient, take the step and forget the gradient; returns its length before clipping.
 
         In fp16 a step whose gradient overflowed is left out and the scale halved; its length is reported as 0.
         """
         for optimizer in optimizers if self.scaler else ():
             self.scaler.unscale_(optimizer)  # type: ignore[union-attr]
-        norm = nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
         for optimizer in optimizers:
             if self.scaler:
                 self.scaler.step(optimizer)

@@ -105,8 +105,8 @@ class Plan:
     warmup: float
     steps: int | None
     seconds: float | None
-    clip_norm: float = 1.0
-    accumulate: int = 1  # parts in which a step is computed
+    max_grad_norm: float = 1.0
+    gradient_accumulation_steps: int = 1  # parts in which a step is computed
     eval_every: float = 15.0  # seconds
     eval_steps: int | None = None  # evaluate after so many steps, whatever the time
     checkpoint_every: float = 60.0  # seconds
@@ -168,8 +168,8 @@ def train(
         )
         set_learning_rate(optimizers, rate)
         batch = next(batches)
-        shares = _forward_and_back(model, task, batch, plan.accumulate, hardware, measure=report)
-        norm = hardware.update(model, optimizers, plan.clip_norm)
+        shares = _forward_and_back(model, task, batch, plan.gradient_accumulation_steps, hardware, measure=report)
+        norm = hardware.update(model, optimizers, plan.max_grad_norm)
         progress.step += 1
         progress.tokens += batch.real_tokens
         window.add(batch.name, batch.real_tokens, {"grad_norm": norm / hardware.processes, **shares})

@@ -62,12 +62,12 @@ def memory_needed(
     matrices = sum(p.numel() for name, p in shape.named_parameters() if p.dim() == 2 and ".layers." in name)
     table = model.vocab_size * model.hidden_size
     tables = shape.bert.embeddings
-    unlearnt = 0 if settings.positions else tables.position.weight.numel()  # nothing is averaged for these
-    unlearnt += 0 if settings.segments else tables.token_type.weight.numel()
+    unlearnt = 0 if settings.position_embeddings else tables.position.weight.numel()  # nothing is averaged for these
+    unlearnt += 0 if settings.segment_embeddings else tables.token_type.weight.numel()
     averages = 2 * (weights - unlearnt) - (matrices if settings.optimizer == "muon" else 0)
     kept = 4 * (weights + averages) + (2 * (matrices + table) if half else 0)
 
-    rows = -(-settings.batch_size // (settings.accumulate * processes))
+    rows = -(-settings.batch_size // (settings.gradient_accumulation_steps * processes))
     masked = max(1, round(settings.mask_probability * settings.seq_len))
     reads_forwards = settings.causal_share > 0 and not settings.init_from
     asked = rows * (settings.seq_len - 1 if reads_forwards else masked)
@@ -125,10 +125,12 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     if needed(settings) <= free:
         return
     fewer = settings
-    while needed(fewer) > free and fewer.accumulate < settings.batch_size:
-        fewer = replace(fewer, accumulate=min(2 * fewer.accumulate, settings.batch_size))
+    while needed(fewer) > free and fewer.gradient_accumulation_steps < settings.batch_size:
+        parts = min(2 * fewer.gradient_accumulation_steps, settings.batch_size)
+        fewer = replace(fewer, gradient_accumulation_steps=parts)
     if needed(fewer) <= free:
-        advice = f"with --accumulate {fewer.accumulate} the same model is trained in {_gigabytes(needed(fewer))}"
+        flag = f"--gradient-accumulation-steps {fewer.gradient_accumulation_steps}"
+        advice = f"with {flag} the same model is trained in {_gigabytes(needed(fewer))}"
     else:
         advice = smaller
     raise InputError(

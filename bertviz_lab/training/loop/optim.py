@@ -57,7 +57,7 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
         for group in groups:
             group["params"] = [p for p in group["params"] if id(p) not in chosen]
     optimizers: list[torch.optim.Optimizer] = [
-        torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, settings.beta2), eps=1e-6, fused=True)
+        torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, settings.adam_beta2), eps=1e-6, fused=True)
     ]
     if matrices:
         optimizers.append(
@@ -75,23 +75,27 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
 def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_rate: float) -> torch.optim.Optimizer:
     """AdamW over what is to learn: the embeddings and the lowest `freeze` layers stay as they are.
 
-    With `layer_decay` d a layer n below the head learns at d^n of the rate, the embeddings slowest (Howard and Ruder
-    2018; Sun et al. 2019, section 5.3).
+    With `layerwise_lr_decay` d a layer n below the head learns at d^n of the rate, the embeddings slowest
+    (Howard and Ruder 2018; Sun et al. 2019, section 5.3).
     """
     depths = _depths(model)
     layers = max(depths.values(), default=0)
     for parameter in model.parameters():
-        parameter.requires_grad_(depths.get(id(parameter), layers + 1) > settings.freeze or settings.freeze == 0)
+        parameter.requires_grad_(
+            depths.get(id(parameter), layers + 1) > settings.freeze_layers or settings.freeze_layers == 0
+        )
     leave_out(model)
     groups = []
     for group in parameter_groups(model, settings.weight_decay):
         for depth in range(layers + 2):
             chosen = [p for p in group["params"] if depths.get(id(p), layers + 1) == depth]
             if chosen:
-                factor = settings.layer_decay ** (layers + 1 - depth)
+                factor = settings.layerwise_lr_decay ** (layers + 1 - depth)
                 groups.append({"params": chosen, "weight_decay": group["weight_decay"], "factor": factor})
     if not groups:
-        raise InputError(f"--freeze {settings.freeze} leaves nothing to learn: the model has {layers} layers.")
+        raise InputError(
+            f"--freeze-layers {settings.freeze_layers} leaves nothing to learn: the model has {layers} layers."
+        )
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
 
 

@@ -90,7 +90,7 @@ def pretrain(
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     bare = _model(objective, model_config, config.seed, start)
-    leave_out(bare, positions=not config.positions, segments=not config.segments)
+    leave_out(bare, positions=not config.position_embeddings, segments=not config.segment_embeddings)
     model = hardware.share(bare)
     peak = config.learning_rate or learning_rate_for(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(bare, config, peak)
@@ -107,8 +107,8 @@ def pretrain(
         warmup=config.warmup,
         steps=config.steps,
         seconds=config.time_budget_seconds,
-        clip_norm=config.clip_norm,
-        accumulate=config.accumulate,
+        max_grad_norm=config.max_grad_norm,
+        gradient_accumulation_steps=config.gradient_accumulation_steps,
         eval_every=config.eval_every,
         checkpoint_every=config.checkpoint_every,
     )

@@ -28,8 +28,8 @@ _FILE_TYPES = [*FORMATS, ".zip"]
 _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
 #: What the forecast depends on besides the text.
 _FORECAST = (
-    "preset layers heads time_budget steps batch_size accumulate optimizer causal_share mask_probability dropout "
-    "precision bidirectional"
+    "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
+    "mask_probability dropout precision bidirectional"
 ).split()
 
 

@@ -132,7 +132,7 @@ def test_the_targets_of_questions_are_those_of_their_windows() -> None:
         Question("a", "what", passage, (Answer("a book", passage.index("a book")),), 1),
         Question("b", "who", passage, (), 2),
     ]
-    features = encode_examples(examples, "qa", TOKENIZER, (), Limits(14, overlap=4, max_question=4))
+    features = encode_examples(examples, "qa", TOKENIZER, (), Limits(14, overlap=4, max_question_length=4))
     assert len(features) > 2
     for window, ids, segment, target, owner in zip(
         features.windows, features.ids, features.segment_b, features.targets, features.examples, strict=True

@@ -200,7 +200,7 @@ def test_an_empty_question_leaves_its_place_empty(wiki) -> None:
 
 
 def test_a_long_question_is_cut_and_the_cut_counted(wiki) -> None:
-    (window,) = make_windows([asked("the river", question=LETTERS)], wiki, max_question=4)
+    (window,) = make_windows([asked("the river", question=LETTERS)], wiki, max_question_length=4)
     assert tokens(wiki, window).startswith("[CLS] a b c d [SEP] the river")
     assert window.question_cut == 22
     assert make_windows([asked("the river")], wiki)[0].question_cut == 0
@@ -248,7 +248,7 @@ def test_windows_are_those_of_transformers(wiki, reference, length, overlap) -> 
         return_overflowing_tokens=True,
         return_offsets_mapping=True,
     )
-    windows = make_windows(questions, wiki, max_length=length, overlap=overlap, max_question=64)
+    windows = make_windows(questions, wiki, max_length=length, overlap=overlap, max_question_length=64)
     assert [w.question for w in windows] == theirs["overflow_to_sample_mapping"]
     for i, window in enumerate(windows):
         assert window.ids.tolist() == theirs["input_ids"][i]

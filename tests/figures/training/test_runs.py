@@ -11,10 +11,12 @@ def settings(**changes):
 
 
 def test_only_what_differs_is_told_in_words():
-    found = dict(differing([settings(steps=2000), settings(steps=300, positions=False, layers=1, corpus=("a/b.txt",))]))
+    found = dict(
+        differing([settings(steps=2000), settings(steps=300, position_embeddings=False, layers=1, corpus=("a/b.txt",))])
+    )
     assert found == {
         "steps": ["2,000", "300"],
-        "positions": ["yes", "no"],
+        "position_embeddings": ["yes", "no"],
         "layers": ["by model size", "1"],
         "corpus": ["tiny-town", "b.txt"],
     }
@@ -33,7 +35,7 @@ def test_a_time_counts_where_it_is_the_limit():
 
 
 def test_scores_are_comparable_on_the_same_text_in_the_same_tokens_only():
-    assert comparable([settings(), settings(positions=False, steps=5)])
+    assert comparable([settings(), settings(position_embeddings=False, steps=5)])
     assert not comparable([settings(), settings(vocab_size=99)])
     assert not comparable([settings(), settings(corpus=("sample:docstrings",))])
     assert not comparable([settings(), {}])

@@ -209,7 +209,7 @@ def test_what_is_longer_than_the_model_reads_is_cut_and_said(files, tmp_path):
 
 @pytest.mark.parametrize("layers", [1, 2])
 def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
-    finish(files.config(freeze=layers, weight_decay=0.5), tmp_path)
+    finish(files.config(freeze_layers=layers, weight_decay=0.5), tmp_path)
     before, now = weights(Path(files.model)), weights(newest_folder(tmp_path))
     frozen = ["bert.embeddings.", *(f"bert.encoder.layer.{n}." for n in range(layers))]
     for name, tensor in before.items():
@@ -226,7 +226,12 @@ def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, 
     # The last of an epoch's batches has one row: two of its three parts are empty.
     told = {}
     for parts in (1, 3):
-        options = {"batch_size": 5, "accumulate": parts, "class_weights": balance, "learning_rate": 5e-4}
+        options = {
+            "batch_size": 5,
+            "gradient_accumulation_steps": parts,
+            "class_weights": balance,
+            "learning_rate": 5e-4,
+        }
         config = files.config(task, dropout=0.0, **options)
         told[parts] = finish(config, tmp_path / str(parts))
     for name in ("loss", "grad_norm"):
@@ -345,7 +350,7 @@ def test_before_the_first_trial_has_ended_there_is_no_model(files, tmp_path):
             "--metric pearson is no score of tokens; choose one of auto, loss, accuracy, f1",
         ),
         ("regression", {"metric": "accuracy"}, "choose one of auto, loss, pearson, spearman"),
-        ("qa", {"max_length": 20, "max_question": 4, "train": "LONG"}, "No answer fits into 20 tokens"),
+        ("qa", {"max_length": 20, "max_question_length": 4, "train": "LONG"}, "No answer fits into 20 tokens"),
         ("classification", {"model": "no/such/folder"}, "no model folder 'no/such/folder'"),
     ],
 )

@@ -33,7 +33,7 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     balanced = {"classification": "balanced", "tokens": "balanced"}
     options = {"batch_size": 5, "dropout": 0.0, "seeds": 2, "learning_rate": 5e-4}
     configs = {task: files.config(task, class_weights=balanced.get(task, "none"), **options) for task in TASKS}
-    frozen = replace(configs["classification"], freeze=1)
+    frozen = replace(configs["classification"], freeze_layers=1)
     jobs = {task: (config, 10_000) for task, config in configs.items()}
     jobs |= {"frozen": (frozen, 10_000), "between": (configs["qa"], 9), "middle": (configs["qa"], 5)}
     write_json(

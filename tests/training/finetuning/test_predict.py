@@ -98,7 +98,7 @@ def test_the_answers_are_those_of_the_logits_of_transformers(tuned):
     ours, theirs = opened(tuned, "qa"), AUTO["qa"].from_pretrained(tuned("qa")).eval()
     rows = examples("qa")
     for row, said in zip(rows, predict_with(ours, rows, max_length=64)[0], strict=True):
-        windows = make_windows([row], ours.tokenizer, max_length=64, overlap=32, max_question=32)
+        windows = make_windows([row], ours.tokenizer, max_length=64, overlap=32, max_question_length=32)
         with torch.inference_mode():
             outs = [
                 theirs(torch.tensor(w.ids)[None].long(), token_type_ids=torch.tensor([w.token_type_ids]))

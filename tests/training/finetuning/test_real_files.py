@@ -33,7 +33,7 @@ def test_a_published_data_set_gives_a_model_that_transformers_loads(
     out = tmp_path / "run"
     command = ["finetune", "--train", str(shared_data / train), "--out", str(out), "--model", "wiki-tiny", "--json"]
     command += ["--eval", str(shared_data / held)] if held else ["--eval-share", "0.02"]
-    assert main([*command, "--most-examples", "64", "--epochs", "1", "--max-length", "96", "--threads", "1"]) == 0
+    assert main([*command, "--max-train-examples", "64", "--epochs", "1", "--max-length", "96", "--threads", "1"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["task"], told["reason"]) == (task, "finished")
     results = read_results(out)

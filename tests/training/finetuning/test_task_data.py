@@ -31,11 +31,11 @@ def test_without_a_file_to_score_on_a_part_is_held_out(task, files):
 
 
 def test_at_most_so_many_are_drawn_by_the_seed(files):
-    draws = [load_labelled(files.config(most_examples=6, seed=seed))[1].train for seed in (0, 0, 1)]
+    draws = [load_labelled(files.config(max_train_examples=6, seed=seed))[1].train for seed in (0, 0, 1)]
     assert [len(draw) for draw in draws] == [6, 6, 6]
     assert draws[0] == draws[1] != draws[2]
     assert all(set(draw) <= set(load_labelled(files.config())[1].train) for draw in draws)
-    notes = load_labelled(files.config(most_examples=6))[1].notes
+    notes = load_labelled(files.config(max_train_examples=6))[1].notes
     assert "Of 16 examples 6 are trained on, drawn at random." in notes
 
 

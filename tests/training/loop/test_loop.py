@@ -155,7 +155,7 @@ def test_gradients_are_clipped_and_reported_as_they_were(report_always):
         norms.append(float(torch.cat([p.grad.flatten() for p in model.parameters()]).norm()))
 
     optimizer.register_step_pre_hook(note)
-    events = run(FitALine(), plan(clip_norm=0.05), model=model, optimizer=optimizer)
+    events = run(FitALine(), plan(max_grad_norm=0.05), model=model, optimizer=optimizer)
     reported = [event.grad_norm for event in events if isinstance(event, StepDone)]
     assert max(norms) <= 0.05 + 1e-6
     assert reported[0] > 1.0

@@ -59,7 +59,7 @@ def test_what_asks_for_more_needs_more(changes):
 
 def test_parts_and_processes_need_less():
     large = {"batch_size": 128, "causal_share": 0.4}
-    assert needed(**large, accumulate=2) < 0.7 * needed(**large)
+    assert needed(**large, gradient_accumulation_steps=2) < 0.7 * needed(**large)
     assert needed(**large, processes=2) < 0.7 * needed(**large)
 
 
@@ -87,15 +87,15 @@ def test_a_run_that_fits_may_start(monkeypatch):
 
 def test_a_run_that_would_fit_in_parts_is_told_in_how_many(monkeypatch):
     large = {"batch_size": 512, "causal_share": 0.4}
-    free(monkeypatch, needed(**large, accumulate=8))
+    free(monkeypatch, needed(**large, gradient_accumulation_steps=8))
     with pytest.raises(InputError) as told:
         require_memory(MODEL, settings(**large), CPU)
-    whole, part = needed(**large) / 1e9, needed(**large, accumulate=8) / 1e9
+    whole, part = needed(**large) / 1e9, needed(**large, gradient_accumulation_steps=8) / 1e9
     assert str(told.value) == (
         f"This run needs about {whole:.1f} GB of memory, and {part:.1f} GB are free: "
-        f"with --accumulate 8 the same model is trained in {part:.1f} GB."
+        f"with --gradient-accumulation-steps 8 the same model is trained in {part:.1f} GB."
     )
-    require_memory(MODEL, settings(**large, accumulate=8), CPU)
+    require_memory(MODEL, settings(**large, gradient_accumulation_steps=8), CPU)
 
 
 def test_a_model_that_cannot_fit_is_to_be_smaller(monkeypatch):

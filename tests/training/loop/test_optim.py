@@ -80,7 +80,7 @@ def test_muon_takes_the_encoder_s_matrices_and_adamw_the_rest():
 
 
 def test_adamw_has_the_settings_that_were_asked_for():
-    (adamw,) = build_optimizers(build(PRETRAINING), settings(beta2=0.97, weight_decay=0.2), 3e-4)
+    (adamw,) = build_optimizers(build(PRETRAINING), settings(adam_beta2=0.97, weight_decay=0.2), 3e-4)
     assert type(adamw) is torch.optim.AdamW
     for group in adamw.param_groups:
         assert group["lr"] == 3e-4
@@ -157,12 +157,12 @@ def tuning(**changes) -> FinetuneConfig:
     return FinetuneConfig(**({"train": ("a",)} | changes))
 
 
-@pytest.mark.parametrize("layer_decay", [1.0, 0.8])
+@pytest.mark.parametrize("layerwise_lr_decay", [1.0, 0.8])
 @pytest.mark.parametrize("freeze", [0, 1, 3])
 @pytest.mark.parametrize("kind", HEADS, ids=str)
-def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layer_decay):
+def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layerwise_lr_decay):
     model = build(kind)
-    optimizer = finetuning_optimizer(model, tuning(freeze=freeze, layer_decay=layer_decay), 1e-3)
+    optimizer = finetuning_optimizer(model, tuning(freeze_layers=freeze, layerwise_lr_decay=layerwise_lr_decay), 1e-3)
     chosen = [id(p) for group in optimizer.param_groups for p in group["params"]]
     assert len(chosen) == len(set(chosen))
     names = names_in(model, [p for group in optimizer.param_groups for p in group["params"]])
@@ -172,14 +172,14 @@ def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freez
 
 
 def test_more_layers_than_there_are_cannot_be_frozen():
-    with pytest.raises(InputError, match="--freeze 4 leaves nothing to learn: the model has 3 layers"):
-        finetuning_optimizer(build(SEQUENCE), tuning(freeze=4), 1e-3)
+    with pytest.raises(InputError, match="--freeze-layers 4 leaves nothing to learn: the model has 3 layers"):
+        finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
 
 
 @pytest.mark.parametrize("kind", HEADS, ids=str)
 def test_each_layer_learns_slower_than_the_one_above_it_and_the_head_at_the_full_rate(kind):
     model = build(kind)
-    optimizer = finetuning_optimizer(model, tuning(layer_decay=0.5), 1.0)
+    optimizer = finetuning_optimizer(model, tuning(layerwise_lr_decay=0.5), 1.0)
     set_learning_rate([optimizer], 0.02)
     rates = {n: g["lr"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
     below = {"bert.embeddings.": 4, **{f"bert.encoder.layers.{n}.": 3 - n for n in range(3)}}

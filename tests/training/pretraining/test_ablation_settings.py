@@ -23,7 +23,7 @@ from tests.training.support import after, checkpoint_of, finish, identical, shor
 
 POSITIONS = "bert.embeddings.position_embeddings.weight"
 SEGMENTS = "bert.embeddings.token_type_embeddings.weight"
-WITHOUT = {"positions": POSITIONS, "segments": SEGMENTS}
+WITHOUT = {"position_embeddings": POSITIONS, "segment_embeddings": SEGMENTS}
 
 
 @pytest.mark.parametrize("part", WITHOUT)
@@ -36,7 +36,7 @@ def test_a_table_that_is_left_out_is_zero_after_training_and_nothing_else_is(par
 
 
 def test_the_other_weights_begin_as_they_would_with_it(text, tmp_path):
-    for name, options in (("whole", {}), ("without", {"positions": False, "segments": False})):
+    for name, options in (("whole", {}), ("without", {"position_embeddings": False, "segment_embeddings": False})):
         finish(short_run(text, **options), tmp_path / name, should_stop=lambda: True)
     whole, without = weights(tmp_path / "whole" / "model"), weights(tmp_path / "without" / "model")
     assert {name for name in whole if not torch.equal(whole[name], without[name])} == {POSITIONS, SEGMENTS}
@@ -44,7 +44,12 @@ def test_the_other_weights_begin_as_they_would_with_it(text, tmp_path):
 
 @pytest.mark.parametrize(
     "changes",
-    [{"positions": False, "segments": False}, {"bidirectional": False}, {"layers": 1, "heads": 1}, {"layers": 3}],
+    [
+        {"position_embeddings": False, "segment_embeddings": False},
+        {"bidirectional": False},
+        {"layers": 1, "heads": 1},
+        {"layers": 3},
+    ],
     ids=str,
 )
 def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(changes, text, tmp_path):
@@ -56,7 +61,13 @@ def test_a_run_that_was_cut_off_ends_as_if_it_had_not_been(changes, text, tmp_pa
 
 
 def test_transformers_opens_every_one_of_them_with_the_same_answers(text, tmp_path):
-    changes = {"positions": False, "segments": False, "bidirectional": False, "layers": 1, "heads": 4}
+    changes = {
+        "position_embeddings": False,
+        "segment_embeddings": False,
+        "bidirectional": False,
+        "layers": 1,
+        "heads": 4,
+    }
     finish(short_run(text, **changes), tmp_path / "run")
     ours = load_checkpoint(tmp_path / "run" / "model")
     theirs = transformers.AutoModelForPreTraining.from_pretrained(tmp_path / "run" / "model").eval()
@@ -71,7 +82,13 @@ def test_transformers_opens_every_one_of_them_with_the_same_answers(text, tmp_pa
     assert torch.allclose(a.seq_relationship_logits, b.seq_relationship_logits, atol=1e-5)
     for words in ("reads forwards only", "without position embeddings", "without segment embeddings"):
         assert words in ours.card
-    for typed in ("--no-positions", "--no-segments", "--no-bidirectional", "--layers 1", "--heads 4"):
+    for typed in (
+        "--no-position-embeddings",
+        "--no-segment-embeddings",
+        "--no-bidirectional",
+        "--layers 1",
+        "--heads 4",
+    ):
         assert typed in ours.card
 
 
@@ -112,9 +129,9 @@ def test_masks_are_divided_as_asked_and_scores_are_on_the_paper_s(split, shares,
 
 
 def test_a_run_that_goes_on_from_a_model_leaves_out_what_is_asked_and_what_it_lacks(text, tmp_path):
-    finish(short_run(text, positions=False, bidirectional=False), tmp_path / "first")
+    finish(short_run(text, position_embeddings=False, bidirectional=False), tmp_path / "first")
     source = str(tmp_path / "first" / "model")
-    finish(short_run(text, init_from=source, segments=False), tmp_path / "second")
+    finish(short_run(text, init_from=source, segment_embeddings=False), tmp_path / "second")
     found = weights(tmp_path / "second" / "model")
     assert not found[POSITIONS].any()
     assert not found[SEGMENTS].any()
@@ -136,7 +153,7 @@ def test_a_fine_tuning_does_not_learn_what_the_model_does_without():
 def test_nothing_is_averaged_for_what_is_left_out():
     whole = PretrainConfig(corpus=("none",), preset="mini")
     model = whole.model_config(8192)
-    less = dataclasses.replace(whole, positions=False)
+    less = dataclasses.replace(whole, position_embeddings=False)
     assert memory_needed(model, whole).weights - memory_needed(model, less).weights == 8 * 512 * 256
 
 

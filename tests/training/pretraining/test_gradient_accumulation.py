@@ -35,7 +35,7 @@ def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, repor
     runs = {}
     for parts in (1, 3):
         options = {"objective": objective, "optimizer": "adamw", "batch_size": 7, "short_seq_probability": 0.5}
-        config = short_run(text, **options, accumulate=parts)
+        config = short_run(text, **options, gradient_accumulation_steps=parts)
         runs[parts] = finish(config, tmp_path / str(parts))
     assert losses(runs[3]) == pytest.approx(losses(runs[1]), abs=1e-5)
     assert same(weights(tmp_path / "1" / "model"), weights(tmp_path / "3" / "model"))
@@ -81,7 +81,7 @@ def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
         "steps": 6,
     }
     launch(config, tmp_path / "two", 2)
-    launch({**config, "accumulate": 2}, tmp_path / "one", 1)
+    launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
     a, b = weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model")
     assert same(a, b)
     first = [dict(logged(tmp_path / name)[:3]) for name in ("one", "two")]

@@ -13,7 +13,7 @@ from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
 from bertviz_lab.ui.components.run_compare import RUN_COMPARE
 from tests.ui.components.harness import HOSTILE
 
-SETTINGS = {"corpus": ("sample:tiny-town",), "positions": True}
+SETTINGS = {"corpus": ("sample:tiny-town",), "position_embeddings": True}
 
 
 def rows(last: float, steps: int = 40, nsp: bool = True) -> list[dict]:
@@ -44,7 +44,7 @@ def compared(*runs: RunView) -> str:
 def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp_path: Path) -> None:
     views = [
         RunView("", "whole", SETTINGS, rows(0.8)),
-        RunView("", "without", SETTINGS | {"positions": False}, rows(0.4)),
+        RunView("", "without", SETTINGS | {"position_embeddings": False}, rows(0.4)),
     ]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
     table = page.get_by_role("table")

@@ -57,7 +57,7 @@ def table(odd: str = "x") -> SimpleNamespace:
     long = "A very long review that goes on and on. " * 12
     rows = (("1", long, "good", odd), ("2", odd, "bad", ""), ("3", "שלום עולם", "good", "z"))
     return SimpleNamespace(
-        name="reviews.csv", format="table", encoding="utf-8", separator=",", header=True,
+        name="reviews.csv", format="table", encoding="utf-8", delimiter=",", header=True,
         columns=("id", "review", "stars", "note"), text_a="review", text_b="", label="stars", rows=rows,
     )  # fmt: skip
 
@@ -65,7 +65,7 @@ def table(odd: str = "x") -> SimpleNamespace:
 def sentence_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
     """Words with labels: how they were read, and the sentences."""
     reading = SimpleNamespace(
-        name="names.conll", format="conll", encoding="utf-8", separator=" ", header=False,
+        name="names.conll", format="conll", encoding="utf-8", delimiter=" ", header=False,
         columns=("1", "2", "3"), text_a="1", text_b="", label="3", rows=(("Ada", "NNP", "B-PER"),),
     )  # fmt: skip
     words = ("Ada", "Lovelace", "lived", "in", "London", ".")
@@ -75,7 +75,7 @@ def sentence_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
 
 def question_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
     reading = SimpleNamespace(
-        name="questions.json", format="squad", encoding="utf-8", separator="", header=False,
+        name="questions.json", format="squad", encoding="utf-8", delimiter="", header=False,
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers", rows=(),
     )  # fmt: skip
     passage = "The museum opens at nine. " * 30

@@ -1,7 +1,7 @@
 """CSV and TSV: a row is a document; the dialect and the column with the text are guessed.
 
 The standard library parses; its own guesser (`csv.Sniffer`) is wrong too often on prose, where commas and
-quotation marks are common, so each separator is tried here on the first rows and the one that gives the most
+quotation marks are common, so each delimiter is tried here on the first rows and the one that gives the most
 even table is kept.
 """
 
@@ -21,7 +21,7 @@ from bertviz_lab.errors import InputError
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
 #: Longest line of a table or of JSON lines, in characters; a longer one is no row but a mistake.
 LONGEST_LINE = 32 << 20
-_SEPARATORS = (",", "\t", ";", "|")
+_DELIMITERS = (",", "\t", ";", "|")
 _NO_SEPARATOR = "\x1f"  # a control character that no text has: for a table of one column
 
 
@@ -30,13 +30,13 @@ class Dialect:
     """How cells are told apart.
 
     Attributes:
-        separator: one character.
+        delimiter: one character.
         quoting: False where a quotation mark is an ordinary character.
         cells: in most of the rows.
-        spaced: a blank may stand between a separator and a quotation mark.
+        spaced: a blank may stand between a delimiter and a quotation mark.
     """
 
-    separator: str
+    delimiter: str
     quoting: bool
     cells: int = 1
     spaced: bool = False
@@ -44,8 +44,8 @@ class Dialect:
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
         """The cells of each row; none for an empty line. Raises `csv.Error` for what no quoting can mean."""
         if not self.quoting:
-            return (line.split(self.separator) if line else [] for line in (line.rstrip("\r\n") for line in lines))
-        return csv.reader(lines, delimiter=self.separator, skipinitialspace=self.spaced)
+            return (line.split(self.delimiter) if line else [] for line in (line.rstrip("\r\n") for line in lines))
+        return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced)
 
 
 def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
@@ -64,7 +64,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
         if characters > _SAMPLE_CHARACTERS:
             break
     tabs_first = notes.name.lower().endswith(".tsv")
-    dialect = guess_dialect(sample, sorted(_SEPARATORS, key=lambda s: s != "\t") if tabs_first else _SEPARATORS)
+    dialect = guess_dialect(sample, sorted(_DELIMITERS, key=lambda s: s != "\t") if tabs_first else _DELIMITERS)
     try:
         head = list(islice(dialect.rows(sample), 200))
     except csv.Error as error:
@@ -91,7 +91,7 @@ def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows
                 notes.ragged_rows += 1
             text = row[column] if column < len(row) else ""
             if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
-                text = dialect.separator.join(row[column:])  # unquoted text that holds the separator
+                text = dialect.delimiter.join(row[column:])  # unquoted text that holds the delimiter
             if text.strip():
                 yield from text.splitlines()
                 yield None
@@ -108,12 +108,12 @@ def _unreadable(name: str, row: int, error: csv.Error) -> InputError:
     )
 
 
-def guess_dialect(lines: list[str], separators: Iterable[str]) -> Dialect:
-    """The separator and quoting under which the rows are most alike; at a tie, the one named first."""
+def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
+    """The delimiter and quoting under which the rows are most alike; at a tie, the one named first."""
     best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
-    for separator in separators:
-        for quoting in (False, True) if separator in "\t|" else (True, False):
-            attempt = Dialect(separator, quoting, spaced=quoting and f'{separator} "' in "".join(lines))
+    for delimiter in delimiters:
+        for quoting in (False, True) if delimiter in "\t|" else (True, False):
+            attempt = Dialect(delimiter, quoting, spaced=quoting and f'{delimiter} "' in "".join(lines))
             try:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
@@ -127,7 +127,7 @@ def guess_dialect(lines: list[str], separators: Iterable[str]) -> Dialect:
             score = even * (1 - 0.5 * min(1.0, glued / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
             if cells > 1 and score > best_score + 1e-9:
                 best, best_score = replace(attempt, cells=cells), score
-    if best_score < 0.5:  # no separator makes an even table: one column
+    if best_score < 0.5:  # no delimiter makes an even table: one column
         return Dialect(_NO_SEPARATOR, any(line.startswith('"') for line in lines), 1)
     return best
 

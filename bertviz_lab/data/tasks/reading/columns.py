@@ -154,7 +154,7 @@ def choose_columns(sheet: Sheet, wishes: Wishes, like: tuple[Sheet, Columns] | N
         raise InputError(f"Texts and label of {quoted(sheet.name)} are to be different columns; name each once.")
     if sheet.width < 2:
         raise InputError(
-            f"{quoted(sheet.name)} has one column only, and a text and a label are needed; name its separator, "
+            f"{quoted(sheet.name)} has one column only, and a text and a label are needed; name its delimiter, "
             "or give a file with both."
         )
     profiles = [Profile.of(column) for column in by_column(sheet)]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.tasks.examples import Reading
 from bertviz_lab.data.tasks.reading.drop_report import Ledger, Repairs, listed, place
-from bertviz_lab.data.tasks.reading.file_formats import columns_separator
+from bertviz_lab.data.tasks.reading.file_formats import columns_delimiter
 from bertviz_lab.data.tasks.reading.raw_rows import Sentences, preview
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.data.tasks.reading.tables import too_many
@@ -32,8 +32,8 @@ def read_conll(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
         InputError: there is one column only, a column is named that is not there, or too many lines are broken.
     """
     sample = file.sample()
-    separator = wishes.separator.strip(" ") or columns_separator(sample)
-    rows = [_cells(line, separator) for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    delimiter = wishes.delimiter.strip(" ") or columns_delimiter(sample)
+    rows = [_cells(line, delimiter) for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     if width < 2:
         raise InputError(
@@ -44,13 +44,13 @@ def read_conll(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
     label = _column(wishes.label, columns, width - 1, file.name)
     tags = {row[label] for row in rows if len(row) == width}
     reading = Reading(
-        file.name, "conll", file.encoding, separator or " ", columns=columns,
+        file.name, "conll", file.encoding, delimiter or " ", columns=columns,
         text_a=columns[word], label=columns[label], rows=preview(rows),
     )  # fmt: skip
     part, broken, first = Sentences(reading, "line"), 0, ""
     wordless = Repairs(file.name, "line")
-    for block in _blocks(file, lambda line: _is_comment(line, separator, width, label, tags)):
-        cells = [(number, _cells(line, separator)) for number, line in block]
+    for block in _blocks(file, lambda line: _is_comment(line, delimiter, width, label, tags)):
+        cells = [(number, _cells(line, delimiter)) for number, line in block]
         wrong = next(((number, row) for number, row in cells if len(row) != width), None)
         if wrong:
             number, row = wrong
@@ -64,7 +64,7 @@ def read_conll(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
     if broken > _BROKEN * (broken + len(part.words)):
         raise InputError(
             f"{broken:,} of {broken + len(part.words):,} sentences of {quoted(file.name)} have a line that is not "
-            f"{width} columns (first: {first}); correct them, or give the separator."
+            f"{width} columns (first: {first}); correct them, or give the delimiter."
         )
     wordless.tell(ledger, "line without a word was left out", "lines without a word were left out")
     file.tell(ledger)
@@ -118,15 +118,15 @@ def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterable[list[
         yield block
 
 
-def _cells(line: str, separator: str) -> list[str]:
-    if not separator:
+def _cells(line: str, delimiter: str) -> list[str]:
+    if not delimiter:
         return line.split()
-    return [cell.strip() for cell in line.rstrip().split(separator)]
+    return [cell.strip() for cell in line.rstrip().split(delimiter)]
 
 
-def _is_comment(line: str, separator: str, width: int, label: int, tags: set[str]) -> bool:
+def _is_comment(line: str, delimiter: str, width: int, label: int, tags: set[str]) -> bool:
     """A line that begins with # and is no word: "#" may be one, with a label that other words have."""
-    cells = _cells(line, separator)
+    cells = _cells(line, delimiter)
     return len(cells) != width or cells[label] not in tags
 
 

@@ -1,7 +1,7 @@
 """Which of the formats a file of text is in, told by its first lines; its ending counts where they do not say.
 
 A file of words and labels has blank lines between sentences and the same few columns in every other line. Lines that
-begin with a label begin with one of few words. What has the same separators in every line is a table.
+begin with a label begin with one of few words. What has the same delimiters in every line is a table.
 """
 
 import re
@@ -40,10 +40,10 @@ def format_of_text(name: str, lines: Sequence[str], wishes: Wishes) -> str:
         return "conll"
     if wishes.task == "tokens" and ending not in _TABLE_ENDINGS:
         return "conll"
-    if all(line.lstrip().startswith(FASTTEXT) for line in filled) or wishes.separator == " ":
+    if all(line.lstrip().startswith(FASTTEXT) for line in filled) or wishes.delimiter == " ":
         return "label-text"
-    if wishes.separator or ending in _TABLE_ENDINGS:
-        return "table" if wishes.separator or not _one_column_with_labels(filled) else "label-text"
+    if wishes.delimiter or ending in _TABLE_ENDINGS:
+        return "table" if wishes.delimiter or not _one_column_with_labels(filled) else "label-text"
     if filled[0].lstrip().startswith(("{", "[")) and '"' in filled[0]:
         return "jsonl" if filled[0].rstrip().endswith("}") else "json"
     if _share("\t" in line for line in filled) > 0.9:
@@ -58,7 +58,7 @@ def format_of_text(name: str, lines: Sequence[str], wishes: Wishes) -> str:
     )
 
 
-def columns_separator(lines: Sequence[str]) -> str:
+def columns_delimiter(lines: Sequence[str]) -> str:
     """Between the columns of words and labels: a tab, or "" for blanks of any kind."""
     return "\t" if _share("\t" in line.rstrip() for line in lines if line.strip()) > 0.9 else ""
 
@@ -71,8 +71,8 @@ def _has_words(lines: Sequence[str]) -> bool:
     blanks = sum(not line.strip() for line in lines)
     if not filled or blanks == 0 or blanks > len(filled):
         return False
-    separator = columns_separator(filled)
-    rows = [line.split(separator) if separator else line.split() for line in filled]
+    delimiter = columns_delimiter(filled)
+    rows = [line.split(delimiter) if delimiter else line.split() for line in filled]
     width, even = Counter(map(len, rows)).most_common(1)[0]
     if width < 2 or even < 0.9 * len(rows):
         return False

@@ -21,7 +21,7 @@ class Sheet:
         numbers: of the rows in their file, from 1.
         width: cells in most of the rows.
         names: of the columns, where the format says them; None where a first row may.
-        extend: cells over are part of the text, which held the separator.
+        extend: cells over are part of the text, which held the delimiter.
     """
 
     reading: Reading

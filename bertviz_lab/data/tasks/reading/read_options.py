@@ -12,7 +12,7 @@ from bertviz_lab.errors import InputError
 MAX_EXAMPLES = 1_000_000
 #: Given as the second text, it says that there is none.
 NO_TEXT = "none"
-_SEPARATORS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "blank": " ", "space": " "}
+_DELIMITERS = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "pipe": "|", "blank": " ", "space": " "}
 _CHOICES = ("auto", "yes", "no")
 
 
@@ -24,7 +24,7 @@ class Wishes:
     text_a: str = ""
     text_b: str = ""
     label: str = ""
-    separator: str = ""
+    delimiter: str = ""
     quoting: str = "auto"
     header: str = "auto"
     encoding: str = ""
@@ -37,10 +37,10 @@ class Wishes:
         for what, value in (("header", self.header), ("quoting", self.quoting)):
             if value not in _CHOICES:
                 raise InputError(f"The {what} can be {', '.join(_CHOICES)}, not {quoted(value)}.")
-        separator = _SEPARATORS.get(self.separator.lower(), self.separator)
-        if len(separator) > 1 or separator in ("\n", "\r", '"'):
-            raise InputError(f"The separator is one character (or tab, comma, semicolon), not {quoted(separator)}.")
-        object.__setattr__(self, "separator", separator)
+        delimiter = _DELIMITERS.get(self.delimiter.lower(), self.delimiter)
+        if len(delimiter) > 1 or delimiter in ("\n", "\r", '"'):
+            raise InputError(f"The delimiter is one character (or tab, comma, semicolon), not {quoted(delimiter)}.")
+        object.__setattr__(self, "delimiter", delimiter)
         if self.encoding:
             try:
                 codecs.lookup(self.encoding)

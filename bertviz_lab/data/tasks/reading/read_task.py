@@ -40,7 +40,7 @@ class ReadingOptions(TypedDict, total=False):
         text_a: the column with the text (or with the words), by its name or its number from 1; "" guesses.
         text_b: the column with the second text of a pair; "none" for texts that are no pairs; "" guesses.
         label: the column with the label; for CoNLL-U also "xpos", "deprel" ...; "" guesses.
-        separator: between cells: a character, or "tab", "comma" ...; "" guesses.
+        delimiter: between cells: a character, or "tab", "comma" ...; "" guesses.
         quoting: "yes" or "no": whether quotation marks wrap cells; "auto" guesses.
         header: "yes" or "no": whether the first row names the columns; "auto" guesses.
         encoding: of the text, as Python names it; "" recognises it.
@@ -51,7 +51,7 @@ class ReadingOptions(TypedDict, total=False):
     text_a: str
     text_b: str
     label: str
-    separator: str
+    delimiter: str
     quoting: str
     header: str
     encoding: str

@@ -12,7 +12,7 @@ from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
 from bertviz_lab.data.tasks.reading.raw_rows import Sheet, preview
 from bertviz_lab.errors import InputError
 
-#: With a larger share of uneven rows, the separator or the quoting is not what was taken for it.
+#: With a larger share of uneven rows, the delimiter or the quoting is not what was taken for it.
 _UNEVEN = 0.5
 
 
@@ -84,7 +84,7 @@ def texts_of(sheet: Sheet, columns: Columns, classes: Mapping[str, str] | None, 
     if broken > _UNEVEN * len(sheet.rows):
         raise InputError(
             f"{broken:,} of {len(sheet.rows):,} rows of {quoted(sheet.name)} have not {sheet.width} cells as the "
-            "others have; say which separator it has, and whether quotation marks wrap its cells."
+            "others have; say which delimiter it has, and whether quotation marks wrap its cells."
         )
     _tell(longer, shorter, ledger, columns)
     return examples
@@ -111,7 +111,7 @@ def _uneven(cells: int, width: int) -> str:
 def _mended(row: list[str], sheet: Sheet, columns: Columns, classes: Mapping[str, str] | None) -> list[str] | None:
     """An uneven row as one that can be read; None where it is not clear which cell is which.
 
-    Too short a row will do if all cells that are needed are there. In too long a one the text held the separator if a
+    Too short a row will do if all cells that are needed are there. In too long a one the text held the delimiter if a
     label stands where it would stand then; otherwise what is over at the end is left out if a label stands in its
     place.
     """

@@ -15,7 +15,7 @@ from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.data.tasks.reading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
-_SEPARATORS = (",", "\t", ";", "|")
+_DELIMITERS = (",", "\t", ";", "|")
 #: Labels before a text; only fastText has more than one.
 _LABEL, _TEXT = "label", "text"
 
@@ -50,21 +50,21 @@ def read_table(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sheet:
     file.tell(ledger)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     reading = Reading(
-        file.name, "table", file.encoding, dialect.separator if width > 1 else "", quoting=dialect.quoting
+        file.name, "table", file.encoding, dialect.delimiter if width > 1 else "", quoting=dialect.quoting
     )
-    return Sheet(reading, "row", rows, numbers, width, extend=dialect.separator)
+    return Sheet(reading, "row", rows, numbers, width, extend=dialect.delimiter)
 
 
 def _dialect(name: str, sample: list[str], wishes: Wishes) -> Dialect:
     first = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
-    separators: Iterable[str] = wishes.separator or sorted(_SEPARATORS, key=lambda s: s != first)
-    guess = guess_dialect(sample, separators)
-    if wishes.separator and guess.separator != wishes.separator:  # uneven rows, but somebody knows
-        guess = Dialect(wishes.separator, any(line.startswith('"') for line in sample))
+    delimiters: Iterable[str] = wishes.delimiter or sorted(_DELIMITERS, key=lambda s: s != first)
+    guess = guess_dialect(sample, delimiters)
+    if wishes.delimiter and guess.delimiter != wishes.delimiter:  # uneven rows, but somebody knows
+        guess = Dialect(wishes.delimiter, any(line.startswith('"') for line in sample))
     if wishes.quoting == "auto":
         return guess
     quoting = wishes.quoting == "yes"
-    spaced = quoting and f'{guess.separator} "' in "".join(sample)
+    spaced = quoting and f'{guess.delimiter} "' in "".join(sample)
     return replace(guess, quoting=quoting, spaced=spaced)
 
 

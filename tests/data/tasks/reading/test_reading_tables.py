@@ -33,7 +33,7 @@ def test_a_table_with_known_names_is_read_by_them(tmp_path):
         ("fine film", "pos", 2), ("bad film", "neg", 3), ("ok", "pos", 4),
     ]  # fmt: skip
     (reading,) = data.readings
-    assert (reading.format, reading.separator, reading.header) == ("table", ",", True)
+    assert (reading.format, reading.delimiter, reading.header) == ("table", ",", True)
     assert (reading.text_a, reading.text_b, reading.label) == ("sentence", "", "label")
     assert reading.rows[0] == ("1", "fine film", "pos")
 
@@ -100,9 +100,9 @@ def test_a_first_row_is_a_header_where_it_is_unlike_the_others(tmp_path, first, 
 
 def test_header_separator_columns_and_quoting_can_be_given(tmp_path):
     path = written(tmp_path, "a.txt", 'neg#"one#x y z\npos#two"#x y z\nneg#three#x y z\n')
-    data = read_task(path, separator="#", quoting="no", header="no", text_a="2", label="1")
+    data = read_task(path, delimiter="#", quoting="no", header="no", text_a="2", label="1")
     assert rows_of(data) == [('"one', None, "neg"), ('two"', None, "pos"), ("three", None, "neg")]
-    assert len(read_task(path, separator="#", quoting="no", header="yes", text_a="2", label="1").examples) == 2
+    assert len(read_task(path, delimiter="#", quoting="no", header="yes", text_a="2", label="1").examples) == 2
 
 
 def test_the_encoding_is_recognised_and_can_be_given(tmp_path):
@@ -393,31 +393,31 @@ ROWS = st.lists(st.tuples(TEXTS | ODD, LABELS), min_size=4, max_size=30)
 
 @given(
     rows=ROWS,
-    separator=st.sampled_from(",;\t|"),
+    delimiter=st.sampled_from(",;\t|"),
     end=st.sampled_from(["\n", "\r\n"]),
     quoting=st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]),
     header=st.booleans(),
 )
-def test_what_csv_writes_is_read_back(tmp_path_factory, rows, separator, end, quoting, header):
+def test_what_csv_writes_is_read_back(tmp_path_factory, rows, delimiter, end, quoting, header):
     rows = [*rows, ("one more", "good"), ("and another", "bad")]
     stream = io.StringIO(newline="")
-    writer = csv.writer(stream, delimiter=separator, lineterminator=end, quoting=quoting)
+    writer = csv.writer(stream, delimiter=delimiter, lineterminator=end, quoting=quoting)
     writer.writerows([["text", "label"]] * header + rows)
     path = written(tmp_path_factory.mktemp("round"), "a.csv", stream.getvalue())
     # So short a table may look like several: what is asked for here is exactness, not a guess.
     data = read_task(
-        path, "classification", separator=separator, quoting="yes", encoding="utf-8",
+        path, "classification", delimiter=delimiter, quoting="yes", encoding="utf-8",
         header="yes" if header else "no", text_a="1", text_b="none", label="2",
     )  # fmt: skip
     assert rows_of(data) == [(text, None, label) for text, label in rows]
     assert data.dropped == ()
 
 
-@given(rows=ROWS, separator=st.sampled_from(",;\t|"))
-def test_the_dialect_of_a_wholly_quoted_table_is_guessed(tmp_path_factory, rows, separator):
+@given(rows=ROWS, delimiter=st.sampled_from(",;\t|"))
+def test_the_dialect_of_a_wholly_quoted_table_is_guessed(tmp_path_factory, rows, delimiter):
     rows = [*rows, ("one more", "good"), ("and another", "bad")]
     stream = io.StringIO(newline="")
-    csv.writer(stream, delimiter=separator, quoting=csv.QUOTE_ALL).writerows([["text", "label"], *rows])
+    csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL).writerows([["text", "label"], *rows])
     path = written(tmp_path_factory.mktemp("round"), "a.csv", stream.getvalue())
     data = read_task(path, encoding="utf-8")
     assert rows_of(data) == [(text, None, label) for text, label in rows]
