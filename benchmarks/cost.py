@@ -15,7 +15,7 @@ import torch
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import arguments, markdown, peak_memory, report
 from benchmarks.sides import SIDES, Case, environment, stepper, turn
-from bertviz_lab.training.loop.hardware import usable_cores
+from bertviz_lab.training.loop.hardware import available_cores
 
 _PLACES = 4096
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
@@ -35,7 +35,7 @@ def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, t
     """Train for about `seconds` in this process."""
     case = Case(preset, vocab_size, _PLACES // seq_len)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    step = stepper(SIDES[side], case, device, threads or usable_cores(), "auto", seq_len)
+    step = stepper(SIDES[side], case, device, threads or available_cores(), "auto", seq_len)
     turn(step, device, seconds / 4)
     speed = turn(step, device, seconds)
     peak = peak_memory()
@@ -104,7 +104,7 @@ def main() -> None:
     seconds = 0.5 if given.quick else given.seconds
     found = [measure(shape, given.rounds, seconds, given.threads) for shape in shapes]
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    threads = given.threads or usable_cores()
+    threads = given.threads or available_cores()
     body = {"text": find_text().name, "device": device, "threads": threads, "rounds": given.rounds}
     report("cost", {**body, "shapes": found}, table)
 

@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.machine import arguments, markdown, peak_memory, report, spread
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.loop.memory import memory_needed
+from bertviz_lab.training.loop.memory import estimate_memory
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import RunStarted
 
@@ -52,7 +52,7 @@ def run(vocab_size: int, changes: dict[str, Any]) -> dict[str, float]:
         config = PretrainConfig(**{"steps": 6, "precision": "fp32", **text, **changes})
         for event in pretrain(config, Path(name) / "run"):
             if isinstance(event, RunStarted):
-                needed = memory_needed(config.model_config(vocab_size), config, event.precision, device=event.device)
+                needed = estimate_memory(config.model_config(vocab_size), config, event.precision, device=event.device)
     peak = peak_memory()
     found = {"measured": round(peak / 1e6), "estimated": round(needed.total / 1e6), "ratio": needed.total / peak}
     return found | {part: round(count / 1e6) for part, count in vars(needed).items()}

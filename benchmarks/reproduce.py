@@ -26,10 +26,10 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.backfill_probes import with_probes
+from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
 from bertviz_lab.training.checkpoints.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import read_past
-from bertviz_lab.training.checkpoints.snapshots import parts_of, snapshots_in
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+from bertviz_lab.training.checkpoints.snapshots import list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_labelled
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
@@ -80,7 +80,7 @@ def probed(rows: list[dict[str, Any]], run: Path) -> list[dict[str, Any]]:
     probes = (
         probes_for(config.corpus, Tokenizer.load(run / "tokenizer")) if isinstance(config, PretrainConfig) else None
     )
-    return with_probes(rows, read_past(run), probes) if probes else rows
+    return backfill_probes(rows, open_snapshots(run), probes) if probes else rows
 
 
 def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -104,12 +104,12 @@ def thinned(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def keep_snapshots(run: Path, folder: Path, wanted: Sequence[int] | None) -> None:
     """Those of a run's snapshots that are wanted, all where nothing is said; the last one is the model itself."""
-    there = snapshots_in(run / "snapshots")[:-1]
+    there = list_snapshots(run / "snapshots")[:-1]
     chosen = [(step, path) for step, path in there if wanted is None or step in wanted]
     if chosen:
         (folder / "snapshots").mkdir()
     for step, path in chosen:
-        state = {name: tensor.half() for name, tensor in read_tensors(parts_of(path)).items()}
+        state = {name: tensor.half() for name, tensor in read_tensors(snapshot_files(path)).items()}
         plan = split_torch_state_dict_into_shards(state, max_shard_size=MOST_BYTES)
         for place, names in enumerate(plan.filename_to_tensors.values(), 1):
             part = f"step-{step:08d}{f'.{place}' if place > 1 else ''}.safetensors"

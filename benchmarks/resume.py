@@ -30,7 +30,7 @@ from safetensors.numpy import load_file
 from benchmarks.machine import arguments, markdown, report
 from benchmarks.sittings import STEPS, STUCK, Sitting, sit_down, write_text
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.runs.run_folder import read_log
 
 OPTIMIZERS = ("adamw", "muon")
@@ -129,7 +129,7 @@ class Trial:
         path.write_bytes(content[: self.rng.randrange(len(content))] if how == "cut" else content)
         if how == "remove":
             path.unlink()
-        saved = Checkpoints(self.checkpoints).newest()
+        saved = CheckpointManager(self.checkpoints).newest()
         passed = saved is not None and saved.path == names[-2] and len(saved.damaged) == 1
         self.require(passed, f"did not pass over {names[-1].name} after {how} of {path.name}")
         return True
@@ -137,7 +137,7 @@ class Trial:
     def whole(self) -> int | None:
         """The step of the newest checkpoint that verifies."""
         try:
-            saved = Checkpoints(self.checkpoints).newest()
+            saved = CheckpointManager(self.checkpoints).newest()
         except InputError as error:
             self.require(False, str(error))
             return None
@@ -166,7 +166,7 @@ KINDS: dict[str, Callable[[Trial], bool]] = {
 
 def outcome(folder: Path) -> dict[str, Any]:
     """All that a run leaves which must not depend on interruptions."""
-    newest = Checkpoints(folder / "checkpoints").newest()
+    newest = CheckpointManager(folder / "checkpoints").newest()
     assert newest is not None
     tensors = {"model": folder / "model" / "model.safetensors", "optimizer": newest.path / "optimizer.safetensors"}
     trainer = json.loads((newest.path / "trainer.json").read_bytes())

@@ -20,8 +20,8 @@ from benchmarks.in_browser import chromium, served
 from benchmarks.machine import arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.training.dynamics import frame_payload
-from bertviz_lab.training.checkpoints.snapshot_reader import read_past
-from bertviz_lab.training.checkpoints.snapshots import Snapshots, snapshots_in
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter, list_snapshots
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
@@ -66,13 +66,13 @@ def make_histories(folder: Path) -> None:
         save_checkpoint(checkpoint, folder / size)
         for step in _STEPS:
             other = BertForPreTraining(config, generator=torch.Generator().manual_seed(step)).eval()
-            Snapshots(folder / size / "snapshots", 10**9).save(replace(checkpoint, model=other).model, step)
+            SnapshotWriter(folder / size / "snapshots", 10**9).save(replace(checkpoint, model=other).model, step)
 
 
 def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
     """Bytes and milliseconds of one snapshot, on one thread; the files have been read before."""
     path = folder / size
-    past = read_past(path)
+    past = open_snapshots(path)
     text = masked_text()
     opened, framed, sent = [], [], []
     torch.set_num_threads(1)
@@ -88,7 +88,7 @@ def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
     assert len(found.encoding) == _TOKENS
     warm = slice(len(_STEPS), None)
     return {
-        "snapshot_bytes": statistics.median(file.stat().st_size for _, file in snapshots_in(path / "snapshots")),
+        "snapshot_bytes": statistics.median(file.stat().st_size for _, file in list_snapshots(path / "snapshots")),
         "frame_bytes": statistics.median(sent),
         "open": spread(opened[warm]),
         "frame": spread(framed[warm]),

@@ -21,7 +21,7 @@ from benchmarks.reference import Reference, dense
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, keep_freed_memory
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_malloc
 from bertviz_lab.training.loop.optim import build_optimizers
 
 SEQ_LEN = 128
@@ -100,7 +100,7 @@ class Lab:
             )
         assert out.loss is not None
         self.hardware.backward(out.loss)
-        self.hardware.update(self.model, self.optimizers, SETTINGS.max_grad_norm)
+        self.hardware.optimizer_step(self.model, self.optimizers, SETTINGS.max_grad_norm)
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
@@ -131,7 +131,7 @@ def stepper(
     if side.trainer == "hf":
         torch.set_num_threads(threads)
         if side.keeps_memory:
-            keep_freed_memory()
+            tune_malloc()
         reference = Reference(case.config(side.dropout), device, bf16=side.bf16)
         ready = itertools.cycle([dense(batch) for batch in itertools.islice(stream, _READY)])
 

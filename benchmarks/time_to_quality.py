@@ -40,8 +40,8 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.model import BertForMaskedLM
 from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.loop.hardware import Hardware, bf16_pays, usable_cores
-from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.loop.hardware import Hardware, available_cores, bf16_is_faster
+from bertviz_lab.training.loop.schedule import lr_schedule
 from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, fixed_batches
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import CheckpointSaved, RunStarted, StepDone
@@ -102,10 +102,10 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
     corpus = tokenized(text.train, tokenizer, _EVERYTHING)
     config = setting.config(dropout=0.1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    torch.set_num_threads(setting.threads or usable_cores())
+    torch.set_num_threads(setting.threads or available_cores())
     precision = setting.precision
     if precision == "auto":
-        precision = "bf16" if device.type == "cuda" or bf16_pays(config) else "fp32"
+        precision = "bf16" if device.type == "cuda" or bf16_is_faster(config) else "fp32"
     hardware = Hardware(device, precision, torch.get_num_threads())
     torch.manual_seed(seed)
     model = transformers.BertForMaskedLM(huggingface_config(config)).train()
@@ -136,7 +136,7 @@ def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: 
             due += setting.every
             if seconds >= setting.seconds:
                 return
-        rate = learning_rate * max(rate_at(seconds / setting.seconds, WARMUP), 1e-3)
+        rate = learning_rate * max(lr_schedule(seconds / setting.seconds, WARMUP), 1e-3)
         for group in optimizer.param_groups:
             group["lr"] = rate
         inputs = {name: tensor.to(hardware.device) for name, tensor in next(batches).items()}

@@ -65,11 +65,11 @@ def finetune_command(options: argparse.Namespace) -> Result:
 
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
-    from bertviz_lab.training.loop.hardware import start_processes
-    from bertviz_lab.training.runs.console import last_scores, line_of
+    from bertviz_lab.training.loop.hardware import start_accelerator
+    from bertviz_lab.training.runs.console import final_scores, format_event
     from bertviz_lab.training.runs.events import Event, RunFinished
     from bertviz_lab.training.runs.run import run
-    from bertviz_lab.training.runs.run_folder import forget_failure, read_config, read_log, record
+    from bertviz_lab.training.runs.run_folder import discard_failed_run, read_config, read_log, record
     from bertviz_lab.training.runs.trackers import track
 
     folder = Path(options.out)
@@ -82,7 +82,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         config = earlier.resumed_with(**given)
     else:
         config = settings(**given)
-        if (folder / "events.jsonl").exists() and not forget_failure(folder):
+        if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
             raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -93,18 +93,18 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     finished: RunFinished | None = None
-    main = start_processes().is_main_process
+    main = start_accelerator().is_main_process
     events: Iterable[Event] = run(config, folder, resume=resume, should_stop=stop.is_set)
     if main:
         events = track(record(events, folder), config, folder)
     for event in events:
-        if main and (line := line_of(event)):
+        if main and (line := format_event(event)):
             print(line, file=sys.stderr, flush=True)
         if isinstance(event, RunFinished):
             finished = event
     assert finished is not None
     rows, _ = read_log(folder)
-    body = {"run": str(folder), **dataclasses.asdict(finished), **last_scores(folder, rows)}
+    body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
     text = f"Your model is in {finished.path}" if finished.path else "Stopped before the first model; go on by --resume"
     return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
 

@@ -65,7 +65,7 @@ class Runs:
             config = _with_copies(config, folder, texts, scored)
             write_state(folder, RunState("waiting"))
             write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
-            self.attend()
+            self.start_queue()
         except OSError as error:
             shutil.rmtree(folder, ignore_errors=True)
             raise InputError(f"The run could not be started: {error.strerror or error}.") from error
@@ -84,7 +84,7 @@ class Runs:
             raise InputError("This run is finished; start a new one to train longer.")
         read_config(folder)
         write_state(folder, replace(state, status="waiting", message="", pid=0))
-        self.attend()
+        self.start_queue()
 
     def stop(self, run_id: str) -> None:
         """Ask a run to save a checkpoint and end, or take it out of the line; returns at once.
@@ -136,7 +136,7 @@ class Runs:
         found = [p for p in self.root.iterdir() if (p / "config.json").is_file() and _RUN_ID.fullmatch(p.name)]
         return tuple(p.name for p in sorted(found, key=lambda p: -(p / "config.json").stat().st_mtime))
 
-    def attend(self) -> None:
+    def start_queue(self) -> None:
         """Launch those whose turn it is, and go on looking until nobody waits; a server does this when it starts."""
         if self._launch_next():
             threading.Thread(target=self._go_on_looking, daemon=True).start()

@@ -61,7 +61,7 @@ class Session:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
-        self.runs.attend()
+        self.runs.start_queue()
         self.models = Models(settings, self.runs)
         self.histories = Histories(self.models)
         self._lock = threading.Lock()

@@ -28,13 +28,13 @@ class Forecaster:
 
     def forecast(self, config: PretrainConfig, model: BertConfig) -> Forecast:
         """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once."""
-        from bertviz_lab.training.loop.memory import memory_available, memory_needed
+        from bertviz_lab.training.loop.memory import available_memory, estimate_memory
 
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
         return Forecast(
             tokens_per_second=self._speed(config, rounded) * _pace(config, rounded),
-            memory_bytes=memory_needed(model, config, config.precision).total,
-            available_bytes=memory_available(),
+            memory_bytes=estimate_memory(model, config, config.precision).total,
+            available_bytes=available_memory(),
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import short_name
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import MEGABYTE, Settings
 
@@ -239,7 +239,7 @@ def newest_model(run_folder: Path) -> Path | None:
     """The newest model that a run has saved, None before the first one."""
     if (run_folder / "examples").is_dir() and _weights(run_folder / "model"):
         return run_folder / "model"  # the best of a fine-tuning, whatever its later trials have saved
-    found = [folder for folder in (run_folder / "model", newest_folder(run_folder)) if folder and _weights(folder)]
+    found = [folder for folder in (run_folder / "model", latest_checkpoint(run_folder)) if folder and _weights(folder)]
     return max(found, key=lambda folder: _signature(folder)[0], default=None)
 
 

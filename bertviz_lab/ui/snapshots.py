@@ -18,7 +18,7 @@ from bertviz_lab.ui.models import Models, run_label
 from bertviz_lab.ui.validation import checked
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.training.checkpoints.snapshot_reader import Past
+    from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
 
 #: Without a run under way the tab begins with this one.
 FIRST = "tiny-town"
@@ -105,15 +105,15 @@ class Histories:
             raise InputError("This run is no longer here; choose another one.")
         return self._runs.folder(name)
 
-    def past(self, name: str) -> "Past":
+    def past(self, name: str) -> "SnapshotReader":
         """The snapshots of a history. Raises `InputError` where it has none, or is not there."""
-        from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+        from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
         short = short_name(name) if self._models.is_run(name) else name
         files = [folder / "snapshots" / "config.json", folder / "config.json"]
         changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
-        return cast("Past", self._pasts.get((folder, changed), lambda: read_past(folder, short)))
+        return cast("SnapshotReader", self._pasts.get((folder, changed), lambda: open_snapshots(folder, short)))
 
     def snapshot(self, name: str, step: int) -> Any:
         """A checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""

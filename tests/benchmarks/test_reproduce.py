@@ -11,7 +11,7 @@ import torch
 from benchmarks import reproduce
 from benchmarks.reproduce import beside, pack, score, thinned, train
 from bertviz_lab import load_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 
 RECIPE: dict[str, Any] = {
     "command": [
@@ -49,7 +49,7 @@ def test_no_file_is_larger_than_it_may_be_and_the_model_opens(packed: tuple[Path
 
 def test_some_snapshots_ship_with_it_and_each_is_whole(packed: tuple[Path, dict[str, Any]]) -> None:
     folder, _ = packed
-    past, whole = read_past(folder), read_past(folder.parent / "run")
+    past, whole = open_snapshots(folder), open_snapshots(folder.parent / "run")
     assert past.steps() == (0, 5, 20, 30), "the last one is the model itself"
     for step in past.steps():
         shipped, original = (one.open(step).model.state_dict() for one in (past, whole))

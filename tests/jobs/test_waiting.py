@@ -77,7 +77,7 @@ def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None
     for run in (second, third):
         assert read_state(runs.folder(run)).status == "waiting"  # all that is known of it is in its folder
     again = Runs(runs.root, most_running=1)
-    again.attend()
+    again.start_queue()
     assert launched == [first], "the first has not ended yet"
     end(again, first)
     wait_for(lambda: launched == [first, second], 30)

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from bertviz_lab import Checkpoint, save_checkpoint
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from tests.little import little_checkpoint
 
 STEPS = (0, 1, 2, 5, 10, 20)
@@ -22,7 +22,7 @@ def little_history(folder: Path, steps: tuple[int, ...] = STEPS, **options: obje
     }
     save_checkpoint(made[steps[-1]], folder)
     for step, checkpoint in made.items():
-        Snapshots(folder / "snapshots", 10**9).save(checkpoint.model, step)
+        SnapshotWriter(folder / "snapshots", 10**9).save(checkpoint.model, step)
     rows: list[dict[str, object]] = [
         {"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "baselines": {"unigram_entropy": 4.0}}
     ]

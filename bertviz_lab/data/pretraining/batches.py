@@ -40,7 +40,7 @@ class PretrainingBatch:
     causal: bool = False  # nothing is masked: `positions` are all, `labels` the tokens that follow
     name: str = ""  # which it is, for people
 
-    def part(self, index: int, parts: int) -> "PretrainingBatch":
+    def micro_batch(self, index: int, parts: int) -> "PretrainingBatch":
         """Every `parts`-th example from `index` on, as wide as the whole: a process's share, or what fits in memory.
 
         A part may be empty. Losses summed over the labels of all parts, over `label_count` and `pair_count`,

@@ -30,7 +30,7 @@ class TaskBatch:
     total: float  # their weights; without weights as many
     name: str = ""  # which it is, for people
 
-    def part(self, index: int, parts: int) -> "TaskBatch":
+    def micro_batch(self, index: int, parts: int) -> "TaskBatch":
         """Every `parts`-th row from `index` on, as wide as the whole; a part may be empty."""
         whole: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         rows: dict[str, Any] = {name: value[index::parts] for name, value in whole.items() if isinstance(value, Tensor)}

@@ -13,7 +13,7 @@ _DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 
 
 @contextmanager
-def whole_folder(folder: Path) -> Iterator[Path]:
+def atomic_folder(folder: Path) -> Iterator[Path]:
     """A new folder to fill; it takes the place of `folder` when the block ends, and is gone if the block fails.
 
     All of it is on the disk, not only on its way there, before it gets its name: a power cut leaves no folder
@@ -33,7 +33,7 @@ def whole_folder(folder: Path) -> Iterator[Path]:
     flush(folder.parent)
 
 
-def settled(folder: Path) -> Path:
+def restore_interrupted(folder: Path) -> Path:
     """The folder, put back if a crash came between the two renames of a replacement."""
     old = _old(folder)
     if old.is_dir() and not folder.exists():
@@ -41,7 +41,7 @@ def settled(folder: Path) -> Path:
     return folder
 
 
-def sweep(folder: Path) -> None:
+def remove_partial_writes(folder: Path) -> None:
     """Remove what writers of `folder` that were killed have left beside it; for a folder that has one writer only."""
     for left in folder.parent.glob(f".{folder.name}-*"):
         if left.name != _old(folder).name:
@@ -57,7 +57,7 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def disk_trouble(error: BaseException) -> str:
+def disk_error(error: BaseException) -> str:
     """What the disk has to say where it was the disk that failed, such as "No space left on device"; else "".
 
     The libraries written in Rust report it in words, with the number of the error at the end.
@@ -71,7 +71,7 @@ def disk_trouble(error: BaseException) -> str:
 
 
 def _replace(fresh: Path, folder: Path) -> None:
-    """At every moment the old folder or the new one is whole under a name that `settled` finds."""
+    """At every moment the old folder or the new one is whole under a name that `restore_interrupted` finds."""
     fresh.chmod(0o755)  # temporary folders are private; a model is not
     old = _old(folder)
     shutil.rmtree(old, ignore_errors=True)
@@ -80,7 +80,7 @@ def _replace(fresh: Path, folder: Path) -> None:
     try:
         fresh.rename(folder)
     except OSError:
-        settled(folder)
+        restore_interrupted(folder)
         raise
     shutil.rmtree(old, ignore_errors=True)
 

@@ -5,26 +5,26 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bertviz_lab.data.probes import Probes
-from bertviz_lab.training.checkpoints.snapshot_reader import Past
+from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
 from bertviz_lab.training.pretraining.probing import Questions, shares_right
 from bertviz_lab.training.runs.events import ProbesDone, to_json
 
 Row = Mapping[str, Any]
 
 
-def with_probes(rows: Sequence[Row], past: Past, probes: Probes) -> list[Row]:
+def backfill_probes(rows: Sequence[Row], past: SnapshotReader, probes: Probes) -> list[Row]:
     """The rows of a log with a `ProbesDone` for every snapshot that has none, at its place.
 
     Snapshots have 16 bits: a share can differ by a pair from what the run itself would have found.
     """
     found = list(rows)
-    for event in ask_snapshots(rows, past, probes):
+    for event in probe_snapshots(rows, past, probes):
         row = json.loads(to_json(event))
         found.insert(_place(found, event.step), row)
     return found
 
 
-def ask_snapshots(rows: Sequence[Row], past: Past, probes: Probes) -> Iterator[ProbesDone]:
+def probe_snapshots(rows: Sequence[Row], past: SnapshotReader, probes: Probes) -> Iterator[ProbesDone]:
     """The answers of every snapshot that a log has none of, the earliest first."""
     told = {row["step"] for row in rows if row.get("event") == "ProbesDone"}
     questions = Questions(probes, past.tokenizer, past.config.max_position_embeddings)

@@ -30,7 +30,7 @@ from bertviz_lab.model.weights import (
     write_weights,
 )
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.atomic_io import whole_folder
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 
 ARCHITECTURES: dict[str, type] = {
     kind.__name__: kind
@@ -114,7 +114,7 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
     folder = Path(folder)
     if folder.exists() and not (folder.is_dir() and (_is_model(folder) or not any(folder.iterdir()))):
         raise InputError(f"{folder} holds something other than a model; name a new folder.")
-    with whole_folder(folder) as fresh:
+    with atomic_folder(folder) as fresh:
         write_checkpoint(checkpoint, fresh)
     return folder
 

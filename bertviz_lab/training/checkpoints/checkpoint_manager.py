@@ -20,7 +20,7 @@ from typing import Any
 from safetensors import SafetensorError, safe_open
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import disk_trouble, settled, whole_folder
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error, restore_interrupted
 
 FORMAT = 1  # raise it when an older version of the lab could not go on from what is saved
 _CHECKSUMS = "checksums.json"
@@ -29,7 +29,7 @@ _OLD = "last"
 
 
 @dataclass(frozen=True)
-class Saved:
+class SavedCheckpoint:
     """A checkpoint that was read back and found whole."""
 
     path: Path
@@ -37,7 +37,7 @@ class Saved:
     damaged: tuple[str, ...]  # newer ones that were passed over, with the reason in a few words
 
 
-class Checkpoints:
+class CheckpointManager:
     """The checkpoints of one run: the `keep` newest and, where scores are given, the one with the lowest."""
 
     def __init__(self, folder: Path, keep: int = 2) -> None:
@@ -53,13 +53,13 @@ class Checkpoints:
         self._sweep()
         path = self.folder / f"step-{step:08d}"
         try:
-            with whole_folder(path) as fresh:
+            with atomic_folder(path) as fresh:
                 write(fresh)
                 _write_checksums(fresh, step, score)
         except InputError:
             raise
         except Exception as error:
-            reason = disk_trouble(error) or (isinstance(error, OSError) and error.strerror)
+            reason = disk_error(error) or (isinstance(error, OSError) and error.strerror)
             if not reason:
                 raise
             raise InputError(
@@ -70,7 +70,7 @@ class Checkpoints:
         self._prune(step)
         return path
 
-    def newest(self) -> Saved | None:
+    def newest(self) -> SavedCheckpoint | None:
         """The newest checkpoint that is whole; None if none was ever saved.
 
         Raises `InputError` when all are damaged, or the newest was written by a newer version of the lab.
@@ -80,7 +80,7 @@ class Checkpoints:
         for step, path in reversed(_entries(self.folder)):
             reason = _damage(path)
             if not reason:
-                return Saved(path, step, tuple(damaged))
+                return SavedCheckpoint(path, step, tuple(damaged))
             damaged.append(f"{path.name}: {reason}")
             self._damaged.add(path)
         if damaged:
@@ -113,7 +113,7 @@ class Checkpoints:
         for left in self.folder.glob(".*-*"):
             if left.name.endswith("-old"):
                 with contextlib.suppress(OSError):
-                    settled(left.with_name(left.name[1:-4]))
+                    restore_interrupted(left.with_name(left.name[1:-4]))
             if left.is_dir() and re.fullmatch(r"\.(step-\d+|last)-\w+", left.name):
                 shutil.rmtree(left, ignore_errors=True)
 
@@ -125,7 +125,7 @@ class Checkpoints:
         return f"The last good one, of step {saved.step}, is {saved.path}." if saved else "There is none before it."
 
 
-def newest_folder(run_folder: Path) -> Path | None:
+def latest_checkpoint(run_folder: Path) -> Path | None:
     """The newest checkpoint of a run by its name, without reading it; None before the first one."""
     entries = _entries(run_folder / "checkpoints")
     return entries[-1][1] if entries else None

@@ -18,14 +18,14 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface, weight_files
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
-from bertviz_lab.training.checkpoints.snapshots import SHAPE, parts_of, snapshots_in
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.scoring import METRICS
 from bertviz_lab.training.runs.run_folder import read_config, read_shipped_log
 
 
 @dataclass(frozen=True)
-class Past:
+class SnapshotReader:
     """A folder with snapshots, and what is the same for all of them."""
 
     folder: Path
@@ -37,7 +37,7 @@ class Past:
 
     def steps(self) -> tuple[int, ...]:
         """The steps that can be opened now, the earliest first. A run that goes on adds some and removes others."""
-        kept = {step for step, _ in snapshots_in(self.folder / "snapshots")}
+        kept = {step for step, _ in list_snapshots(self.folder / "snapshots")}
         return tuple(sorted(kept if self.last is None else kept | {self.last}))
 
     def open(self, step: int) -> Checkpoint:
@@ -46,10 +46,10 @@ class Past:
         Raises `InputError` for a step that has no snapshot, or has none any more because of the room.
         """
         gone = InputError(f"{self.name} has no snapshot of step {step:,} any more: its room was needed for others.")
-        path = dict(snapshots_in(self.folder / "snapshots")).get(step)
+        path = dict(list_snapshots(self.folder / "snapshots")).get(step)
         if path is None and step != self.last:
             raise gone
-        files = parts_of(path) if path else weight_files(self.folder)
+        files = snapshot_files(path) if path else weight_files(self.folder)
         try:
             model = _filled(self.kind, self.config, files)
         except InputError as error:
@@ -58,13 +58,13 @@ class Past:
         return Checkpoint(model=model, tokenizer=self.tokenizer, config=self.config, name=name, path=files[0])
 
 
-def read_past(folder: Path, name: str = "") -> Past:
+def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:
     """The history of the run, or of the shipped model, in `folder`; `name` is how a person knows it.
 
     Raises `InputError` where there are no snapshots, or nothing says what model they are of.
     """
     name = name or folder.name
-    if not snapshots_in(folder / "snapshots"):
+    if not list_snapshots(folder / "snapshots"):
         raise InputError(
             f"{name} has kept no snapshots, so there is nothing to look back at: train with room for some "
             "(snapshot_room above 0)."
@@ -74,15 +74,15 @@ def read_past(folder: Path, name: str = "") -> Past:
     if architecture not in ARCHITECTURES:
         raise InputError(f"Nothing in {name} says what model its snapshots are of.")
     kind, shape = ARCHITECTURES[architecture], BertConfig.from_dict(body)
-    return Past(folder, kind, shape, _tokenizer(folder), name, _shipped_step(folder))
+    return SnapshotReader(folder, kind, shape, _tokenizer(folder), name, _shipped_step(folder))
 
 
 def open_snapshot(folder: Path, step: int) -> Checkpoint:
     """The model of a run, or of a shipped model's folder, after `step` steps.
 
-    Who opens many reads the past once: `read_past(folder).open(step)`. Raises `InputError` as those do.
+    Who opens many reads the past once: `open_snapshots(folder).open(step)`. Raises `InputError` as those do.
     """
-    return read_past(folder).open(step)
+    return open_snapshots(folder).open(step)
 
 
 def _filled(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
@@ -133,5 +133,5 @@ def _tokenizer(folder: Path) -> Tokenizer:
 
 def _models(folder: Path) -> list[Path]:
     """Folders that may hold a model of this history: a shipped model is its own."""
-    newest = newest_folder(folder)
+    newest = latest_checkpoint(folder)
     return [*([newest] if newest else []), folder / "model", folder]

@@ -24,13 +24,13 @@ SHAPE = "config.json"
 _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
 
-def is_due(step: int) -> bool:
+def is_snapshot_step(step: int) -> bool:
     """Whether a step is 0, or 1, 2 or 5 times a power of ten; from 100 on also 1.5, 3 and 7 times."""
     first = str(step).rstrip("0")
     return step == 0 or first in ("1", "2", "5") or (step > 100 and first in ("15", "3", "7"))
 
 
-class Snapshots:
+class SnapshotWriter:
     """The snapshots of one run; `room` in bytes is what they may take together."""
 
     def __init__(self, folder: Path, room: int) -> None:
@@ -53,10 +53,10 @@ class Snapshots:
         fresh = path.with_suffix(".part")
         write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
         os.replace(fresh, path)
-        kept = [(at, file) for at, file in snapshots_in(self.folder) if at <= step or file == path]
+        kept = [(at, file) for at, file in list_snapshots(self.folder) if at <= step or file == path]
         while len(kept) > most:
             kept.pop(_nearest([at for at, _ in kept]))
-        for _, file in set(snapshots_in(self.folder)) - set(kept):
+        for _, file in set(list_snapshots(self.folder)) - set(kept):
             file.unlink(missing_ok=True)
         return str(path)
 
@@ -71,12 +71,12 @@ class Snapshots:
             os.replace(fresh, path)
 
 
-def parts_of(snapshot: Path) -> list[Path]:
+def snapshot_files(snapshot: Path) -> list[Path]:
     """The files of a snapshot: its own, and where it ships in several, `step-00000010.2.safetensors` and so on."""
     return [snapshot, *sorted(snapshot.parent.glob(f"{snapshot.stem}.*{snapshot.suffix}"))]
 
 
-def snapshots_in(folder: Path) -> list[tuple[int, Path]]:
+def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     """(step, file) of the snapshots in a folder, the earliest first."""
     if not folder.is_dir():
         return []

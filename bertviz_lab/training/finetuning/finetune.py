@@ -9,15 +9,15 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.checkpoints.checkpoint import parameter_count
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import source_name
 from bertviz_lab.training.finetuning.objective import Best
 from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_labelled, read_labelled
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
-from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, from_main, start_processes
-from bertviz_lab.training.loop.optim import learning_rate_for
+from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
+from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.runs.events import Event, Preparing, RunFinished, RunStarted, TrialDone, TrialStarted
 from bertviz_lab.training.runs.run_folder import write_json
 
@@ -30,9 +30,9 @@ def finetune(
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
     """
-    accelerator = start_processes()
-    store = Checkpoints(folder / "checkpoints", config.keep_checkpoints)
-    saved: Saved | None = None
+    accelerator = start_accelerator()
+    store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
+    saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "config.json", config.to_dict())
@@ -40,7 +40,7 @@ def finetune(
             yield Preparing("read", 0, 0, "Reading the examples")
             prepare_labelled(config, folder)
         saved = store.newest() if resume else None
-    saved = from_main(accelerator, saved)
+    saved = broadcast_object(accelerator, saved)
     data = read_labelled(folder)
     yield Preparing("tokenize", 0, 0, "Turning text into token ids")
     start = start_of(config, data, folder, accelerator.is_main_process)
@@ -49,7 +49,7 @@ def finetune(
     # A run that goes on computes as it began: another number format would be another run.
     precision = state.get("precision", config.precision)
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
-    trials = trials_of(config, learning_rate_for(run.model_config, finetuning=True))
+    trials = trials_of(config, default_learning_rate(run.model_config, finetuning=True))
     run.require_memory(trials, hardware)
     yield from _trials(run, trials, hardware, store, saved, state, should_stop)
 
@@ -58,8 +58,8 @@ def _trials(
     run: Setup,
     trials: Sequence[Trial],
     hardware: Hardware,
-    store: Checkpoints,
-    saved: Saved | None,
+    store: CheckpointManager,
+    saved: SavedCheckpoint | None,
     state: Mapping[str, Any],
     should_stop: Callable[[], bool],
 ) -> Iterator[Event]:
@@ -85,7 +85,7 @@ def _trials(
     clock = Clock(done)
     ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
     for number in range(first, len(trials)):
-        (stop,) = hardware.agree(number > first and should_stop())
+        (stop,) = hardware.broadcast(number > first and should_stop())
         if stop:  # the checkpoint of the trial before is where the run goes on
             ending = replace(ending, reason="stopped")
             break

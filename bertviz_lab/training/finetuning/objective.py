@@ -15,9 +15,9 @@ from bertviz_lab.data.tasks.examples import Example, Task
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress, StepOutput
@@ -61,8 +61,8 @@ class FinetuningTask:
     held_examples: Sequence[Example]
     optimizers: list[torch.optim.Optimizer]
     hardware: Hardware
-    checkpoints: Checkpoints
-    snapshots: Snapshots
+    checkpoints: CheckpointManager
+    snapshots: SnapshotWriter
     best: Best
     patience: int
     max_length: int  # tokens that it reads of an example
@@ -70,7 +70,7 @@ class FinetuningTask:
     run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
     class_weights: Tensor | None = None
 
-    def step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
+    def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
         """The mean loss over the step's labels: here, this part's share of it."""
         batch = batch.to(self.hardware.device)
         logits = task_logits(model, batch, self.task)
@@ -98,7 +98,7 @@ class FinetuningTask:
     def _steps_taken(self) -> int:
         return self.stream.epoch * self.stream.data.in_an_epoch + self.stream.number
 
-    def learnt_enough(self) -> bool:
+    def should_stop_early(self) -> bool:
         return 0 < self.patience <= self.best.waited
 
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
@@ -121,7 +121,7 @@ class FinetuningTask:
         # Before its first step a trial has nothing to save: the run goes on from the end of the trial before it.
         if self.hardware.is_main and (progress.step or not self.earlier_steps):
             path = self.checkpoints.save(step, write)
-        self.hardware.wait()
+        self.hardware.barrier()
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:

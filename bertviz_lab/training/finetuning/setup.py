@@ -21,7 +21,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.finetuning.scoring import guesses, metric_of
 from bertviz_lab.training.finetuning.task_data import Labelled, texts_of
 from bertviz_lab.training.finetuning.trials import Trial
-from bertviz_lab.training.loop.hardware import Hardware, start_processes
+from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
 from bertviz_lab.training.loop.memory import require_memory
 
 _KINDS: dict[Task, type[nn.Module]] = {
@@ -117,7 +117,7 @@ def start_of(config: FinetuneConfig, data: Labelled, folder: Path, is_main: bool
         return load_checkpoint(config.like)
     if not (folder / "tokenizer" / "tokenizer.json").is_file() and is_main:
         Tokenizer.train(texts_of(data.train), vocab_size=config.vocab_size).save(folder / "tokenizer")
-    start_processes().wait_for_everyone()
+    start_accelerator().wait_for_everyone()
     tokenizer = Tokenizer.load(folder / "tokenizer")
     shape = BertConfig.preset(config.preset, vocab_size=tokenizer.vocab_size)
     return Checkpoint(nn.Module(), tokenizer, shape, name="random weights")

@@ -8,19 +8,19 @@ import torch
 
 from bertviz_lab.data.tasks.batches import TaskBatches, TaskStream
 from bertviz_lab.model.weights import load_state, state_for_huggingface
-from bertviz_lab.training.checkpoints.atomic_io import sweep
+from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.objective import Best, FinetuningTask, read_best
 from bertviz_lab.training.finetuning.scoring import class_weights, write_predictions
 from bertviz_lab.training.finetuning.setup import Setup, build_model
 from bertviz_lab.training.finetuning.trials import Clock, Trial
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.loop import Plan, Progress, train
-from bertviz_lab.training.loop.optim import finetuning_optimizer
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
+from bertviz_lab.training.loop.optim import build_finetuning_optimizer
 from bertviz_lab.training.runs.events import Event
 
 #: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
@@ -35,7 +35,7 @@ class TrialRun:
         setup: Setup,
         trial: Trial,
         hardware: Hardware,
-        store: Checkpoints,
+        store: CheckpointManager,
         clock: Clock,
         run_state: Mapping[str, Any],
     ):
@@ -45,21 +45,23 @@ class TrialRun:
         self._store, self._clock, self._run_state = store, clock, run_state
         self.progress = Progress()
 
-    def events(self, saved: Saved | None, state: Mapping[str, Any], should_stop: Callable[[], bool]) -> Iterator[Event]:
+    def events(
+        self, saved: SavedCheckpoint | None, state: Mapping[str, Any], should_stop: Callable[[], bool]
+    ) -> Iterator[Event]:
         """Train from the start, or from where `state` says, to the end."""
         run, trial, config, hardware = self.setup, self.trial, self.setup.config, self.hardware
-        gone_on = saved is not None and "progress" in state
+        resumed = saved is not None and "progress" in state
         bare = build_model(run, trial)
-        if gone_on and saved is not None:
+        if resumed and saved is not None:
             load_state(bare, state_for_huggingface(load_checkpoint(saved.path).model))
-        optimizer = finetuning_optimizer(bare, config, trial.learning_rate)
-        model = hardware.share(bare)
+        optimizer = build_finetuning_optimizer(bare, config, trial.learning_rate)
+        model = hardware.prepare(bare)
         weights = class_weights(run.train, len(run.data.labels)) if self._weighted else None
         batches = run.batches(trial, weights)
         self.progress = Progress(**state.get("progress", {}))
         place = state.get("position", {"epoch": 0, "number": 0})
         best = Best(run.metric)
-        if gone_on and saved is not None:
+        if resumed and saved is not None:
             load_optimizers([optimizer], saved.path / "optimizer.safetensors")
             best = read_best(saved.path, state["best"], run.metric)
             if hardware.scaler:
@@ -78,7 +80,7 @@ class TrialRun:
             optimizers=[optimizer],
             hardware=hardware,
             checkpoints=self._store,
-            snapshots=Snapshots(run.folder / "snapshots", config.snapshot_room * 1_000_000),
+            snapshots=SnapshotWriter(run.folder / "snapshots", config.snapshot_room * 1_000_000),
             best=best,
             patience=config.patience,
             max_length=run.max_length,
@@ -86,7 +88,7 @@ class TrialRun:
             run_state=self._run_state,
             class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
         )
-        plan = Plan(
+        plan = LoopConfig(
             learning_rate=trial.learning_rate,
             warmup=config.warmup,
             steps=run.steps(trial),
@@ -96,7 +98,7 @@ class TrialRun:
             eval_steps=max(1, -(-batches.in_an_epoch // config.evals_per_epoch)),
             checkpoint_every=config.checkpoint_every,
         )
-        checkpoint = str(saved.path) if gone_on and saved else ""
+        checkpoint = str(saved.path) if resumed and saved else ""
         yield from train(
             model, self.task, self.task.stream, [optimizer], plan, hardware, self.progress, should_stop, checkpoint
         )
@@ -125,7 +127,7 @@ class TrialRun:
         card = finetuning_card(
             run.config, run.model_config, run.start, run.data, self.trial, task.best.scores, run.metric
         )
-        sweep(run.folder / "model")
+        remove_partial_writes(run.folder / "model")
         checkpoint = Checkpoint(
             task.model.eval(), run.start.tokenizer, run.model_config, card, max_length=run.max_length
         )

@@ -29,7 +29,7 @@ _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def start_processes(**options: Any) -> Accelerator:
+def start_accelerator(**options: Any) -> Accelerator:
     """Join the other processes of this run, if there are any; `options` are more of Accelerate's."""
     # Number formats are the lab's own choice (below), so Accelerate is told to leave them alone.
     accelerator = Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
@@ -48,7 +48,7 @@ class Hardware:
     device: torch.device
     precision: str  # fp32, bf16 or fp16
     threads: int
-    accelerator: Accelerator = field(default_factory=start_processes, repr=False)
+    accelerator: Accelerator = field(default_factory=start_accelerator, repr=False)
     scaler: torch.amp.GradScaler | None = None  # keeps small gradients from vanishing in fp16
 
     @property
@@ -69,11 +69,11 @@ class Hardware:
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
-    def share(self, model: nn.Module) -> nn.Module:
+    def prepare(self, model: nn.Module) -> nn.Module:
         """The model on the device; with several processes, wrapped so that their gradients meet."""
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 
-    def meeting(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
+    def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
         """Whether gradients meet in the backward pass inside: once a step, after its last part."""
         return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
 
@@ -82,7 +82,9 @@ class Hardware:
         loss = loss * self.processes if self.processes > 1 else loss
         (self.scaler.scale(loss) if self.scaler else loss).backward()
 
-    def update(self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float) -> Tensor:
+    def optimizer_step(
+        self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float
+    ) -> Tensor:
         """Clip the gradient, take the step and forget the gradient; returns its length before clipping.
 
         In fp16 a step whose gradient overflowed is left out and the scale halved; its length is reported as 0.
@@ -101,15 +103,15 @@ class Hardware:
             norm = torch.where(norm.isfinite(), norm, 0.0)
         return norm
 
-    def agree(self, *values: float) -> tuple[float, ...]:
+    def broadcast(self, *values: float) -> tuple[float, ...]:
         """The main process's values, for clocks differ and all must turn the same way."""
-        return from_main(self.accelerator, values)
+        return broadcast_object(self.accelerator, values)
 
-    def total(self, values: Tensor) -> Tensor:
+    def all_reduce_sum(self, values: Tensor) -> Tensor:
         """The sum over all processes."""
         return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Until every process is here."""
         self.accelerator.wait_for_everyone()
 
@@ -118,23 +120,23 @@ def choose_hardware(
     precision: str, config: BertConfig, threads: int = 0, accelerator: Accelerator | None = None
 ) -> Hardware:
     """The GPU if there is one, else the CPU; "auto" precision takes bf16 only where it measures faster."""
-    accelerator = accelerator or start_processes()
+    accelerator = accelerator or start_accelerator()
     device = accelerator.device
-    threads = threads or max(1, usable_cores() // _processes_here())
+    threads = threads or max(1, available_cores() // _processes_here())
     torch.set_num_threads(threads)
     if device.type == "cpu":
-        keep_freed_memory()
+        tune_malloc()
     if precision == "auto":
         if device.type == "cuda":
             precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
         else:
-            precision = "bf16" if bf16_pays(config) else "fp32"
-    precision = from_main(accelerator, precision)
+            precision = "bf16" if bf16_is_faster(config) else "fp32"
+    precision = broadcast_object(accelerator, precision)
     scaler = torch.amp.GradScaler(device.type) if precision == "fp16" else None
     return Hardware(device, precision, threads, accelerator, scaler)
 
 
-def from_main(accelerator: Accelerator, value: T) -> T:
+def broadcast_object(accelerator: Accelerator, value: T) -> T:
     """The main process's value, for all; they wait for it."""
     if accelerator.num_processes == 1:
         return value
@@ -143,7 +145,7 @@ def from_main(accelerator: Accelerator, value: T) -> T:
     return shared[0]
 
 
-def usable_cores() -> int:
+def available_cores() -> int:
     """Cores this process may run on, which a container can set below the machine's."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -153,7 +155,7 @@ def _processes_here() -> int:
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
-def bf16_pays(config: BertConfig, tries: int = 8) -> bool:
+def bf16_is_faster(config: BertConfig, tries: int = 8) -> bool:
     """Time the feed-forward products of one layer, forward and backward, in both formats.
 
     By turns, and the fastest of several tries counts: on a busy machine any single one may be slow.
@@ -172,7 +174,7 @@ def bf16_pays(config: BertConfig, tries: int = 8) -> bool:
     return fastest[torch.float32] > 1.15 * fastest[torch.bfloat16]
 
 
-def keep_freed_memory() -> None:
+def tune_malloc() -> None:
     """Have the C library keep what tensors free for those of the next step, which have the same sizes.
 
     By default it hands large pieces back to the system and fetches them anew, zeroed page by page. Linux's only.

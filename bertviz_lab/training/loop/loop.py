@@ -11,10 +11,10 @@ from typing import Any, Protocol, Self, TypeVar
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.training.checkpoints.snapshots import is_due
+from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.optim import rate_at, set_learning_rate
-from bertviz_lab.training.loop.window import Watch, Window, means, require_numbers
+from bertviz_lab.training.loop.schedule import lr_schedule, set_learning_rate
+from bertviz_lab.training.loop.window import MetricWindow, Stopwatch, raise_on_divergence, window_means
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     EvalDone,
@@ -48,7 +48,7 @@ class Batch(Protocol):
         """Which it is, for people."""
         ...
 
-    def part(self, index: int, parts: int) -> Self:
+    def micro_batch(self, index: int, parts: int) -> Self:
         """The rows `index`, `index + parts` and so on."""
         ...
 
@@ -63,7 +63,7 @@ TaskBatchT = TypeVar("TaskBatchT", bound=Batch, contravariant=True)
 class Task(Protocol[TaskBatchT]):
     """What the loop asks of a task."""
 
-    def step(self, model: nn.Module, batch: TaskBatchT, measure: bool) -> StepOutput:
+    def training_step(self, model: nn.Module, batch: TaskBatchT, measure: bool) -> StepOutput:
         """Forward pass; `measure` asks for the metrics that cost extra work, such as accuracies."""
         ...
 
@@ -83,7 +83,7 @@ class Task(Protocol[TaskBatchT]):
         """What the model can do already, the same for all processes; None where nothing is asked."""
         ...
 
-    def learnt_enough(self) -> bool:
+    def should_stop_early(self) -> bool:
         """Whether the scores say that going on is not worth it; asked after each evaluation."""
         ...
 
@@ -98,7 +98,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Plan:
+class LoopConfig:
     """How long to train and how often to report; the length is steps, or seconds of training."""
 
     learning_rate: float
@@ -111,7 +111,7 @@ class Plan:
     eval_steps: int | None = None  # evaluate after so many steps, whatever the time
     checkpoint_every: float = 60.0  # seconds
 
-    def share_done(self, progress: Progress) -> float:
+    def fraction_done(self, progress: Progress) -> float:
         if self.steps is not None:
             return progress.step / self.steps
         assert self.seconds is not None
@@ -123,7 +123,7 @@ def train(
     task: Task[BatchT],
     batches: Iterator[BatchT],
     optimizers: Sequence[torch.optim.Optimizer],
-    plan: Plan,
+    plan: LoopConfig,
     hardware: Hardware,
     progress: Progress | None = None,
     should_stop: Callable[[], bool] = lambda: False,
@@ -135,21 +135,21 @@ def train(
     With several processes all of them iterate, and all see the same events. `checkpoint` is the one gone on from.
     """
     progress = progress or Progress()
-    window, watch = Window(progress.seconds), Watch(hardware, should_stop, progress.seconds)
+    window, watch = MetricWindow(progress.seconds), Stopwatch(hardware, should_stop, progress.seconds)
     scores: Mapping[str, float] = {}
     next_eval = progress.seconds + plan.eval_every
     next_checkpoint = progress.seconds + plan.checkpoint_every
     rate = plan.learning_rate
     first_loss: float | None = None
     first_step = progress.step
-    enough = first_step > 0 and task.learnt_enough()  # one that is gone on with may have ended early already
+    enough = first_step > 0 and task.should_stop_early()  # one that is gone on with may have ended early already
 
     probing = _Pace(progress.seconds)
 
     def finished() -> bool:
-        return enough or plan.share_done(progress) >= 1.0
+        return enough or plan.fraction_done(progress) >= 1.0
 
-    def look_back() -> Iterator[Event]:
+    def snapshot_and_probe() -> Iterator[Event]:
         if kept := task.snapshot(progress):
             yield SnapshotSaved(progress.step, kept)
         if probing.affordable(progress) or finished():
@@ -158,18 +158,18 @@ def train(
     _, stop = watch.look()
     if progress.step == 0 and not stop:
         began = time.perf_counter()
-        yield from look_back()
+        yield from snapshot_and_probe()
         watch.paused += time.perf_counter() - began
     while not finished() and not stop:
         report = _report_due(window, progress)
-        rate = plan.learning_rate * rate_at(
+        rate = plan.learning_rate * lr_schedule(
             (progress.step + 1) / (plan.steps + 1) if plan.steps is not None else _ahead(plan, progress),
             plan.warmup,
         )
         set_learning_rate(optimizers, rate)
         batch = next(batches)
         shares = _forward_and_back(model, task, batch, plan.gradient_accumulation_steps, hardware, measure=report)
-        norm = hardware.update(model, optimizers, plan.max_grad_norm)
+        norm = hardware.optimizer_step(model, optimizers, plan.max_grad_norm)
         progress.step += 1
         progress.tokens += batch.real_tokens
         window.add(batch.name, batch.real_tokens, {"grad_norm": norm / hardware.processes, **shares})
@@ -179,23 +179,23 @@ def train(
         due_checkpoint = progress.seconds >= next_checkpoint
         if report or due_checkpoint or stop or finished():  # no step is missing from the log before a checkpoint
             summed = window.summed(hardware)
-            require_numbers(window, summed, progress.step, rate, checkpoint, first_loss)
+            raise_on_divergence(window, summed, progress.step, rate, checkpoint, first_loss)
             first_loss = first_loss or float(summed["loss"].mean())
             yield _step_done(window, summed, progress, plan, rate)
-            window = Window(progress.seconds)
+            window = MetricWindow(progress.seconds)
         began = time.perf_counter()
-        if is_due(progress.step):
-            yield from look_back()
+        if is_snapshot_step(progress.step):
+            yield from snapshot_and_probe()
         if (due_eval or due_checkpoint) and not finished():
             if due_eval:
                 asked = time.perf_counter()
                 scores = task.evaluate(model)
                 yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
                 cost = time.perf_counter() - asked
-                (pace,) = hardware.agree(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
+                (pace,) = hardware.broadcast(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
                 next_eval = progress.seconds + pace
-                enough = bool(*hardware.agree(task.learnt_enough()))
-                if probing.due(progress) and not is_due(progress.step):
+                enough = bool(*hardware.broadcast(task.should_stop_early()))
+                if probing.due(progress) and not is_snapshot_step(progress.step):
                     yield from probing.ask(task, progress, hardware)
             if due_checkpoint and not enough:
                 checkpoint = task.save(model, progress, scores)
@@ -203,8 +203,8 @@ def train(
                 next_checkpoint = progress.seconds + plan.checkpoint_every
         watch.paused += time.perf_counter() - began
 
-    if finished() and progress.step > first_step and not is_due(progress.step):
-        yield from look_back()
+    if finished() and progress.step > first_step and not is_snapshot_step(progress.step):
+        yield from snapshot_and_probe()
     path = task.save(model, progress, scores)
     yield CheckpointSaved(progress.step, path)
     if progress.step and not enough:
@@ -232,7 +232,7 @@ class _Pace:
     def ask(self, task: Task[Any], progress: Progress, hardware: Hardware) -> Iterator[Event]:
         began = time.perf_counter()
         if found := task.probe(progress):
-            (self.cost,) = hardware.agree(time.perf_counter() - began)
+            (self.cost,) = hardware.broadcast(time.perf_counter() - began)
             self.spent += self.cost
             self.next = progress.seconds + self.cost / _PROBING
             yield found
@@ -245,33 +245,35 @@ def _forward_and_back(
     shares: dict[str, Tensor] = {}
     everyone = hardware.processes * parts
     for index in range(parts):
-        part = batch if everyone == 1 else batch.part(hardware.rank * parts + index, everyone)
-        with hardware.meeting(model, now=index == parts - 1):
+        part = batch if everyone == 1 else batch.micro_batch(hardware.rank * parts + index, everyone)
+        with hardware.sync_gradients(model, now=index == parts - 1):
             with hardware.autocast():
-                out = task.step(model, part, measure)
+                out = task.training_step(model, part, measure)
             hardware.backward(out.loss)
         for name, value in {"loss": out.loss, **out.metrics}.items():
             shares[name] = shares[name] + value.detach() if name in shares else value.detach()
     return shares
 
 
-def _ahead(plan: Plan, progress: Progress) -> float:
+def _ahead(plan: LoopConfig, progress: Progress) -> float:
     """Share of the time that will have passed in the middle of the coming step, so that no step has rate zero."""
     assert plan.seconds is not None
     step = progress.seconds / progress.step if progress.step else 0.0
     return min(0.999, (progress.seconds + step / 2) / plan.seconds) or 0.002
 
 
-def _report_due(window: Window, progress: Progress) -> bool:
+def _report_due(window: MetricWindow, progress: Progress) -> bool:
     """The first steps at once, then twice a second, then more rarely: some hundred points however long the run."""
     interval = max(0.5, progress.seconds / 400)
     return progress.step < 3 or progress.seconds - window.started >= interval
 
 
-def _step_done(window: Window, summed: Mapping[str, Tensor], progress: Progress, plan: Plan, rate: float) -> StepDone:
-    values = means(summed)
+def _step_done(
+    window: MetricWindow, summed: Mapping[str, Tensor], progress: Progress, plan: LoopConfig, rate: float
+) -> StepDone:
+    values = window_means(summed)
     elapsed = max(progress.seconds - window.started, 1e-9)
-    done = plan.share_done(progress)
+    done = plan.fraction_done(progress)
     return StepDone(
         step=progress.step,
         seconds=progress.seconds,

@@ -38,7 +38,7 @@ _SLACK = 1.1  # what the allocator keeps of freed memory
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryEstimate:
     """Bytes at the peak of a run, by what they are for."""
 
     process: int  # 0 on a GPU
@@ -51,9 +51,9 @@ class Memory:
         return self.process + self.weights + self.step + self.predictions
 
 
-def memory_needed(
+def estimate_memory(
     model: BertConfig, settings: PretrainConfig, precision: str = "fp32", processes: int = 1, device: str = "cpu"
-) -> Memory:
+) -> MemoryEstimate:
     """What each process of a run takes at its peak; `processes` share every step."""
     half = precision in ("bf16", "fp16")
     with torch.device("meta"):
@@ -80,7 +80,7 @@ def memory_needed(
     moments = ((backward, trained), (update, 0), (scoring, scored))
     step, predictions = max(((rest, each * count) for (rest, count), each in moments), key=sum)
     process = _PROCESS if device == "cpu" else 0
-    return Memory(process, kept, int(_SLACK * step), int(_SLACK * predictions))
+    return MemoryEstimate(process, kept, int(_SLACK * step), int(_SLACK * predictions))
 
 
 def _remembered(model: BertConfig, settings: PretrainConfig, rows: int, asked: int, half: bool, device: str) -> int:
@@ -119,9 +119,9 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if kind == "cpu" else 1  # processes that share this memory
 
     def needed(changed: PretrainConfig) -> int:
-        return here * memory_needed(model, changed, hardware.precision, hardware.processes, kind).total
+        return here * estimate_memory(model, changed, hardware.precision, hardware.processes, kind).total
 
-    free = memory_available(hardware.device, here)
+    free = available_memory(hardware.device, here)
     if needed(settings) <= free:
         return
     fewer = settings
@@ -138,7 +138,7 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     )
 
 
-def memory_available(device: torch.device | None = None, processes: int = 1) -> int:
+def available_memory(device: torch.device | None = None, processes: int = 1) -> int:
     """Bytes that `processes` alike on this device may use: what is free, and what this one holds already."""
     if device is not None and device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)

@@ -1,34 +1,18 @@
-"""The update rule: AdamW as in the paper or Muon, which parameters decay, and the learning rate over a run."""
-
-from collections.abc import Sequence
+"""Optimizers: AdamW as in the paper or Muon, and which parameters decay."""
 
 import torch
 from torch import nn
 
-from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.layers import Embedding, Linear
-
-#: Peak learning rates that did well for minutes of training, by hidden size: smaller models take larger steps.
-_LEARNING_RATES = ((128, 2e-3), (256, 1.2e-3), (512, 7e-4), (768, 3e-4))
-#: The same for fine-tuning: a base-size model takes the middle of the paper's grid.
-_FINETUNING_RATES = ((128, 1e-3), (256, 4e-4), (512, 1e-4), (768, 3e-5))
-
 
 #: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.
 MUON_FACTOR = 2.5
 #: Newton-Schulz iterations of an update. With three of the usual five a step costs less and minutes of training bring
 #: more: on Wikipedia a mini model took 12 % more steps and had a loss 0.06 nats lower after the same time.
 MUON_ITERATIONS = 3
-
-
-def learning_rate_for(config: BertConfig, finetuning: bool = False) -> float:
-    """The peak learning rate to use where none is asked for."""
-    for hidden, rate in _FINETUNING_RATES if finetuning else _LEARNING_RATES:
-        if config.hidden_size <= hidden:
-            return rate
-    return 2e-5 if finetuning else 1e-4
 
 
 def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict]:
@@ -72,7 +56,9 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
     return optimizers
 
 
-def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_rate: float) -> torch.optim.Optimizer:
+def build_finetuning_optimizer(
+    model: nn.Module, settings: FinetuneConfig, learning_rate: float
+) -> torch.optim.Optimizer:
     """AdamW over what is to learn: the embeddings and the lowest `freeze` layers stay as they are.
 
     With `layerwise_lr_decay` d a layer n below the head learns at d^n of the rate, the embeddings slowest
@@ -84,7 +70,7 @@ def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_ra
         parameter.requires_grad_(
             depths.get(id(parameter), layers + 1) > settings.freeze_layers or settings.freeze_layers == 0
         )
-    leave_out(model)
+    ablate_embeddings(model)
     groups = []
     for group in parameter_groups(model, settings.weight_decay):
         for depth in range(layers + 2):
@@ -100,7 +86,7 @@ def finetuning_optimizer(model: nn.Module, settings: FinetuneConfig, learning_ra
 
 
 @torch.no_grad()
-def leave_out(model: nn.Module, *, positions: bool = False, segments: bool = False) -> None:
+def ablate_embeddings(model: nn.Module, *, positions: bool = False, segments: bool = False) -> None:
     """Have a model do without these embeddings: all their vectors become zero, which adds nothing, and learn no more.
 
     The table stays in the checkpoint, so that it is a BERT like any other. A table that is zero already, because the
@@ -124,17 +110,3 @@ def _depths(model: nn.Module) -> dict[int, int]:
         elif ".layers." in name:
             found[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])
     return found
-
-
-def rate_at(progress: float, warmup: float) -> float:
-    """Share of the peak learning rate at `progress` (0 to 1): a straight rise, then a straight fall to zero."""
-    if progress < warmup:
-        return progress / warmup
-    return max(0.0, (1.0 - progress) / (1.0 - warmup))
-
-
-def set_learning_rate(optimizers: Sequence[torch.optim.Optimizer], rate: float) -> None:
-    """The same rate for every parameter, times the factor of its group."""
-    for optimizer in optimizers:
-        for group in optimizer.param_groups:
-            group["lr"] = rate * group.get("factor", 1.0)

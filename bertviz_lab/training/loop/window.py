@@ -12,7 +12,7 @@ from bertviz_lab.training.loop.hardware import Hardware
 
 
 @dataclass
-class Window:
+class MetricWindow:
     """The steps since the last report. A value is this process's share of the step's mean; shares add up."""
 
     started: float = 0.0  # seconds of training
@@ -32,16 +32,16 @@ class Window:
 
     def summed(self, hardware: Hardware) -> dict[str, Tensor]:
         """Every step's values over all processes: (steps that have one,)."""
-        return {name: hardware.total(torch.stack(values)) for name, values in self.values.items()}
+        return {name: hardware.all_reduce_sum(torch.stack(values)) for name, values in self.values.items()}
 
 
-def means(summed: Mapping[str, Tensor]) -> dict[str, float]:
+def window_means(summed: Mapping[str, Tensor]) -> dict[str, float]:
     """One number a name: the mean over the window's steps."""
     return {name: float(values.mean()) for name, values in summed.items()}
 
 
-def require_numbers(
-    window: Window, summed: Mapping[str, Tensor], step: int, rate: float, checkpoint: str, first: float | None
+def raise_on_divergence(
+    window: MetricWindow, summed: Mapping[str, Tensor], step: int, rate: float, checkpoint: str, first: float | None
 ) -> None:
     """Stop before anything wrong is reported or saved: a loss or gradient that is no number, or a loss that explodes.
 
@@ -62,7 +62,7 @@ def require_numbers(
     raise InputError(f"{where}{batch}: the loss {what}. {back} with a lower learning rate (now {rate:.2g}).")
 
 
-class Watch:
+class Stopwatch:
     """Seconds of training: pauses for evaluation and saving are not counted."""
 
     def __init__(self, hardware: Hardware, should_stop: Callable[[], bool], earlier: float):
@@ -73,5 +73,5 @@ class Watch:
     def look(self) -> tuple[float, bool]:
         """The seconds over all sittings, and whether to stop, as the main process sees it."""
         seconds = self._earlier + time.perf_counter() - self._start - self.paused
-        seconds, stop = self._hardware.agree(seconds, self._should_stop())
+        seconds, stop = self._hardware.broadcast(seconds, self._should_stop())
         return seconds, bool(stop)

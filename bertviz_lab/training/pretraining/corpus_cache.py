@@ -21,7 +21,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.fingerprint import fingerprint
 from bertviz_lab.data.pretraining import tokenized_corpus
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.atomic_io import whole_folder
+from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 
 #: Raised whenever a text is read, split or tokenized differently than before.
 FORMAT = 1
@@ -99,7 +99,7 @@ def keep(key: str, folder: Path) -> None:
         return
     try:
         cache.mkdir(parents=True, exist_ok=True, mode=0o700)  # a person's texts are their own
-        with whole_folder(cache / key) as fresh:
+        with atomic_folder(cache / key) as fresh:
             for name in files:
                 _put(folder / name, fresh / name)
             (fresh / _ENTRY).write_text(json.dumps({"files": files}), encoding="utf-8")

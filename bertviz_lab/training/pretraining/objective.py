@@ -12,10 +12,10 @@ from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
-from bertviz_lab.training.loop.hardware import Hardware, from_main
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.curriculum import Curriculum
 from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, predict, right
@@ -35,11 +35,11 @@ class PretrainingTask:
     held_out: list[PretrainingBatch]
     optimizers: list[torch.optim.Optimizer]
     hardware: Hardware
-    checkpoints: Checkpoints
-    snapshots: Snapshots
+    checkpoints: CheckpointManager
+    snapshots: SnapshotWriter
     questions: Questions | None = None  # about what the model can do already
 
-    def step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
+    def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
         batch = batch.to(self.hardware.device)
         token_logits, pair_logits = predict(model, batch)
@@ -76,7 +76,7 @@ class PretrainingTask:
         path = self.checkpoints.folder / f"step-{progress.step:08d}"
         if self.hardware.is_main:
             path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
-        self.hardware.wait()
+        self.hardware.barrier()
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
@@ -87,8 +87,8 @@ class PretrainingTask:
             return None
         # One process asks; the others would find the same.
         right = shares_right(self.questions.ask(self.model)) if self.hardware.is_main else {}
-        right = from_main(self.hardware.accelerator, right)
+        right = broadcast_object(self.hardware.accelerator, right)
         return ProbesDone(progress.step, progress.seconds, progress.tokens, self.questions.probes.name, right)
 
-    def learnt_enough(self) -> bool:
+    def should_stop_early(self) -> bool:
         return False

@@ -19,7 +19,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.atomic_io import sweep
+from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import (
     Checkpoint,
     checkpoint_folder,
@@ -27,14 +27,15 @@ from bertviz_lab.training.checkpoints.checkpoint import (
     parameter_count,
     save_checkpoint,
 )
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import pretraining_card, source_name
 from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
-from bertviz_lab.training.loop.hardware import choose_hardware, from_main, start_processes
-from bertviz_lab.training.loop.loop import Plan, Progress, train
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
-from bertviz_lab.training.loop.optim import build_optimizers, learning_rate_for, leave_out
+from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
+from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, stages
 from bertviz_lab.training.pretraining.evaluate import SCORED_AT_ONCE, fixed_batches
 from bertviz_lab.training.pretraining.objective import PretrainingTask
@@ -57,9 +58,9 @@ def pretrain(
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text or the settings cannot be used, before anything is trained.
     """
-    accelerator = start_processes()
-    store = Checkpoints(folder / "checkpoints", config.keep_checkpoints)
-    saved: Saved | None = None
+    accelerator = start_accelerator()
+    store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
+    saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:
         folder.mkdir(parents=True, exist_ok=True)
         write_json(folder / "config.json", config.to_dict())
@@ -70,7 +71,7 @@ def pretrain(
         else:
             brought = str(checkpoint_folder(config.init_from)) if config.init_from else config.tokenizer
             yield from prepare(replace(config, init_from="", tokenizer=brought), folder)
-    saved = from_main(accelerator, saved)
+    saved = broadcast_object(accelerator, saved)
     tokenizer = Tokenizer.load(folder / "tokenizer")
     corpus = TokenizedCorpus.open(folder / "corpus")
     objective, notes = _objective(config, corpus)
@@ -90,9 +91,9 @@ def pretrain(
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     bare = _model(objective, model_config, config.seed, start)
-    leave_out(bare, positions=not config.position_embeddings, segments=not config.segment_embeddings)
-    model = hardware.share(bare)
-    peak = config.learning_rate or learning_rate_for(model_config) * (CONTINUED if config.init_from else 1.0)
+    ablate_embeddings(bare, positions=not config.position_embeddings, segments=not config.segment_embeddings)
+    model = hardware.prepare(bare)
+    peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(bare, config, peak)
     progress = Progress(**position.get("progress", {}))
     if saved:
@@ -102,7 +103,7 @@ def pretrain(
         if hardware.scaler:
             hardware.scaler.load_state_dict(position["scale"])
 
-    plan = Plan(
+    plan = LoopConfig(
         learning_rate=peak,
         warmup=config.warmup,
         steps=config.steps,
@@ -113,9 +114,9 @@ def pretrain(
         checkpoint_every=config.checkpoint_every,
     )
     place = Position(**position.get("position", {}))
-    curriculum = Curriculum(stages(config, training), lambda: plan.share_done(progress), place)
+    curriculum = Curriculum(stages(config, training), lambda: plan.fraction_done(progress), place)
     batches = fixed_batches(held_out)
-    snapshots = Snapshots(folder / "snapshots", config.snapshot_room * 1_000_000)
+    snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
     questions = Questions(probes, tokenizer, model_config.max_position_embeddings) if probes else None
     task = PretrainingTask(
@@ -138,21 +139,21 @@ def pretrain(
     if config.init_from and not saved:  # what the model knew before, to compare with at the end
         yield EvalDone(0, 0.0, 0, task.evaluate(model))
     scores: dict[str, float] = {}
-    gone_on_from = str(saved.path) if saved else ""
-    for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, gone_on_from):
+    resumed_from = str(saved.path) if saved else ""
+    for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, resumed_from):
         if isinstance(event, EvalDone):
             scores = dict(event.metrics)
         if isinstance(event, RunFinished):
             card = pretraining_card(config, model_config, tokenizer, corpus, progress, scores, hardware, objective)
             if hardware.is_main:
-                sweep(folder / "model")
+                remove_partial_writes(folder / "model")
                 save_checkpoint(Checkpoint(bare.cpu().eval(), tokenizer, model_config, card), folder / "model")
                 write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
             event = replace(event, path=str(folder / "model"))
         yield event
 
 
-def _said_of(saved: Saved | None) -> Iterator[Preparing]:
+def _said_of(saved: SavedCheckpoint | None) -> Iterator[Preparing]:
     """What a person should know of the checkpoint that a run goes on from."""
     if saved is None:
         yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
@@ -224,7 +225,7 @@ def _model(
     return model.train()
 
 
-def _read_position(saved: Saved | None) -> dict[str, Any]:
+def _read_position(saved: SavedCheckpoint | None) -> dict[str, Any]:
     """Where the run stood when it saved itself; nothing for a run that begins."""
     if saved is None:
         return {}

@@ -7,7 +7,7 @@ from typing import Any
 from bertviz_lab.training.runs import events as e
 
 
-def line_of(event: e.Event) -> str:
+def format_event(event: e.Event) -> str:
     """A line on an event; "" where there is nothing to say."""
     line = ""
     if isinstance(event, e.Preparing):
@@ -37,7 +37,7 @@ def line_of(event: e.Event) -> str:
     return line
 
 
-def last_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
     if (folder / "examples").is_dir():
         report = folder / "report.json"

@@ -21,8 +21,8 @@ from typing import Any
 
 from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import disk_trouble
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.atomic_io import disk_error
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     Event,
@@ -114,7 +114,7 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
                     told = log.cut_after_checkpoint(event.step)
                 if not (isinstance(event, CheckpointSaved) and event.step == told):  # no step was taken since
                     log.append(event)
-                state = advance(state, event)
+                state = next_state(state, event)
                 write_state(folder, state)
                 yield event
         except GeneratorExit:
@@ -126,18 +126,18 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
             with contextlib.suppress(OSError):  # where the disk is full, the exception is the last word
                 log.append(event)
             with contextlib.suppress(OSError):
-                write_state(folder, advance(state, event))
+                write_state(folder, next_state(state, event))
             if plain is error:
                 raise
             raise plain from error
 
 
-def forget_failure(folder: Path) -> bool:
+def discard_failed_run(folder: Path) -> bool:
     """Clear the log of a run that failed before it had saved anything, such as over a column that is not there.
 
     Then another may begin in its folder; False where there is something to lose.
     """
-    if newest_folder(folder) is not None or read_state(folder).status != "failed":
+    if latest_checkpoint(folder) is not None or read_state(folder).status != "failed":
         return False
     for name in ("events.jsonl", "state.json"):
         (folder / name).unlink(missing_ok=True)
@@ -206,15 +206,15 @@ def _sole_writer(folder: Path) -> Iterator[None]:
 
 def _full_disk(error: BaseException, folder: Path) -> BaseException:
     """A sentence in the place of an error where it was the disk that failed."""
-    reason = disk_trouble(error)
+    reason = disk_error(error)
     if isinstance(error, InputError) or not reason:
         return error
-    last = newest_folder(folder)
+    last = latest_checkpoint(folder)
     saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
     return InputError(f"{folder} could not be written: {reason}. {saved}: make room, then go on with --resume.")
 
 
-def advance(state: RunState, event: Event) -> RunState:
+def next_state(state: RunState, event: Event) -> RunState:
     """The state after an event."""
     changes: dict[str, Any] = {}
     if isinstance(event, Preparing):

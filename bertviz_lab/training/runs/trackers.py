@@ -8,7 +8,7 @@ from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.loop.hardware import start_processes
+from bertviz_lab.training.loop.hardware import start_accelerator
 from bertviz_lab.training.runs.events import EvalDone, Event, ProbesDone, RunStarted, StepDone
 
 
@@ -46,4 +46,4 @@ def _tracker(name: str, folder: Path) -> Accelerator:
         raise InputError(f"There is no tracker {name!r}; Accelerate knows {', '.join(known)}.")
     if name not in {str(kind) for kind in get_available_trackers()}:
         raise InputError(f"The tracker {name} is not installed: pip install {name}.")
-    return start_processes(log_with=name, project_dir=str(folder))
+    return start_accelerator(log_with=name, project_dir=str(folder))

@@ -255,7 +255,7 @@ def test_the_rule_of_a_tokenizer_knows_its_special_tokens(tokenizer):
 
 def test_the_parts_of_a_batch_are_all_of_it(data):
     for batch in islice(BatchStream(data), 6):
-        parts = [batch.part(index, 3) for index in range(3)]
+        parts = [batch.micro_batch(index, 3) for index in range(3)]
         assert sum(part.real_tokens for part in parts) == batch.real_tokens
         for field in fields(batch):
             value = getattr(batch, field.name)
@@ -270,10 +270,10 @@ def test_a_part_knows_the_counts_of_the_whole(data):
     batch = next(BatchStream(data))
     assert batch.label_count == int((batch.labels != -100).sum())
     assert batch.pair_count == len(batch.input_ids) == 8
-    for part in (batch.part(1, 3), batch.part(0, 8), batch.part(8, 9)):
+    for part in (batch.micro_batch(1, 3), batch.micro_batch(0, 8), batch.micro_batch(8, 9)):
         assert (part.label_count, part.pair_count) == (batch.label_count, batch.pair_count)
         assert part.input_ids.shape[1] == batch.input_ids.shape[1]
-    assert len(batch.part(8, 9).input_ids) == batch.part(8, 9).real_tokens == 0
+    assert len(batch.micro_batch(8, 9).input_ids) == batch.micro_batch(8, 9).real_tokens == 0
     assert next(BatchStream(replace(data, pairs=""))).pair_count == 0
 
 

@@ -41,7 +41,7 @@ def test_rows_of_one_length_that_need_no_padding_have_no_mask() -> None:
     features.ids[:] = [np.resize(ids, 16) for ids in features.ids]
     batch = batch_of(features, TOKENIZER)
     assert batch.attention_mask is None
-    assert batch.part(1, 3).real_tokens == 5 * 16
+    assert batch.micro_batch(1, 3).real_tokens == 5 * 16
 
 
 def test_the_weight_of_a_batch_is_that_of_its_classes() -> None:
@@ -58,7 +58,7 @@ def test_the_weight_of_a_batch_is_that_of_its_classes() -> None:
 @pytest.mark.parametrize("parts", [1, 2, 3, 20])
 def test_the_parts_of_a_batch_are_its_rows(task, parts) -> None:
     batch = batch_of(features_of(task, TOKENIZER, count=7), TOKENIZER)
-    some = [batch.part(index, parts) for index in range(parts)]
+    some = [batch.micro_batch(index, parts) for index in range(parts)]
     assert sorted(torch.cat([part.rows for part in some]).tolist()) == sorted(batch.rows.tolist())
     for part in some:
         assert torch.equal(part.input_ids, batch.input_ids[part.rows])

@@ -1,8 +1,8 @@
 """What a model could do, asked of its snapshots: what the run itself tells, at the same places."""
 
 from bertviz_lab.data.probes import probes_for
-from bertviz_lab.training.checkpoints.backfill_probes import with_probes
-from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_log, record
 from tests.training.pretraining.test_probing import town_run
 from tests.training.support import finish
@@ -13,26 +13,26 @@ def test_a_log_that_does_not_tell_is_completed_from_the_snapshots(tmp_path):
     list(record(finish(town_run(), tmp_path / "run"), tmp_path / "run"))
     told, _ = read_log(tmp_path / "run")
     silent = [row for row in told if row["event"] != "ProbesDone"]
-    past = read_past(tmp_path / "run")
+    past = open_snapshots(tmp_path / "run")
     probes = probes_for(["sample:tiny-town"], past.tokenizer)
     assert probes is not None
-    found = with_probes(silent, past, probes)
+    found = backfill_probes(silent, past, probes)
     assert [(row["event"], row.get("step")) for row in found] == [(row["event"], row.get("step")) for row in told]
     for ours, its in zip(found, told, strict=True):
         if its["event"] == "ProbesDone":
             assert ours["right"].keys() == its["right"].keys()
             assert all(abs(ours["right"][kind] - its["right"][kind]) <= 0.26 for kind in its["right"])
-    assert with_probes(told, past, probes) == told, "what is told already is not asked again"
+    assert backfill_probes(told, past, probes) == told, "what is told already is not asked again"
 
 
 def test_a_thinned_log_is_completed_in_the_order_of_steps(tmp_path):
     (tmp_path / "run").mkdir()
     list(record(finish(town_run(), tmp_path / "run"), tmp_path / "run"))
     rows = [row for row in read_log(tmp_path / "run")[0] if row["event"] in ("RunStarted", "StepDone", "RunFinished")]
-    past = read_past(tmp_path / "run")
+    past = open_snapshots(tmp_path / "run")
     probes = probes_for(["sample:tiny-town"], past.tokenizer)
     assert probes is not None
-    found = with_probes(rows, past, probes)
+    found = backfill_probes(rows, past, probes)
     steps = [row["step"] for row in found]
     assert steps == sorted(steps)
     assert [row["step"] for row in found if row["event"] == "ProbesDone"] == list(past.steps())

@@ -13,7 +13,7 @@ from safetensors.torch import save_file
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints import atomic_io, checkpoint_manager
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints, Saved, newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
 
 
 def writing(text: str) -> Callable[[Path], None]:
@@ -48,25 +48,25 @@ def flip(path: Path, byte: int = 10) -> None:
 
 
 @pytest.fixture
-def two(tmp_path: Path) -> Checkpoints:
+def two(tmp_path: Path) -> CheckpointManager:
     """The checkpoints of steps 10 and 20."""
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = CheckpointManager(tmp_path)
     checkpoints.save(10, writing("a"))
     checkpoints.save(20, writing("b"))
     return checkpoints
 
 
 def test_what_is_saved_is_found_whole_by_another_process(two, tmp_path):
-    assert Checkpoints(tmp_path).newest() == Saved(tmp_path / "step-00000020", 20, ())
+    assert CheckpointManager(tmp_path).newest() == SavedCheckpoint(tmp_path / "step-00000020", 20, ())
     assert (tmp_path / "step-00000020" / "model.bin").read_text() == "b" * 100
     assert json.loads((tmp_path / "step-00000020" / "more" / "trainer.json").read_text()) == {"text": "b"}
 
 
 def test_where_nothing_was_saved_there_is_nothing(tmp_path):
-    checkpoints = Checkpoints(tmp_path / "run" / "checkpoints")
+    checkpoints = CheckpointManager(tmp_path / "run" / "checkpoints")
     assert checkpoints.newest() is None
     assert checkpoints.best() is None
-    assert newest_folder(tmp_path / "run") is None
+    assert latest_checkpoint(tmp_path / "run") is None
 
 
 # Which are kept
@@ -74,7 +74,7 @@ def test_where_nothing_was_saved_there_is_nothing(tmp_path):
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_newest_are_kept(count, tmp_path):
-    checkpoints = Checkpoints(tmp_path, keep=count)
+    checkpoints = CheckpointManager(tmp_path, keep=count)
     for step in (9, 10, 11, 100_000_000):
         checkpoints.save(step, writing("x"))
     expected = ["step-00000009", "step-00000010", "step-00000011", "step-100000000"][-count:]
@@ -84,10 +84,10 @@ def test_the_newest_are_kept(count, tmp_path):
 
 def test_the_best_is_kept_also_across_a_restart(tmp_path):
     for step, score in ((1, 3.0), (2, 1.0), (3, float("nan")), (4, 2.0), (5, None), (6, 1.5)):
-        Checkpoints(tmp_path, keep=1).save(step, writing("x"), score)
+        CheckpointManager(tmp_path, keep=1).save(step, writing("x"), score)
     assert names(tmp_path) == ["step-00000002", "step-00000006"]
-    assert Checkpoints(tmp_path).best() == tmp_path / "step-00000002"
-    Checkpoints(tmp_path, keep=1).save(7, writing("x"), 0.5)
+    assert CheckpointManager(tmp_path).best() == tmp_path / "step-00000002"
+    CheckpointManager(tmp_path, keep=1).save(7, writing("x"), 0.5)
     assert names(tmp_path) == ["step-00000007"]
 
 
@@ -98,7 +98,7 @@ def test_a_step_can_be_saved_again(two, tmp_path):
 
 
 def test_the_best_is_not_one_that_is_damaged(tmp_path):
-    checkpoints = Checkpoints(tmp_path)
+    checkpoints = CheckpointManager(tmp_path)
     checkpoints.save(1, writing("x"), 1.0)
     checkpoints.save(2, writing("x"), 2.0)
     flip(tmp_path / "step-00000001" / "model.bin")
@@ -146,7 +146,7 @@ def damage_empty_checksums(folder: Path) -> None:
 )
 def test_a_damaged_checkpoint_is_passed_over_with_the_reason(damage, reason, two, tmp_path):
     damage(tmp_path / "step-00000020")
-    assert two.newest() == Saved(tmp_path / "step-00000010", 10, (reason,))
+    assert two.newest() == SavedCheckpoint(tmp_path / "step-00000010", 10, (reason,))
 
 
 def test_any_flipped_bit_of_any_file_is_seen(two, tmp_path):
@@ -154,9 +154,9 @@ def test_any_flipped_bit_of_any_file_is_seen(two, tmp_path):
     for path in [path for path in folder.rglob("*") if path.is_file()]:
         for byte in range(0, path.stat().st_size, 7):
             flip(path, byte)
-            assert Checkpoints(tmp_path).newest().step == 10, (path.name, byte)
+            assert CheckpointManager(tmp_path).newest().step == 10, (path.name, byte)
             flip(path, byte)
-    assert Checkpoints(tmp_path).newest().step == 20
+    assert CheckpointManager(tmp_path).newest().step == 20
 
 
 def test_a_damaged_one_takes_no_place_of_the_good_ones(two, tmp_path):
@@ -182,7 +182,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused_not_passed_over(two, tmp_pat
     two.save(30, writing("c"))
     monkeypatch.undo()
     with pytest.raises(InputError, match=r"newer version of the lab .* update the lab"):
-        Checkpoints(tmp_path).newest()
+        CheckpointManager(tmp_path).newest()
 
 
 # What a kill leaves
@@ -255,7 +255,7 @@ def test_a_disk_that_really_is_full_is_met_the_same_way(two, tmp_path):
 
 def test_a_first_checkpoint_that_cannot_be_written_says_that_there_is_none(tmp_path):
     with pytest.raises(InputError, match="There is none before it"):
-        Checkpoints(tmp_path).save(30, fails(OSError(28, "No space left on device")))
+        CheckpointManager(tmp_path).save(30, fails(OSError(28, "No space left on device")))
     assert names(tmp_path) == []
 
 
@@ -296,18 +296,18 @@ def old_checkpoint(folder: Path, step: int = 5) -> Path:
 
 def test_the_checkpoint_of_a_run_from_before_is_gone_on_from(tmp_path):
     last = old_checkpoint(tmp_path / "checkpoints" / "last")
-    checkpoints = Checkpoints(tmp_path / "checkpoints", keep=1)
-    assert checkpoints.newest() == Saved(last, 5, ())
-    assert newest_folder(tmp_path) == last
+    checkpoints = CheckpointManager(tmp_path / "checkpoints", keep=1)
+    assert checkpoints.newest() == SavedCheckpoint(last, 5, ())
+    assert latest_checkpoint(tmp_path) == last
     path = checkpoints.save(8, writing("x"))
-    assert checkpoints.newest() == Saved(path, 8, ())
-    assert newest_folder(tmp_path) == path
+    assert checkpoints.newest() == SavedCheckpoint(path, 8, ())
+    assert latest_checkpoint(tmp_path) == path
     assert names(tmp_path / "checkpoints") == ["step-00000008"]
 
 
 def test_it_is_found_too_when_its_replacement_was_cut_off(tmp_path):
     old_checkpoint(tmp_path / ".last-old")
-    assert Checkpoints(tmp_path).newest() == Saved(tmp_path / "last", 5, ())
+    assert CheckpointManager(tmp_path).newest() == SavedCheckpoint(tmp_path / "last", 5, ())
 
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "trainer.json"])
@@ -315,4 +315,4 @@ def test_one_from_before_that_is_cut_short_is_seen(name, tmp_path):
     path = old_checkpoint(tmp_path / "last") / name
     path.write_bytes(path.read_bytes()[:-3])
     with pytest.raises(InputError, match=f"last: {name} is damaged or missing"):
-        Checkpoints(tmp_path).newest()
+        CheckpointManager(tmp_path).newest()

@@ -13,7 +13,7 @@ from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE
 from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.interpret import probe
-from bertviz_lab.training.checkpoints.snapshot_reader import read_past
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
@@ -113,7 +113,7 @@ def test_wiki_mini_agrees_a_verb_with_the_noun_beside_it_even_where_that_is_not_
 def test_a_shipped_history_begins_with_chance_and_ends_with_the_model_itself(name: str, steps: int) -> None:
     checkpoint = load_checkpoint(name)
     assert checkpoint.path is not None
-    past = read_past(checkpoint.path)
+    past = open_snapshots(checkpoint.path)
     assert len(past.steps()) == steps
     assert past.steps()[0] == 0
     last = dict(past.open(past.steps()[-1]).model.named_parameters())

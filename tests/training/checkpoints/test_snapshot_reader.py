@@ -9,8 +9,8 @@ import torch
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, save_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshot, read_past
-from bertviz_lab.training.checkpoints.snapshots import SHAPE, Snapshots
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshot, open_snapshots
+from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter
 from tests.little import little_checkpoint
 from tests.model.support import MASKED_LM, build, small_config
 from tests.training.support import finish, short_run
@@ -21,7 +21,7 @@ def history(folder, seeds=(0, 1), **options):
     models = [little_checkpoint(seed=seed, **options) for seed in seeds]
     save_checkpoint(models[-1], folder)
     for place, checkpoint in enumerate(models):
-        Snapshots(folder / "snapshots", 10**9).save(checkpoint.model, 10 * place)
+        SnapshotWriter(folder / "snapshots", 10**9).save(checkpoint.model, 10 * place)
     return models
 
 
@@ -34,7 +34,7 @@ def same(opened, kept):
 @pytest.mark.parametrize("shape", [{}, {"share_layers": True}])
 def test_every_step_of_a_shipped_model_is_opened_in_32_bits(tmp_path, shape):
     models = history(tmp_path / "m", **shape)
-    past = read_past(tmp_path / "m")
+    past = open_snapshots(tmp_path / "m")
     assert past.steps() == (0, 10)
     for step, kept in zip(past.steps(), models, strict=True):
         opened = past.open(step)
@@ -47,10 +47,10 @@ def test_every_step_of_a_shipped_model_is_opened_in_32_bits(tmp_path, shape):
 def test_a_model_that_ships_is_the_last_step_of_its_own_history(tmp_path):
     models = history(tmp_path / "m")
     (tmp_path / "m" / "snapshots" / "step-00000010.safetensors").unlink()
-    assert read_past(tmp_path / "m").steps() == (0,)
+    assert open_snapshots(tmp_path / "m").steps() == (0,)
     log = [{"event": "StepDone", "step": 25}, {"event": "RunFinished", "step": 30}]
     (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
-    past = read_past(tmp_path / "m")
+    past = open_snapshots(tmp_path / "m")
     assert past.steps() == (0, 30)
     pairs = zip(past.open(30).model.parameters(), models[-1].model.parameters(), strict=True)
     assert all(torch.equal(one, other) for one, other in pairs)
@@ -65,7 +65,7 @@ def test_of_several_trials_the_best_is_the_one_that_ships(tmp_path):
         log.append({"event": "TrialDone", "step": 50 * trial + 50, "best_step": 50 * trial + 40, "accuracy": accuracy})
     log.append({"event": "RunFinished", "step": 150})
     (tmp_path / "m" / "training.jsonl").write_text("\n".join(map(json.dumps, log)), encoding="utf-8")
-    assert read_past(tmp_path / "m").steps()[-1] == 90
+    assert open_snapshots(tmp_path / "m").steps()[-1] == 90
 
 
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertForTokenClassification])
@@ -83,7 +83,7 @@ def test_a_run_can_be_looked_back_at_before_it_has_a_checkpoint(text, tmp_path):
     last = load_checkpoint(run / "model")
     for left in ("model", "checkpoints"):
         shutil.rmtree(run / left)
-    past = read_past(run)
+    past = open_snapshots(run)
     assert past.steps() == (0, 1, 2, 5, 10, 12)
     assert same(past.open(12), last)
     assert past.tokenizer.vocab_size == last.tokenizer.vocab_size
@@ -96,7 +96,7 @@ def test_a_run_from_before_shapes_were_told_is_opened_by_its_model(text, tmp_pat
 
 
 def test_the_shape_is_written_once(tmp_path):
-    model, snapshots = build(MASKED_LM, small_config()), Snapshots(tmp_path / "s", 10**9)
+    model, snapshots = build(MASKED_LM, small_config()), SnapshotWriter(tmp_path / "s", 10**9)
     snapshots.save(model, 0)
     written = (tmp_path / "s" / SHAPE).stat().st_mtime_ns
     snapshots.save(model, 1)
@@ -106,9 +106,9 @@ def test_the_shape_is_written_once(tmp_path):
 
 def test_what_is_not_there_is_said_in_a_sentence(tmp_path):
     with pytest.raises(InputError, match="has kept no snapshots"):
-        read_past(tmp_path)
+        open_snapshots(tmp_path)
     history(tmp_path / "m")
-    past = read_past(tmp_path / "m", "kind")
+    past = open_snapshots(tmp_path / "m", "kind")
     (tmp_path / "m" / "snapshots" / "step-00000010.safetensors").unlink()
     with pytest.raises(InputError, match="kind has no snapshot of step 10 any more"):
         past.open(10)
@@ -120,7 +120,7 @@ def test_what_is_not_there_is_said_in_a_sentence(tmp_path):
 def test_a_snapshot_of_another_model_is_refused(tmp_path):
     history(tmp_path / "m")
     other = little_checkpoint(hidden_size=16, intermediate_size=32)
-    Snapshots(tmp_path / "other", 10**9).save(other.model, 20)
+    SnapshotWriter(tmp_path / "other", 10**9).save(other.model, 20)
     shutil.copy(tmp_path / "other" / "step-00000020.safetensors", tmp_path / "m" / "snapshots")
     with pytest.raises(InputError, match="is not of this model"):
         open_snapshot(tmp_path / "m", 20)
@@ -131,4 +131,4 @@ def test_without_a_word_about_the_model_nothing_is_guessed(tmp_path):
     (tmp_path / "m" / "snapshots" / SHAPE).unlink()
     (tmp_path / "m" / "config.json").unlink()
     with pytest.raises(InputError, match="Nothing in m says what model"):
-        read_past(tmp_path / "m")
+        open_snapshots(tmp_path / "m")

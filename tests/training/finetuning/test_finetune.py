@@ -11,12 +11,12 @@ from safetensors.torch import load_file
 from bertviz_lab.data.tasks.example_files import read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.finetuning import trial
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.finetuning.predict import evaluate_labelled
 from bertviz_lab.training.finetuning.trials import trials_of
-from bertviz_lab.training.loop.loop import Plan
+from bertviz_lab.training.loop.loop import LoopConfig
 from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
 from bertviz_lab.training.runs.run_folder import read_log, record
 from tests.little import little_checkpoint
@@ -53,7 +53,7 @@ def report_always(monkeypatch) -> None:
 @pytest.fixture
 def save_always(monkeypatch) -> None:
     """A checkpoint after every step."""
-    monkeypatch.setattr(trial, "Plan", lambda **options: Plan(**(options | {"checkpoint_every": 0.0})))
+    monkeypatch.setattr(trial, "LoopConfig", lambda **options: LoopConfig(**(options | {"checkpoint_every": 0.0})))
 
 
 def sit(config, folder: Path, **options) -> list:
@@ -66,7 +66,7 @@ def same_run(a: Path, b: Path) -> bool:
     assert story(a) == story(b)
     assert report(a) == report(b)
     assert (a / "predictions.jsonl").read_bytes() == (b / "predictions.jsonl").read_bytes()
-    last = [newest_folder(folder) for folder in (a, b)]
+    last = [latest_checkpoint(folder) for folder in (a, b)]
     assert last[0].name == last[1].name
     for name in ("model.safetensors", "optimizer.safetensors", "best.safetensors"):
         assert identical(*(load_file(folder / name) for folder in last))
@@ -108,7 +108,7 @@ def test_a_trial_does_not_depend_on_those_before_it(files, tmp_path):
         finish(files.config(precision="fp16", **changes), tmp_path / name)
     first, second = (report(tmp_path / name)["trials"][-1] for name in ("both", "second"))
     assert first["scores"] == second["scores"]
-    assert identical(*(weights(newest_folder(tmp_path / name)) for name in ("both", "second")))
+    assert identical(*(weights(latest_checkpoint(tmp_path / name)) for name in ("both", "second")))
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -125,8 +125,8 @@ def test_the_model_of_a_run_is_its_best_one_and_repeats_its_scores(task, files, 
     checkpoint = load_checkpoint(tmp_path / "model")
     for file in (files.train(task), tmp_path / "examples" / "held_out.jsonl"):
         assert evaluate_labelled(checkpoint, [file], task, max_length=48, threads=1) == done.metrics
-    assert not identical(weights(tmp_path / "model"), weights(newest_folder(tmp_path)))
-    assert identical(weights(tmp_path / "model"), load_file(newest_folder(tmp_path) / "best.safetensors"))
+    assert not identical(weights(tmp_path / "model"), weights(latest_checkpoint(tmp_path)))
+    assert identical(weights(tmp_path / "model"), load_file(latest_checkpoint(tmp_path) / "best.safetensors"))
 
 
 @pytest.mark.parametrize(("metric", "sign"), [("loss", -1), ("mcc", 1)])
@@ -155,7 +155,7 @@ def test_random_weights_are_compared_with_and_never_chosen(files, tmp_path, monk
     table = "bert.embeddings.word_embeddings.weight"
     theirs, ours = (weights(Path(folder))[table] for folder in (files.model, tmp_path / "model"))
     assert torch.allclose(theirs, ours, atol=1e-5)
-    assert not torch.allclose(theirs, weights(newest_folder(tmp_path))[table], atol=1e-2)
+    assert not torch.allclose(theirs, weights(latest_checkpoint(tmp_path))[table], atol=1e-2)
 
 
 def test_a_random_start_is_a_model_of_its_own_vocabulary_or_of_another_model_s_shape(files, tmp_path):
@@ -210,7 +210,7 @@ def test_what_is_longer_than_the_model_reads_is_cut_and_said(files, tmp_path):
 @pytest.mark.parametrize("layers", [1, 2])
 def test_frozen_layers_stay_to_the_last_bit(layers, files, tmp_path):
     finish(files.config(freeze_layers=layers, weight_decay=0.5), tmp_path)
-    before, now = weights(Path(files.model)), weights(newest_folder(tmp_path))
+    before, now = weights(Path(files.model)), weights(latest_checkpoint(tmp_path))
     frozen = ["bert.embeddings.", *(f"bert.encoder.layer.{n}." for n in range(layers))]
     for name, tensor in before.items():
         if name.startswith("bert."):
@@ -239,14 +239,14 @@ def test_a_step_in_parts_is_the_step_as_a_whole(task, balance, files, tmp_path, 
         assert three == pytest.approx(one, rel=1e-4)
     for one, three in zip(*(of(StepDone, told[parts]) for parts in (1, 3)), strict=True):
         assert three.metrics == pytest.approx(one.metrics)
-    a, b = (weights(newest_folder(tmp_path / str(parts))) for parts in (1, 3))
+    a, b = (weights(latest_checkpoint(tmp_path / str(parts))) for parts in (1, 3))
     assert all(torch.allclose(a[name], b[name], atol=2e-5) for name in a)
 
 
 def test_class_weights_change_what_is_learnt(files, tmp_path):
     for balance in ("none", "balanced"):
         finish(files.config(class_weights=balance, dropout=0.0), tmp_path / balance)
-    a, b = (weights(newest_folder(tmp_path / balance)) for balance in ("none", "balanced"))
+    a, b = (weights(latest_checkpoint(tmp_path / balance)) for balance in ("none", "balanced"))
     assert not torch.allclose(a["classifier.bias"], b["classifier.bias"], atol=1e-4)
 
 
@@ -375,6 +375,6 @@ def test_a_model_with_one_segment_reads_no_pairs(files, tmp_path):
 
 
 def test_a_step_that_cannot_fit_into_memory_is_refused_before_it_starts(files, tmp_path, monkeypatch):
-    monkeypatch.setattr("bertviz_lab.training.loop.memory.memory_available", lambda device=None, processes=1: 10**6)
+    monkeypatch.setattr("bertviz_lab.training.loop.memory.available_memory", lambda device=None, processes=1: 10**6)
     with pytest.raises(InputError, match="choose a smaller --model, --max-length or --batch-size"):
         finish(files.config("classification"), tmp_path / "run")

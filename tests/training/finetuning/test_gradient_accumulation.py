@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import write_json
 from tests.training.finetuning.support import TASKS, finish
 from tests.training.support import identical, weights
@@ -54,7 +54,7 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
 
     def same(one: Path, two: Path, tolerance: float = 5e-5) -> bool:
-        a, b = (weights(newest_folder(folder)) for folder in (one, two))
+        a, b = (weights(latest_checkpoint(folder)) for folder in (one, two))
         return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
 
     for name in (*TASKS, "frozen"):
@@ -64,7 +64,7 @@ def test_two_processes_train_the_model_that_one_trains(files, tmp_path):
         for ours, theirs in zip(*(body["trials"] for body in reports), strict=True):
             assert (ours["step"], ours["tokens"]) == (theirs["step"], theirs["tokens"])
             assert ours["scores"] == pytest.approx(theirs["scores"], abs=1e-3)
-    before, after = weights(Path(files.model)), weights(newest_folder(tmp_path / "frozen"))
+    before, after = weights(Path(files.model)), weights(latest_checkpoint(tmp_path / "frozen"))
     still = {name for name in before if name.startswith(("bert.embeddings.", "bert.encoder.layer.0."))}
     assert identical({name: before[name] for name in still}, {name: after[name] for name in still})
     for name in ("between", "middle"):  # gone on with by one process

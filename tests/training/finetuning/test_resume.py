@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.pretraining.objective import PretrainingTask
@@ -100,7 +100,7 @@ def test_a_finished_run_can_be_given_more_steps(text, tmp_path):
 
 def test_a_checkpoint_is_tied_and_opens_as_a_model(text, tmp_path):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    loaded = load_checkpoint(newest_folder(tmp_path))
+    loaded = load_checkpoint(latest_checkpoint(tmp_path))
     assert type(loaded.model) is BertForPreTraining
     tables = [p for p in loaded.model.parameters() if p.shape == loaded.model.bert.embeddings.word.weight.shape]
     assert len(tables) == 1

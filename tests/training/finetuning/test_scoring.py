@@ -144,7 +144,7 @@ def test_the_losses_and_gradients_of_parts_add_up(task, parts):
     whole.backward()
     wanted, total = gradients(), 0.0
     for index in range(parts):
-        part = batch.part(index, parts)
+        part = batch.micro_batch(index, parts)
         loss = task_loss(task_logits(model, part, task), part, task, weights)
         loss.backward()
         total += float(loss.detach())

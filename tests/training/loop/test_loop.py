@@ -10,11 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.snapshots import is_due
+from bertviz_lab.training.checkpoints.snapshots import is_snapshot_step
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.loop import Plan, Progress, StepOutput, train
-from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
+from bertviz_lab.training.loop.schedule import lr_schedule
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, ProbesDone, RunFinished, SnapshotSaved, StepDone
 
 CPU = Hardware(torch.device("cpu"), "fp32", 1)
@@ -29,7 +29,7 @@ class Numbers:
     real_tokens: int = 10
     name: str = ""
 
-    def part(self, index: int, parts: int) -> "Numbers":
+    def micro_batch(self, index: int, parts: int) -> "Numbers":
         return Numbers(self.x[index::parts], self.y[index::parts])
 
 
@@ -47,7 +47,7 @@ class FitALine:
     probed: list[int] = field(default_factory=list)
     measured: list[bool] = field(default_factory=list)
 
-    def step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
+    def training_step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
         self.measured.append(measure)
         loss = ((model(batch.x) - batch.y) ** 2).mean()
         step = len(self.measured)
@@ -76,7 +76,7 @@ class FitALine:
             pass
         return ProbesDone(progress.step, progress.seconds, progress.tokens, "some", {"counting": 0.5})
 
-    def learnt_enough(self) -> bool:
+    def should_stop_early(self) -> bool:
         return self.evaluated >= self.enough_after
 
 
@@ -94,11 +94,11 @@ def line() -> nn.Linear:
     return model
 
 
-def plan(**changes) -> Plan:
-    return Plan(**({"learning_rate": 0.1, "warmup": 0.2, "steps": 20, "seconds": None} | changes))
+def plan(**changes) -> LoopConfig:
+    return LoopConfig(**({"learning_rate": 0.1, "warmup": 0.2, "steps": 20, "seconds": None} | changes))
 
 
-def run(task: FitALine, a_plan: Plan | None = None, model: nn.Module | None = None, **options) -> list:
+def run(task: FitALine, a_plan: LoopConfig | None = None, model: nn.Module | None = None, **options) -> list:
     model = model or line()
     optimizer = options.pop("optimizer", None) or torch.optim.SGD(model.parameters(), lr=123.0)
     return list(train(model, task, numbers(), [optimizer], a_plan or plan(), CPU, **options))
@@ -132,7 +132,7 @@ def test_it_learns(report_always):
 
 def test_the_learning_rate_is_the_one_that_was_asked_for_over_the_shape_of_the_run(report_always):
     rates = [event.learning_rate for event in run(FitALine()) if isinstance(event, StepDone)]
-    assert rates == pytest.approx([0.1 * rate_at(step / 21, 0.2) for step in range(1, 21)])
+    assert rates == pytest.approx([0.1 * lr_schedule(step / 21, 0.2) for step in range(1, 21)])
     assert min(rates) > 0
     assert max(rates) <= 0.1
 
@@ -229,7 +229,7 @@ def test_it_goes_on_from_where_it_stood(report_always):
     events = run(FitALine(), progress=progress)
     steps = [event for event in events if isinstance(event, StepDone)]
     assert [event.step for event in steps] == [16, 17, 18, 19, 20]
-    assert steps[0].learning_rate == pytest.approx(0.1 * rate_at(16 / 21, 0.2))
+    assert steps[0].learning_rate == pytest.approx(0.1 * lr_schedule(16 / 21, 0.2))
     assert steps[0].seconds > 3.0
     assert steps[-1].tokens == 200
 
@@ -328,8 +328,8 @@ def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypat
     assert len(task.probed) * cost < 6 + 0.03 * events[-1].seconds + 2 * cost
     assert task.probed[:2] == [0, 1]
     assert task.probed[-1] == 5_000
-    assert [step for step in task.probed if not is_due(step)], "between snapshots it is asked too"
-    slow = {step for step in range(5_001) if is_due(step)} - set(task.probed)
+    assert [step for step in task.probed if not is_snapshot_step(step)], "between snapshots it is asked too"
+    slow = {step for step in range(5_001) if is_snapshot_step(step)} - set(task.probed)
     assert bool(slow) is (cost > 1)
 
 

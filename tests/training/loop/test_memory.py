@@ -14,7 +14,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop import memory
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.memory import memory_available, memory_needed, require_memory
+from bertviz_lab.training.loop.memory import available_memory, estimate_memory, require_memory
 from tests.training.support import CPU
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -26,20 +26,21 @@ def settings(**changes: object) -> PretrainConfig:
 
 
 def needed(model: BertConfig = MODEL, precision: str = "fp32", processes: int = 1, **changes: object) -> int:
-    return memory_needed(model, settings(**changes), precision, processes).total
+    return estimate_memory(model, settings(**changes), precision, processes).total
 
 
 def test_weights_count_three_times_and_with_muon_a_little_less():
     weights = sum(p.numel() for p in BertForPreTraining(MODEL).parameters())
-    assert memory_needed(MODEL, settings()).weights == 12 * weights
+    assert estimate_memory(MODEL, settings()).weights == 12 * weights
     matrices = 4 * 12 * 256 * 256
-    assert memory_needed(MODEL, settings(optimizer="muon")).weights == 12 * weights - 4 * matrices
-    assert memory_needed(MODEL, settings(), "bf16").weights == 12 * weights + 2 * (matrices + 8192 * 256)
+    assert estimate_memory(MODEL, settings(optimizer="muon")).weights == 12 * weights - 4 * matrices
+    assert estimate_memory(MODEL, settings(), "bf16").weights == 12 * weights + 2 * (matrices + 8192 * 256)
 
 
 def test_layers_that_are_one_are_counted_once():
     assert (
-        memory_needed(MODEL.replace(share_layers=True), settings()).weights < memory_needed(MODEL, settings()).weights
+        estimate_memory(MODEL.replace(share_layers=True), settings()).weights
+        < estimate_memory(MODEL, settings()).weights
     )
 
 
@@ -69,15 +70,15 @@ def test_a_run_that_starts_from_a_model_does_not_read_forwards():
 
 def test_attention_with_dropout_is_written_out_on_the_cpu_only():
     long = settings(seq_len=512, dropout=0.1)
-    assert memory_needed(MODEL, long, device="cpu").step > 1.5 * memory_needed(MODEL, long, device="cuda").step
-    assert memory_needed(MODEL, long, device="cuda").process == 0
+    assert estimate_memory(MODEL, long, device="cpu").step > 1.5 * estimate_memory(MODEL, long, device="cuda").step
+    assert estimate_memory(MODEL, long, device="cuda").process == 0
 
 
 # Refusing
 
 
 def free(monkeypatch, count: int) -> None:
-    monkeypatch.setattr(memory, "memory_available", lambda device=None, processes=1: count)
+    monkeypatch.setattr(memory, "available_memory", lambda device=None, processes=1: count)
 
 
 def test_a_run_that_fits_may_start(monkeypatch):
@@ -118,7 +119,7 @@ def test_processes_on_one_machine_share_its_memory(monkeypatch):
 def test_what_this_process_holds_is_there_for_it(monkeypatch):
     monkeypatch.setattr(memory, "_left_in_groups", lambda: iter(()))
     now = psutil.virtual_memory().available
-    assert memory_available() == pytest.approx(now + psutil.Process().memory_info().rss, rel=0.2)
+    assert available_memory() == pytest.approx(now + psutil.Process().memory_info().rss, rel=0.2)
 
 
 def group(folder: Path, limit: str, used: int, *, version: int, cached: int = 0) -> None:
@@ -148,7 +149,7 @@ def test_a_machine_without_groups_has_no_limit(tmp_path):
 
 def test_the_container_s_limit_counts_where_it_is_lower(monkeypatch):
     monkeypatch.setattr(memory, "_left_in_groups", lambda: iter([5, 7]))
-    assert memory_available() <= 5 + 400 * 2**20
+    assert available_memory() <= 5 + 400 * 2**20
 
 
 # Beside the truth
@@ -174,7 +175,7 @@ def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
     measured = int(done.stdout)
     vocabulary = len((tmp_path / "run" / "tokenizer" / "vocab.txt").read_text().splitlines())
     config = PretrainConfig(**options | {"corpus": tuple(options["corpus"])})
-    estimate = memory_needed(config.model_config(vocabulary), config).total
+    estimate = estimate_memory(config.model_config(vocabulary), config).total
     assert 0.75 * measured < estimate < 1.35 * measured
 
 
@@ -182,9 +183,9 @@ def test_the_estimate_is_near_what_a_run_takes(text, tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_tells_what_it_has_free():
     device = torch.device("cuda")
-    before = memory_available(device)
+    before = available_memory(device)
     held = torch.empty(2**28, dtype=torch.uint8, device=device)
-    assert memory_available(device) == pytest.approx(before, rel=0.05)  # what this process holds is its own
+    assert available_memory(device) == pytest.approx(before, rel=0.05)  # what this process holds is its own
     del held
     with pytest.raises(InputError, match="GB are free"):
         require_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))

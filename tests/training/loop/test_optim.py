@@ -8,15 +8,8 @@ import torch
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
-from bertviz_lab.training.loop.optim import (
-    MUON_FACTOR,
-    build_optimizers,
-    finetuning_optimizer,
-    learning_rate_for,
-    parameter_groups,
-    rate_at,
-    set_learning_rate,
-)
+from bertviz_lab.training.loop.optim import MUON_FACTOR, build_finetuning_optimizer, build_optimizers, parameter_groups
+from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
 from tests.model.support import (
     KINDS,
     PRETRAINING,
@@ -114,20 +107,20 @@ def test_decay_without_a_gradient_shrinks_matrices_only():
 
 
 def test_the_rate_rises_in_a_straight_line_and_falls_in_one():
-    rates = [rate_at(step / 100, 0.1) for step in range(101)]
+    rates = [lr_schedule(step / 100, 0.1) for step in range(101)]
     assert rates[0] == 0.0
     assert rates[5] == pytest.approx(0.5)
     assert max(rates) == rates[10] == 1.0
     assert rates[55] == pytest.approx(0.5)
     assert rates[100] == 0.0
-    assert rate_at(1.2, 0.1) == 0.0
+    assert lr_schedule(1.2, 0.1) == 0.0
     changes = [after - before for before, after in pairwise(rates)]
     assert changes == pytest.approx([0.1] * 10 + [-1 / 90] * 90)
 
 
 def test_without_warm_up_the_rate_begins_at_its_peak():
-    assert rate_at(0.0, 0.0) == 1.0
-    assert rate_at(0.25, 0.0) == 0.75
+    assert lr_schedule(0.0, 0.0) == 1.0
+    assert lr_schedule(0.25, 0.0) == 0.75
 
 
 def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
@@ -142,10 +135,10 @@ def test_one_rate_is_set_for_every_parameter_and_muon_s_in_proportion():
 
 def test_larger_models_take_smaller_steps():
     presets = ("tiny", "mini", "small", "medium", "base", "large")
-    rates = [learning_rate_for(BertConfig.preset(name)) for name in presets]
+    rates = [default_learning_rate(BertConfig.preset(name)) for name in presets]
     assert rates == sorted(rates, reverse=True)
     assert rates[0] > rates[-1]
-    assert learning_rate_for(small_config()) == rates[0]
+    assert default_learning_rate(small_config()) == rates[0]
 
 
 # Fine-tuning
@@ -162,7 +155,9 @@ def tuning(**changes) -> FinetuneConfig:
 @pytest.mark.parametrize("kind", HEADS, ids=str)
 def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layerwise_lr_decay):
     model = build(kind)
-    optimizer = finetuning_optimizer(model, tuning(freeze_layers=freeze, layerwise_lr_decay=layerwise_lr_decay), 1e-3)
+    optimizer = build_finetuning_optimizer(
+        model, tuning(freeze_layers=freeze, layerwise_lr_decay=layerwise_lr_decay), 1e-3
+    )
     chosen = [id(p) for group in optimizer.param_groups for p in group["params"]]
     assert len(chosen) == len(set(chosen))
     names = names_in(model, [p for group in optimizer.param_groups for p in group["params"]])
@@ -173,13 +168,13 @@ def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freez
 
 def test_more_layers_than_there_are_cannot_be_frozen():
     with pytest.raises(InputError, match="--freeze-layers 4 leaves nothing to learn: the model has 3 layers"):
-        finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
+        build_finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
 
 
 @pytest.mark.parametrize("kind", HEADS, ids=str)
 def test_each_layer_learns_slower_than_the_one_above_it_and_the_head_at_the_full_rate(kind):
     model = build(kind)
-    optimizer = finetuning_optimizer(model, tuning(layerwise_lr_decay=0.5), 1.0)
+    optimizer = build_finetuning_optimizer(model, tuning(layerwise_lr_decay=0.5), 1.0)
     set_learning_rate([optimizer], 0.02)
     rates = {n: g["lr"] for g in optimizer.param_groups for n in names_in(model, g["params"])}
     below = {"bert.embeddings.": 4, **{f"bert.encoder.layers.{n}.": 3 - n for n in range(3)}}
@@ -192,6 +187,6 @@ def test_each_layer_learns_slower_than_the_one_above_it_and_the_head_at_the_full
 
 def test_larger_models_are_fine_tuned_with_smaller_steps_and_all_with_smaller_ones_than_pretraining():
     presets = [BertConfig.preset(name) for name in ("tiny", "mini", "small", "medium", "base", "large")]
-    rates = [learning_rate_for(preset, finetuning=True) for preset in presets]
+    rates = [default_learning_rate(preset, finetuning=True) for preset in presets]
     assert rates == sorted(rates, reverse=True)
-    assert all(rate < learning_rate_for(preset) for rate, preset in zip(rates, presets, strict=True))
+    assert all(rate < default_learning_rate(preset) for rate, preset in zip(rates, presets, strict=True))

@@ -14,8 +14,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import fill_mask, head_effects, trace_text
 from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
-from bertviz_lab.training.loop.memory import memory_needed
-from bertviz_lab.training.loop.optim import finetuning_optimizer, leave_out
+from bertviz_lab.training.loop.memory import estimate_memory
+from bertviz_lab.training.loop.optim import ablate_embeddings, build_finetuning_optimizer
 from bertviz_lab.training.pretraining.pretrain import _data
 from bertviz_lab.training.runs.events import EvalDone
 from tests.model.support import PRETRAINING, SEQUENCE, build
@@ -140,9 +140,9 @@ def test_a_run_that_goes_on_from_a_model_leaves_out_what_is_asked_and_what_it_la
 
 def test_a_fine_tuning_does_not_learn_what_the_model_does_without():
     model = build(SEQUENCE)
-    leave_out(model, positions=True)
+    ablate_embeddings(model, positions=True)
     settings = FinetuneConfig(train=("sample:topics",), weight_decay=0.5)
-    optimizer = finetuning_optimizer(model, settings, 1e-2)
+    optimizer = build_finetuning_optimizer(model, settings, 1e-2)
     learnt = {id(p) for group in optimizer.param_groups for p in group["params"]}
     embeddings = model.bert.embeddings
     assert id(embeddings.position.weight) not in learnt
@@ -154,7 +154,7 @@ def test_nothing_is_averaged_for_what_is_left_out():
     whole = PretrainConfig(corpus=("none",), preset="mini")
     model = whole.model_config(8192)
     less = dataclasses.replace(whole, position_embeddings=False)
-    assert memory_needed(model, whole).weights - memory_needed(model, less).weights == 8 * 512 * 256
+    assert estimate_memory(model, whole).weights - estimate_memory(model, less).weights == 8 * 512 * 256
 
 
 def test_heads_that_cannot_share_a_vector_are_refused_in_one_sentence():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, from_main
+from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware
 from bertviz_lab.training.runs.events import EvalDone, StepDone
 from tests.model.support import small_config
 from tests.training.support import after, finish, identical, short_run, weights
@@ -112,18 +112,18 @@ def test_a_step_whose_fp16_gradient_overflows_is_left_out(monkeypatch):
     optimizer = torch.optim.AdamW(model.parameters(), lr=1.0, fused=True)
     scale = hardware.scaler.get_scale()
     hardware.backward(model(torch.tensor([[3e38, 1.0]])).sum())
-    norm = hardware.update(model, [optimizer], 1.0)
+    norm = hardware.optimizer_step(model, [optimizer], 1.0)
     assert float(norm) == 0.0
     assert torch.equal(model.weight, before)
     assert hardware.scaler.get_scale() < scale
     hardware.backward(model(torch.ones(1, 2)).sum())
-    hardware.update(model, [optimizer], 1.0)
+    hardware.optimizer_step(model, [optimizer], 1.0)
     assert not torch.equal(model.weight, before)
 
 
 def test_one_process_is_the_main_one_and_agrees_with_itself():
     hardware = Hardware(torch.device("cpu"), "fp32", 1)
     assert (hardware.processes, hardware.rank, hardware.is_main) == (1, 0, True)
-    assert hardware.agree(1.5, True) == (1.5, True)
-    assert from_main(hardware.accelerator, "x") == "x"
-    assert torch.equal(hardware.total(torch.ones(2)), torch.ones(2))
+    assert hardware.broadcast(1.5, True) == (1.5, True)
+    assert broadcast_object(hardware.accelerator, "x") == "x"
+    assert torch.equal(hardware.all_reduce_sum(torch.ones(2)), torch.ones(2))

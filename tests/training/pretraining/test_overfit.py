@@ -8,9 +8,9 @@ import torch
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import BatchStream
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.checkpoints.checkpoint_manager import Checkpoints
-from bertviz_lab.training.checkpoints.snapshots import Snapshots
-from bertviz_lab.training.loop.loop import Plan, train
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.loop import LoopConfig, train
 from bertviz_lab.training.loop.optim import build_optimizers
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage
 from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining
@@ -35,9 +35,17 @@ def test_thirty_two_examples_can_be_learnt_by_heart(tokenizer, tmp_path):
     optimizers = build_optimizers(model, PretrainConfig(corpus=("none",)), 5e-3)
     curriculum = Curriculum((Stage(1.0, data),), lambda: 0.0)
     task = Unsaved(
-        model, config, tokenizer, curriculum, [batch], optimizers, CPU, Checkpoints(tmp_path), Snapshots(tmp_path, 0)
+        model,
+        config,
+        tokenizer,
+        curriculum,
+        [batch],
+        optimizers,
+        CPU,
+        CheckpointManager(tmp_path),
+        SnapshotWriter(tmp_path, 0),
     )
-    plan = Plan(learning_rate=5e-3, warmup=0.1, steps=200, seconds=None, eval_every=1e9, checkpoint_every=1e9)
+    plan = LoopConfig(learning_rate=5e-3, warmup=0.1, steps=200, seconds=None, eval_every=1e9, checkpoint_every=1e9)
 
     before = evaluate_pretraining(model, [batch], CPU)
     events = list(train(model, task, repeat(batch), optimizers, plan, CPU))

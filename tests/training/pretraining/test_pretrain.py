@@ -16,10 +16,10 @@ from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints import checkpoint as checkpoint_module
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.checkpoint_manager import newest_folder
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.loop import loop
 from bertviz_lab.training.loop.loop import StepOutput
-from bertviz_lab.training.loop.optim import rate_at
+from bertviz_lab.training.loop.schedule import lr_schedule
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
@@ -85,7 +85,7 @@ def test_the_learning_rate_is_the_one_that_was_asked_for(text, tmp_path):
     events = finish(short_run(text, learning_rate=3e-4), tmp_path)
     for event in events:
         if isinstance(event, StepDone):
-            assert event.learning_rate == pytest.approx(3e-4 * rate_at(event.step / 13, 0.2))
+            assert event.learning_rate == pytest.approx(3e-4 * lr_schedule(event.step / 13, 0.2))
 
 
 def test_the_folder_holds_what_is_needed_to_repeat_the_run(text, tmp_path):
@@ -145,7 +145,7 @@ def nan_at(step: int, monkeypatch) -> None:
 
 def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(text, tmp_path, monkeypatch):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    last = newest_folder(tmp_path)
+    last = latest_checkpoint(tmp_path)
     before = {path.name: path.read_bytes() for path in last.iterdir()}
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
     nan_at(2, monkeypatch)
@@ -163,7 +163,7 @@ def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path, monkeypatch):
     finish(short_run(text), tmp_path, should_stop=after(3))
-    last = newest_folder(tmp_path)
+    last = latest_checkpoint(tmp_path)
     before = {path.name: path.read_bytes() for path in last.iterdir()}
 
     def disk_full(*_) -> None:

@@ -1,15 +1,15 @@
 """What the command line says of an event."""
 
-from bertviz_lab.training.runs.console import line_of
+from bertviz_lab.training.runs.console import format_event
 from bertviz_lab.training.runs.events import ProbesDone, SnapshotSaved
 
 
 def test_what_a_model_can_do_is_one_short_line():
-    line = line_of(
+    line = format_event(
         ProbesDone(5, 1.0, 10, "english", {"agreement": 0.8, "tense": 0.5, "article": 0.75, "word_order": 1.0})
     )
     assert line == "probes: 76% of the pairs right, 2 of 4 kinds 80% or more"
 
 
 def test_a_snapshot_is_not_told():
-    assert line_of(SnapshotSaved(5, "x")) == ""
+    assert format_event(SnapshotSaved(5, "x")) == ""

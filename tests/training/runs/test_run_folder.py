@@ -20,7 +20,7 @@ from bertviz_lab.training.runs.events import (
 )
 from bertviz_lab.training.runs.run_folder import (
     RunState,
-    advance,
+    next_state,
     read_config,
     read_log,
     read_state,
@@ -232,4 +232,4 @@ def test_a_setting_that_is_out_of_range_is_named(tmp_path):
 
 def test_a_finished_run_keeps_its_checkpoint_where_no_model_was_written():
     state = RunState(model="run/checkpoints/step-00000005", step=3)
-    assert advance(state, RunFinished(3, 1.0, "failed", "", "no disk")).model == "run/checkpoints/step-00000005"
+    assert next_state(state, RunFinished(3, 1.0, "failed", "", "no disk")).model == "run/checkpoints/step-00000005"
