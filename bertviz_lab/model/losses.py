@@ -18,7 +18,7 @@ _AT_ONCE = 1 << 18  # logits: a megabyte in 32 bits, which stays in a core's cac
 def cross_entropy(logits: Tensor, labels: Tensor, count: Tensor | int | None = None) -> Tensor:
     """Mean of -log p(label) in nats: logits (..., classes), labels (...); over `count` labels, or those present.
 
-    Without a label to be counted the loss is 0, as is its gradient.
+    Without a label to be counted the loss is 0, as is its gradient; a label that is no class is refused by torch.
     """
     count = (labels != IGNORE).sum().clamp(min=1) if count is None else count
     logits, labels = logits.flatten(0, -2), labels.flatten()
@@ -36,7 +36,7 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits_NV: Tensor, labels_N: Tensor, count: Tensor | int) -> Tensor:
         weight_N1 = ((labels_N != IGNORE) / count)[:, None]
-        right_N1 = labels_N.clamp(min=0)[:, None]
+        right_N1 = labels_N.masked_fill(labels_N == IGNORE, 0)[:, None]  # `gather` refuses other labels below 0
         gradient_NV = torch.empty_like(logits_NV)
         loss = weight_N1.new_zeros(())
         rows = max(1, _AT_ONCE // logits_NV.shape[-1])

@@ -27,6 +27,12 @@ def test_only_minus_hundred_is_left_out_and_zero_is_a_label():
     assert float(gradient[0, 1].abs().sum()) == 0
 
 
+@pytest.mark.parametrize("label", [-1, -99, -101, 3])
+def test_a_label_that_is_no_class_is_refused(label):
+    with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
+        cross_entropy(torch.randn(4, 3), torch.tensor([0, label, IGNORE, 2]))
+
+
 def test_without_any_label_the_loss_and_its_gradient_are_zero():
     x = logits(2, 3, 5)
     loss = cross_entropy(x, torch.full((2, 3), IGNORE))

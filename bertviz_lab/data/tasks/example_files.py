@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bertviz_lab.data.tasks.examples import Answer, Example, LabelledText, LabelledWords, Question
 
@@ -12,16 +12,27 @@ _KINDS: dict[str, type] = {kind.__name__: kind for kind in (LabelledText, Labell
 
 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:
-    """One JSON object a line."""
+    """One JSON object a line; `"passage": null` stands for the passage of the line before, which questions share."""
+    passage = None
     with path.open("w", encoding="utf-8", errors="surrogatepass") as file:
         for example in examples:
-            file.write(json.dumps({"kind": type(example).__name__, **asdict(example)}) + "\n")
+            body = {"kind": type(example).__name__, **asdict(example)}
+            if isinstance(example, Question):
+                body["passage"] = None if example.passage == passage else example.passage
+                passage = example.passage
+            file.write(json.dumps(body) + "\n")
 
 
 def read_examples(path: Path) -> tuple[Example, ...]:
     """What `write_examples` wrote."""
+    examples: list[Example] = []
     with path.open(encoding="utf-8") as file:
-        return tuple(example_from(json.loads(line)) for line in file)
+        for line in file:
+            body = json.loads(line)
+            if "passage" in body and body["passage"] is None:
+                body["passage"] = cast(Question, examples[-1]).passage
+            examples.append(example_from(body))
+    return tuple(examples)
 
 
 def holds_examples(path: str | Path) -> bool:

@@ -5,6 +5,7 @@ an answer is believed of the window that shows the token with most around it, Go
 2018; google-research/bert, run_squad.py).
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,6 +20,8 @@ from bertviz_lab.tokenization.pipeline import replace_surrogates, trim_span
 
 #: `[CLS] question [SEP] passage [SEP]`
 _SPECIAL = 3
+#: Each question about a long passage has windows of its own; training on SQuAD 2.0 takes about 132,000.
+MAX_WINDOWS = 1_000_000
 _SHORTEST = 8  # positions, with a word or two of each
 
 Spans = tuple[tuple[int, int], ...]
@@ -104,7 +107,7 @@ def make_windows(
         training: Whether the windows are to learn from.
 
     Raises:
-        InputError: `max_length` has no room for a question and a passage.
+        InputError: `max_length` has no room for a question and a passage, or there would be more than `MAX_WINDOWS`.
     """
     if max_length < _SHORTEST:
         raise InputError(f"A length of {max_length} is too short for a question and a passage: choose at least 8.")
@@ -142,6 +145,11 @@ def make_windows(
             )
         if not (training and question.answers and not any(window.start for window in found)):
             windows += found
+        if len(windows) > MAX_WINDOWS:
+            raise InputError(
+                f"The passages of {len(questions):,} questions need more than {MAX_WINDOWS:,} windows of {max_length} "
+                "tokens; give shorter passages or fewer questions."
+            )
     return windows
 
 
@@ -176,20 +184,22 @@ class Piece:
 
 
 def lay_out(count: int, room: int, overlap: int) -> list[Piece]:
-    """Windows over `count` tokens, `room` at a time, each with `overlap` of the one before."""
+    """Windows over `count` tokens, `room` at a time, each with `overlap` of the one before: at most half of `room`."""
+    if not 0 <= overlap <= room // 2:
+        raise ValueError(f"an overlap of {overlap} tokens in windows of {room}")
     firsts = [0]
     while firsts[-1] + room < count:
         firsts.append(firsts[-1] + room - overlap)
     lasts = [min(first + room, count) for first in firsts]
     if not count:
         return [Piece(0, 0, (0, 0))]
-    # Google's score of a token in a window: how much there is on its poorer side, and a little for long windows.
-    token = np.arange(count)[:, None]
-    first, last = np.array(firsts), np.array(lasts)
-    score = np.minimum(token - first, last - 1 - token) + 0.01 * (last - first)
-    best = np.where((first <= token) & (token < last), score, -np.inf).argmax(axis=1)
-    # Windows follow one another, so what each shows best is one stretch.
-    edges = np.searchsorted(best, np.arange(len(firsts) + 1)).tolist()
+    # Google's score of a token in a window: the context on its shorter side, and a little for longer windows. A token
+    # is in two windows at most, and the later one wins from some token of the overlap on.
+    first, last = np.array(firsts)[:, None], np.array(lasts)[:, None]
+    token = first[1:] + np.arange(overlap)
+    before = np.minimum(token - first[:-1], last[:-1] - 1 - token) + 0.01 * (last - first)[:-1]
+    after = np.minimum(token - first[1:], last[1:] - 1 - token) + 0.01 * (last - first)[1:]
+    edges = [0, *(first[1:, 0] + (before >= after).sum(axis=1)).tolist(), count]
     return [Piece(*ends, own=(edges[i], edges[i + 1])) for i, ends in enumerate(zip(firsts, lasts, strict=True))]
 
 
@@ -199,5 +209,6 @@ def _answer_tokens(question: Question, spans: Spans) -> tuple[int, int] | None:
         return None
     answer = question.answers[0]
     start, end = answer.start, answer.start + len(answer.text)
-    touched = [i for i, (a, b) in enumerate(spans) if a < end and b > start]
-    return (touched[0], touched[-1]) if touched else None
+    first = bisect_right(spans, start, key=lambda span: span[1])
+    last = bisect_left(spans, end, key=lambda span: span[0]) - 1
+    return (first, last) if first <= last else None

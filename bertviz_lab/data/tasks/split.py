@@ -5,7 +5,7 @@ it changes little. Examples with the same text stay on one side, since a model w
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from hashlib import blake2b
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, TaskData
@@ -17,12 +17,24 @@ Key = tuple[str, ...]
 _Group = list[int]  # positions of examples that stay together
 
 
-def text_key(example: Example) -> Key:
-    """What makes two examples the same to ask about: their texts, with capitals and runs of blanks evened out."""
+def text_keys(examples: Iterable[Example]) -> list[Key]:
+    """For each example what makes it equal to another as an input: its texts, in lower case with single spaces."""
+    normalised: dict[str, str] = {}  # a passage is that of many questions
+
+    def normalise(text: str) -> str:
+        if text not in normalised:
+            normalised[text] = " ".join(text.lower().split())
+        return normalised[text]
+
+    return [tuple(map(normalise, _texts(example))) for example in examples]
+
+
+def _texts(example: Example) -> tuple[str, ...]:
     if isinstance(example, LabelledWords):
-        return tuple(word.lower() for word in example.words)
-    texts = (example.question, example.passage) if isinstance(example, Question) else (example.text_a, example.text_b)
-    return tuple(" ".join(text.lower().split()) for text in texts if text is not None)
+        return example.words
+    if isinstance(example, Question):
+        return example.question, example.passage
+    return (example.text_a,) if example.text_b is None else (example.text_a, example.text_b)
 
 
 def split_held_out(
@@ -55,7 +67,7 @@ def split_held_out(
 
 
 def _hold_out_texts(data: TaskData, share: float, seed: int) -> set[int]:
-    groups = list(_groups(data.examples, text_key, seed).values())
+    groups = _groups(text_keys(data.examples), seed)
     held: set[int] = set()
     seen = taken = 0
     for stratum in _strata(data, groups):
@@ -99,7 +111,7 @@ def _hold_out_passages(data: TaskData, share: float, seed: int) -> set[int]:
         return (example.title,) if isinstance(example, Question) and example.title else passage(example)
 
     for key in (title, passage):
-        groups = list(_groups(examples, key, seed).values())
+        groups = _groups(map(key, examples), seed)
         held: set[int] = set()
         for group in groups:  # each one that brings the share nearer
             if abs(len(held) + len(group) - wanted) < abs(len(held) - wanted):
@@ -117,14 +129,14 @@ def _smallest(groups: list[_Group]) -> _Group:
     return min(groups, key=lambda group: len(group))
 
 
-def _groups(examples: Sequence[Example], key: Callable[[Example], Key], seed: int) -> dict[Key, _Group]:
-    """The positions of examples with the same key; the keys in the order of their checksums."""
+def _groups(keys: Iterable[Key], seed: int) -> list[_Group]:
+    """The positions of examples with the same key, in the order of the keys' checksums."""
     groups: dict[Key, _Group] = {}
-    for position, example in enumerate(examples):
-        groups.setdefault(key(example), []).append(position)
+    for position, key in enumerate(keys):
+        groups.setdefault(key, []).append(position)
     salt = str(seed).encode()[:16]
 
-    def checksum(name: Key) -> bytes:
-        return blake2b("\x1f".join(name).encode("utf-8", "replace"), digest_size=8, salt=salt).digest()
+    def checksum(key: Key) -> bytes:
+        return blake2b("\x1f".join(key).encode("utf-8", "replace"), digest_size=8, salt=salt).digest()
 
-    return {name: groups[name] for name in sorted(groups, key=checksum)}
+    return [groups[key] for key in sorted(groups, key=checksum)]

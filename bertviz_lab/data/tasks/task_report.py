@@ -8,7 +8,7 @@ import numpy as np
 
 from bertviz_lab.data.tasks.examples import Dropped, Example, LabelledWords, Question, Task, TaskData
 from bertviz_lab.data.tasks.reading.drop_report import counted, listed
-from bertviz_lab.data.tasks.split import Key, text_key
+from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 
 #: Examples that are measured with the tokenizer; of more, as many spread evenly over them.
@@ -98,12 +98,12 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
     """
     answers: dict[Key, set[str]] = defaultdict(set)
     duplicates = 0
-    for example in train.examples:
-        key, answer = text_key(example), _answer(example)
+    for example, key in zip(train.examples, text_keys(train.examples), strict=True):
+        answer = _answer(example)
         duplicates += answer in answers[key]
         answers[key].add(answer)
     contradictions = sum(len(several) > 1 for several in answers.values())
-    overlap = sum(text_key(example) in answers for example in held_out)
+    overlap = sum(key in answers for key in text_keys(held_out))
     lengths, unknown = _measure(train.examples, tokenizer, max_length)
     classes = _classes(train, held_out)
     found = [
@@ -167,14 +167,15 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
             first.append(example.text_a)
             second.append(example.text_b or "")
     passages = list(dict.fromkeys(second))  # that of a question is often that of the next
-    known = dict(zip(passages, tokenizer.ids(passages), strict=True))
+    encoded = zip(passages, tokenizer.ids(passages), strict=True)
+    measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}
     total = unknown = 0
     lengths = np.zeros(len(some), np.int64)
-    for n, (ids, other) in enumerate(zip(tokenizer.ids(first), second, strict=True)):
-        more = known[other]
-        lengths[n] = len(ids) + 2 + (len(more) + 1 if more else 0)
-        total += len(ids) + len(more)
-        unknown += ids.count(tokenizer.unk_id) + more.count(tokenizer.unk_id)
+    for n, (ids, passage) in enumerate(zip(tokenizer.ids(first), second, strict=True)):
+        length, unknown_there = measured[passage]
+        lengths[n] = len(ids) + 2 + (length + 1 if length else 0)
+        total += len(ids) + length
+        unknown += ids.count(tokenizer.unk_id) + unknown_there
     longest = int(lengths.max(initial=0))
     step = max(1, -(-(longest + 1) // _BINS))
     edges = np.arange(0, longest + step + 1, step)

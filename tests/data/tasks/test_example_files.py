@@ -29,6 +29,15 @@ def test_any_example_comes_back_the_same(some, tmp_path_factory) -> None:
     ]
 
 
+def test_a_passage_that_questions_share_is_written_once_and_shared_when_read(tmp_path) -> None:
+    some = [Question(str(n), "which", "a long passage " * 1_000 + str(n // 50), (), n) for n in range(100)]
+    write_examples(tmp_path / "train.jsonl", some)
+    assert (tmp_path / "train.jsonl").stat().st_size < 45_000
+    again = read_examples(tmp_path / "train.jsonl")
+    assert list(again) == some
+    assert len({id(question.passage) for question in again}) == 2
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_a_file_of_kept_examples_is_known_as_one(task, tmp_path) -> None:
     write_examples(tmp_path / "held_out.jsonl", examples(task))

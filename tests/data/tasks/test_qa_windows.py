@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -7,8 +8,9 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from bertviz_lab import InputError, Tokenizer
+from bertviz_lab.data.tasks import qa_windows
 from bertviz_lab.data.tasks.examples import Answer, Question
-from bertviz_lab.data.tasks.qa_windows import make_windows
+from bertviz_lab.data.tasks.qa_windows import lay_out, make_windows
 from tests.little import little_text
 from tests.test_floors import PACKAGE
 
@@ -87,6 +89,26 @@ def test_every_token_is_shown_and_belongs_to_its_best_window_by_googles_rule(wik
         assert owners == [scores.index(max(scores))]
     assert all(len(window) <= length for window in windows)
     assert (shown[0][0], shown[-1][1]) == (0, count)
+
+
+def test_memory_for_the_windows_of_a_passage_grows_linearly_with_its_length() -> None:
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        try:
+            lay_out(count, 300, 128)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(1_000)  # numpy's own first allocations
+    assert peak(80_000) < 2.5 * peak(40_000)
+
+
+def test_more_windows_than_fit_the_memory_are_refused(wiki, monkeypatch) -> None:
+    monkeypatch.setattr(qa_windows, "MAX_WINDOWS", 9)
+    assert len(make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)) == 5
+    with pytest.raises(InputError, match="2 questions need more than 9 windows of 12 tokens"):
+        make_windows([asked(LETTERS)] * 2, wiki, max_length=12, overlap=3)
 
 
 # Where the answer is

@@ -1,5 +1,6 @@
 """What is said of labelled examples before they are trained on."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,18 @@ def test_classes_are_counted_on_both_sides(tokenizer):
     assert report.classes == (ClassCount("neg", 1, 0), ClassCount("pos", 2, 1), ClassCount("new", 0, 1))
     assert (report.train_count, report.held_count) == (3, 2)
     assert any('"new": it cannot be learnt' in note for note in report.notes)
+
+
+def test_time_grows_linearly_where_many_questions_share_a_long_passage(tokenizer):
+    def seconds(count: int) -> float:
+        passage = "the film was good and " * 20 * count
+        questions = tuple(Question(str(n), f"was it {n}", passage, (), n) for n in range(count))
+        begin = time.process_time()
+        examine_task(TaskData("qa", questions), (), tokenizer, 16)
+        return time.process_time() - begin
+
+    short = min(seconds(200) for _ in range(3))
+    assert min(seconds(1_000) for _ in range(3)) < 10 * short
 
 
 def test_repeats_contradictions_and_overlap_are_counted(tokenizer):

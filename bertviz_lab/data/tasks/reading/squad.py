@@ -17,6 +17,9 @@ from bertviz_lab.data.tasks.reading.tables import too_many
 from bertviz_lab.errors import InputError
 
 UNIT = "question"
+#: Characters before and after the stated offset in which a misplaced answer is searched for. Without a limit a file of
+#: one long passage and many misplaced answers takes time quadratic in its size.
+_SEARCH_RADIUS = 50_000
 
 
 def is_squad(record: Any) -> bool:
@@ -135,16 +138,15 @@ def _answers(value: Any) -> list[tuple[str, int]] | None:
 
 
 def _placed(text: str, start: int, passage: str) -> Answer | None:
-    """The answer where it stands nearest to `start`, without blanks around it; None where it stands nowhere."""
-    bare = text.strip()
-    if not bare:
+    """The answer without the white space around it, at the occurrence nearest to `start`; None where none is near."""
+    answer = text.strip()
+    if not answer:
         return None
-    start += len(text) - len(text.lstrip())
-    if passage.startswith(bare, max(start, 0)) and start >= 0:
-        return Answer(bare, start)
-    places = []
-    at = passage.find(bare)
-    while at >= 0:
-        places.append(at)
-        at = passage.find(bare, at + 1)
-    return Answer(bare, min(places, key=lambda place: abs(place - start))) if places else None
+    start = min(start + len(text) - len(text.lstrip()), len(passage))
+    if start >= 0 and passage.startswith(answer, start):
+        return Answer(answer, start)
+    start = max(start, 0)
+    before = passage.rfind(answer, max(0, start - _SEARCH_RADIUS), start + len(answer) - 1)
+    after = passage.find(answer, start, start + _SEARCH_RADIUS + len(answer))
+    offsets = [offset for offset in (before, after) if offset >= 0]
+    return Answer(answer, min(offsets, key=lambda offset: abs(offset - start))) if offsets else None

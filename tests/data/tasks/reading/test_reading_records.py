@@ -1,6 +1,7 @@
 """Records and questions: JSON, Parquet, data sets by name, SQuAD."""
 
 import json
+import time
 
 import datasets
 import pyarrow
@@ -186,3 +187,26 @@ def test_an_encoding_that_does_not_fit_is_refused_by_its_name(tmp_path):
     path = written(tmp_path, "plain.csv", "text,label\n" + "a good day,yes\na bad day,no\n" * 5)
     with pytest.raises(InputError, match='not in the encoding "utf-16"'):
         read_task([path], encoding="utf-16")
+
+
+@pytest.mark.parametrize("offset", [0, 10**9], ids=["stated offsets", "misplaced answers"])
+def test_squad_is_read_in_time_that_grows_linearly_with_its_size(tmp_path, offset):
+    def seconds(count: int) -> float:
+        answer = {"text": "a", "answer_start": offset}
+        questions = [{"id": str(n), "question": "which", "answers": [answer]} for n in range(count)]
+        paragraph = {"context": "a" * 100 * count, "qas": questions}
+        path = written(tmp_path, "squad.json", json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}))
+        begin = time.process_time()
+        assert len(read_task(path).examples) == count
+        return time.process_time() - begin
+
+    small = min(seconds(500) for _ in range(3))
+    assert min(seconds(4_000) for _ in range(2)) < 20 * small
+
+
+@pytest.mark.parametrize(("stated", "start"), [(0, 4), (11, 4), (13, 18), (10**9, 18), (-1, 4)])
+def test_a_misplaced_answer_is_taken_from_its_nearest_occurrence(tmp_path, stated, start):
+    question = {"id": "1", "question": "which", "answers": [{"text": "river", "answer_start": stated}]}
+    record = {"context": "the river and the river", "qas": [question]}
+    (example,) = read_task(written(tmp_path, "a.json", json.dumps([record]))).examples
+    assert example.answers == (Answer("river", start),)
