@@ -10,7 +10,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui import theme
+from bertviz_lab.ui import bundle, theme
 from bertviz_lab.ui.api import add_endpoints
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.lesson_bar import lesson_bar
@@ -90,7 +90,8 @@ def launch_options(settings: Settings) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     return {
         "theme": theme.theme(),
-        "head": theme.head(),
+        "head": theme.head() + bundle.head(),
+        "app_kwargs": bundle.app_options(),
         "footer_links": ["api", "settings"],
         "run_history": False,
         "enable_monitoring": False,

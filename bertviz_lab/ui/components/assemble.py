@@ -1,12 +1,12 @@
-"""Joins the JavaScript and CSS files of a component into what `gr.HTML` takes, or into a page of its own.
+"""Joins the JavaScript and CSS files of a view into an island: a part of the page that draws itself.
 
-The files lie beside this one as package data. Gradio runs `js_on_load` as the body of one function with the
-arguments `element, props, trigger, server, watch`; joining files by plain text makes their top-level functions
-private to that component, without a bundler.
+The files lie beside this one as package data. Joining files by plain text makes their top-level functions private to
+one island, without a bundler; `ui/bundle.py` serves all islands as one script and one style sheet.
 """
 
 import html
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,35 +15,31 @@ from typing import Any
 
 import gradio as gr
 
+_TRIGGER = re.compile(r"\btrigger\('(\w+)'")
+_PLACE = '"the payload goes here"'
+
 
 @cache
 def source(name: str) -> str:
-    """The text of one file of this folder, such as `shared.js`."""
+    """The text of one file of this folder, such as `tools.js`."""
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
-
-
-def script(chapters: Sequence[str]) -> str:
-    """One function body out of the shared tools and a component's own chapters, in that order."""
-    names = ["shared.js", *chapters]
-    parts = [f"// ---- {name}\n{source(name)}" for name in names]
-    return "'use strict';\n" + "\n".join(parts)
-
-
-def styles(names: Sequence[str]) -> str:
-    """The shared rules and a component's own; Gradio nests them all under the component's id."""
-    return "\n".join(source(name) for name in ["shared.css", *names])
-
-
-_PLACE = '"the payload goes here"'
 
 
 @dataclass(frozen=True)
 class Assembly:
-    """What a component is made of: the name of its CSS class, and its chapters and style sheets in their order."""
+    """What an island is made of: the name of its CSS class, and its chapters and style sheets in their order."""
 
     name: str
     chapters: tuple[str, ...]
     sheets: tuple[str, ...]
+
+    def script(self) -> str:
+        """Its chapters as one text, the body of a function of `element, props, trigger, server, watch`."""
+        return "\n".join(f"// ---- {name}\n{source(name)}" for name in self.chapters)
+
+    def events(self) -> list[str]:
+        """The events that its script fires."""
+        return sorted(set(_TRIGGER.findall(self.script())))
 
     def page(self, label: str, payload: str) -> str:
         """A page of its own that shows a payload and works offline."""
@@ -56,8 +52,9 @@ def _page(assembly: Assembly, label: str) -> str:
 
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
-    rules = styles(assembly.sheets).replace(".dark &", "&.dark")
-    body = json.dumps(script(assembly.chapters)).replace("</", "<\\/")  # no end tag inside a script
+    rules = "\n".join(source(name) for name in ("shared.css", *assembly.sheets)).replace(".dark &", "&.dark")
+    script = f"'use strict';\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
+    body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>{html.escape(label)}</title><style>
@@ -90,7 +87,7 @@ def component(
     server_functions: Sequence[Callable[..., Any]] = (),
     **options: Any,
 ) -> gr.HTML:
-    """A `gr.HTML` whose whole inside is drawn by its script.
+    """A `gr.HTML` that mounts an island out of the bundle, which draws its whole inside.
 
     The template is a fixed string that holds no `value`: Gradio evaluates templates, so what a person typed
     must never pass through one. `options` go to `gr.HTML` (`elem_id`, `visible`, `render` and so on).
@@ -99,12 +96,12 @@ def component(
     def standalone_page(_: Any = None) -> str:  # Gradio hands over the list of arguments, here an empty one
         return _page(assembly, label)
 
+    events = " ".join(f"'{event}'" for event in assembly.events())  # Gradio knows events by their quoted names
     return gr.HTML(
         value=value,
         label=label,
         html_template=f'<section class="lab lab-{assembly.name}"></section>',
-        css_template=styles(assembly.sheets),
-        js_on_load=script(assembly.chapters),
+        js_on_load=f"Lab.mount('{assembly.name}', element, props, trigger, server, watch) // {events}",
         apply_default_css=False,
         server_functions=[standalone_page, *server_functions],
         **options,

@@ -7,7 +7,7 @@ import gradio as gr
 from bertviz_lab.ui.components.assemble import Assembly, component
 
 HEADS_BESIDE = Assembly(
-    "attention",
+    "heads",
     ("picture.js", "chart_shapes.js", "attention_data.js", "attention_overview.js", "heads_beside.js"),
     ("attention_grid.css", "heads_beside.css"),
 )

@@ -20,6 +20,7 @@ from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.ui import bundle
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
@@ -345,6 +346,8 @@ def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
             quiet=True,
             run_history=False,
             enable_monitoring=False,
+            head=bundle.head(),
+            app_kwargs=bundle.app_options(),
         )
         return blocks
 

@@ -1,0 +1,127 @@
+"""One script and one style sheet for all islands of the page, served once under names that tell their content.
+
+A page visit would otherwise carry each island's script and rules as often as the island occurs. A browser keeps the two
+files for a year; another version of the lab has other names. Their addresses are relative, so they hold behind a
+prefix, in a frame and without a network.
+"""
+
+import gzip
+import hashlib
+import re
+from collections import defaultdict
+from functools import cache
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from bertviz_lab.ui.components.assemble import Assembly, source
+from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.chips import CHIPS
+from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
+from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.facts import FACTS
+from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
+from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
+from bertviz_lab.ui.components.lesson_bar import LESSON_BAR
+from bertviz_lab.ui.components.lesson_view import LESSON_VIEW
+from bertviz_lab.ui.components.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.marked_text import MARKED_TEXT
+from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
+from bertviz_lab.ui.components.notice import NOTICE
+from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
+from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.run_strip import RUN_STRIP
+from bertviz_lab.ui.components.scores import SCORES
+from bertviz_lab.ui.components.scrubber import SCRUBBER
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.word_split import WORD_SPLIT
+from bertviz_lab.ui.rpc import DIRECT
+
+ISLANDS: tuple[Assembly, ...] = (
+    ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
+    LESSON_BAR, LESSON_VIEW, LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
+    SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
+)  # fmt: skip
+
+_FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
+_FOLDER = "lab-static"
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+def script() -> str:
+    """The tools once, a function for each island, and `Lab.mount`, which the page calls for each place of one."""
+    arguments = "element, props, trigger, server, watch"
+    shared = ", ".join(_FUNCTION.findall(source("island.js")))
+    views = ",\n".join(
+        f"{island.name!r}({arguments}) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
+        for island in ISLANDS
+    )
+    return f"""window.Lab = (() => {{
+'use strict';
+{source("tools.js")}
+function shared({arguments}) {{
+{source("island.js")}
+return {{ {shared} }};
+}}
+const VIEWS = {{
+{views}
+}};
+/** Draw an island into `element`, a `gr.HTML`'s; the rest is what Gradio lends to its script. */
+function mount(name, {arguments}) {{
+  element.classList.add('lab-island', `lab-island-${{name}}`);
+  VIEWS[name]({arguments});
+}}
+return {{ mount }};
+}})();
+"""
+
+
+def styles() -> str:
+    """The rules of each sheet once, nested under all islands that use it.
+
+    `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through.
+    """
+    users = defaultdict(list)
+    for island in ISLANDS:
+        for sheet in island.sheets:
+            users[sheet].append(f".lab-island-{island.name}")
+    rules = [f":is(#lab, .lab-island) {{\n{source('shared.css')}\n}}"]
+    rules += [f":is(#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
+    return "\n".join(rules)
+
+
+@cache
+def _files() -> dict[str, tuple[str, bytes, bytes]]:
+    """By name: the media type, the content, and the same compressed."""
+    files = {}
+    for ending, media, text in (("js", "text/javascript", script()), ("css", "text/css", styles())):
+        content = text.encode()
+        name = f"lab.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
+        files[name] = (media, content, gzip.compress(content, mtime=0))
+    return files
+
+
+def head() -> str:
+    """The lines of the document's head that load both files."""
+    code, rules = _files()
+    return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
+
+
+def app_options() -> dict[str, Any]:
+    """What Gradio's `launch(app_kwargs=...)` needs to serve both files."""
+
+    async def asset(request: Request) -> Response:
+        known = _files().get(request.path_params["name"])
+        if known is None:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        media, content, compressed = known
+        headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(compressed, media_type=media, headers={**headers, "Content-Encoding": "gzip"})
+        return Response(content, media_type=media, headers=headers)
+
+    return {"routes": [Route(f"/{_FOLDER}/{{name}}", asset)]}

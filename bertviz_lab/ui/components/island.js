@@ -1,0 +1,115 @@
+// What every island is given besides the tools: its value, its colours, and how it is saved. This file and the island's
+// own script share the arguments `element, props, trigger, server, watch` (see bundle.py).
+
+/** Read `props.value`: an object, or null when there is nothing to show yet. */
+function readPayload() {
+  const text = props.value;
+  if (!text) return null;
+  try {
+    const body = JSON.parse(text);
+    return body && typeof body === 'object' ? body : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Call `show(payload)` now and whenever Python sends another value; nothing to show becomes a sentence. */
+function onPayload(emptyText, show) {
+  const root = element.querySelector('.lab');
+  if (props.label) root.setAttribute('aria-label', props.label);
+  const empty = h('p', { class: 'empty' });
+  const content = h('div');
+  root.replaceChildren(empty, content);
+  let latest = -Infinity; // when the answer on show was asked for
+  const update = () => {
+    const payload = readPayload();
+    if (payload?.asked < latest) return; // an older question, answered late
+    latest = payload?.asked ?? latest;
+    const usable = payload && !payload.message;
+    empty.textContent = (payload && payload.message) || emptyText;
+    empty.hidden = Boolean(usable);
+    content.hidden = !usable;
+    if (usable) show(payload);
+  };
+  // The caller first fills `content`, then starts: so the first value already finds its furniture.
+  // Later values are drawn in a turn of their own: the page has been busy with taking them in.
+  return { content, start: () => { watch('value', () => setTimeout(update)); update(); } };
+}
+
+// ---- colours
+
+const seenColours = new Map();
+
+/** The page's current colour behind a CSS variable, in a form that a canvas takes. */
+function colour(variable) {
+  // Asking makes the browser work out the page's styles: once for a burst of drawing is enough.
+  const key = `${variable} ${document.body.className} ${document.documentElement.className}`;
+  if (seenColours.has(key)) return seenColours.get(key);
+  if (seenColours.size === 0) setTimeout(() => seenColours.clear(), 1000);
+  const probe = h('i', { style: `color: var(${variable}); display: none` });
+  element.append(probe);
+  const value = getComputedStyle(probe).color;
+  probe.remove();
+  seenColours.set(key, value);
+  return value;
+}
+
+/** Run `draw` when the page turns dark or light. The watchers go when the component has left the page. */
+function onThemeChange(draw) {
+  const observer = new MutationObserver(() => {
+    if (element.isConnected) draw();
+    else observer.disconnect();
+  });
+  for (const node of [document.body, document.documentElement]) {
+    observer.observe(node, { attributes: true, attributeFilter: ['class', 'data-theme'] });
+  }
+}
+
+// ---- saving
+
+/**
+ * "Save: PNG CSV JSON". `kinds` maps a name to a function that saves. With `stem`, which gives a file's name without its
+ * ending, the view can also be saved as a page of its own, and where its payload knows an address that leads back here,
+ * copied as a link; `state` gives what that link has to restore besides.
+ */
+function saveButtons(what, kinds, stem = null, state = () => ({})) {
+  const button = (name, words, act) => h('button', { type: 'button', 'data-save': name.toLowerCase(), 'aria-label': words,
+    title: words, onclick: act }, name);
+  const buttons = Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save));
+  const node = h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'), ...buttons);
+  if (stem && server?.standalone_page) {
+    node.append(button('HTML', `Save ${what} as a page that works without this server`, async () => {
+      const page = await server.standalone_page();
+      // A function as replacement: in a string "$" would have a meaning.
+      saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => props.value));
+    }));
+  }
+  if (stem && server) node.append(linkButton(what, state)); // a saved page has no address to lead back to
+  return node;
+}
+
+/** Copies an address that opens this view again; it is shown where the browser does not let a page copy. */
+function linkButton(what, state) {
+  const said = h('span', { class: 'quiet', role: 'status' });
+  const act = async () => {
+    const { link } = readPayload() ?? {};
+    const address = new URL(location.pathname, location.origin);
+    for (const [name, value] of Object.entries(link)) if (value !== '') address.searchParams.set(name, value);
+    const own = state();
+    if (Object.keys(own).length) address.searchParams.set('view', JSON.stringify(own));
+    try {
+      await navigator.clipboard.writeText(address.href);
+      said.textContent = 'Link copied';
+    } catch {
+      said.replaceChildren(h('input', { type: 'text', readonly: true, value: address.href, 'aria-label': 'Link to this view',
+        onfocus: (event) => event.target.select() }));
+    }
+  };
+  const button = h('button', { type: 'button', 'data-save': 'link', 'aria-label': `Copy a link to ${what}`,
+    title: `Copy a link that opens this again`, onclick: act }, 'Link');
+  const node = h('span', { class: 'link' }, button, said);
+  const follow = () => { node.hidden = !readPayload()?.link; };
+  watch('value', follow);
+  follow();
+  return node;
+}
