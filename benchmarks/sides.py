@@ -95,7 +95,7 @@ class Lab:
                 batch.token_type_ids,
                 labels=batch.labels,
                 next_sentence_label=batch.next_sentence_label,
-                positions=batch.positions,
+                masked_positions=batch.positions,
                 causal=batch.causal,
             )
         assert out.loss is not None

@@ -43,7 +43,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones():
         ({"num_hidden_layers": 2.0}, "num_hidden_layers must be a whole number"),
         ({"num_attention_heads": -1}, "num_attention_heads must be"),
         ({"hidden_size": 100, "num_attention_heads": 3}, "cannot be shared equally by 3 heads"),
-        ({"hidden_act": "tanh"}, "hidden_act 'tanh' is not known; choose one of gelu, gelu_new, relu"),
+        ({"hidden_act": "prelu"}, "hidden_act 'prelu' is not known; choose one of gelu, gelu_new, relu"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob must be at least 0 and below 1"),
         ({"attention_probs_dropout_prob": float("nan")}, "attention_probs_dropout_prob must be"),
         ({"classifier_dropout": 2}, "classifier_dropout must be"),

@@ -17,7 +17,12 @@ PRESETS: dict[str, tuple[int, int, int]] = {
     "large": (24, 1024, 16),
 }
 
-ACTIVATIONS = ("gelu", "gelu_new", "relu")
+#: Names of the feed-forward activation, as in transformers' ACT2FN; `model.layers` has the functions.
+ACTIVATIONS = (
+    *("gelu", "gelu_new", "relu", "gelu_10", "quick_gelu", "gelu_python", "gelu_fast", "gelu_accurate"),
+    *("gelu_python_tanh", "gelu_pytorch_tanh", "hardswish", "leaky_relu", "mish", "relu2", "relu6"),
+    *("sigmoid", "silu", "swish", "tanh"),
+)
 
 
 @dataclass(frozen=True)

@@ -66,14 +66,14 @@ def backbone(checkpoint: Checkpoint) -> BertModel:
     return model if isinstance(model, BertModel) else model.get_submodule("bert")  # type: ignore[return-value]
 
 
-def head_gates_for(checkpoint: Checkpoint, head_gates: NDArray[np.floating] | None) -> Tensor | None:
+def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None) -> Tensor | None:
     """Numbers that scale each head's output, (layers, heads). Raises `InputError` for another shape."""
-    if head_gates is None:
+    if head_mask is None:
         return None
     config = checkpoint.config
-    gates = torch.as_tensor(np.asarray(head_gates, dtype=np.float32))
-    if gates.shape != (config.num_hidden_layers, config.num_attention_heads):
+    mask = torch.as_tensor(np.asarray(head_mask, dtype=np.float32))
+    if mask.shape != (config.num_hidden_layers, config.num_attention_heads):
         raise InputError(
-            f"head_gates must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
+            f"head_mask must have {config.num_hidden_layers} rows of {config.num_attention_heads} numbers."
         )
-    return gates
+    return mask

@@ -130,7 +130,7 @@ def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
         return MaskedLoss(())
     rows: Sequence[Sequence[int]] = (masked.input_ids, masked.encoding.attention_mask, masked.encoding.token_type_ids)
     ids, mask, types = (torch.tensor([row]) for row in rows)
-    out = backbone(checkpoint)(ids, mask, types, positions=torch.tensor([asked]))
+    out = backbone(checkpoint)(ids, mask, types, masked_positions=torch.tensor([asked]))
     probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
     found = []
     for position, row_V in zip(asked, probabilities_PV, strict=True):

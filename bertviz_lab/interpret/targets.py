@@ -108,7 +108,7 @@ def final_vectors(
         return backbone(checkpoint)(**arguments, **options).last_hidden_state
     (first, *_) = arguments.values()
     positions_B1 = torch.as_tensor(positions).expand(len(first))[:, None]
-    return backbone(checkpoint)(**arguments, positions=positions_B1, **options).last_hidden_state[:, 0]
+    return backbone(checkpoint)(**arguments, masked_positions=positions_B1, **options).last_hidden_state[:, 0]
 
 
 @torch.inference_mode()

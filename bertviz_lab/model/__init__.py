@@ -1,15 +1,15 @@
 """BERT from scratch, to be read in this order: layers, embeddings, attention, encoder, bert, heads, losses.
 
-Tensors carry their shape as a suffix, one letter a dimension:
+Tensors carry their shape as a suffix, one letter per dimension:
 
     B  examples in the batch        H  attention heads
     L  tokens of the sequence       K  size of one head (D = H x K)
-    Q  tokens that ask (queries)    F  width of the feed-forward layer
+    Q  query positions              F  width of the feed-forward layer
     D  hidden size                  V  vocabulary
-    P  positions to be predicted    C  classes
+    P  masked positions             C  classes
 
-so `q_BHQK` holds, for each example and head, one vector of size K for every asking token. Almost always
-Q = L; only the last layer of pretraining asks for fewer (see `encoder.py`).
+so `q_BHQK` holds, for each example and head, one vector of size K per query position. Usually Q = L; only the
+last layer of pretraining has fewer queries (see `encoder.py`). The fields of a `LayerTrace` give theirs beside them.
 
 Source: Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding".
 """

@@ -11,10 +11,13 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.layers import Linear
+from bertviz_lab.model.trace import Stages
+
+Mask = Tensor | None
 
 
 class SelfAttention(nn.Module):
-    """Every asking token gathers from every token it may see, once per head."""
+    """Each query position attends to the key positions that the mask allows, once per head."""
 
     def __init__(self, config: BertConfig):
         super().__init__()
@@ -26,48 +29,53 @@ class SelfAttention(nn.Module):
         self.dropout = config.attention_probs_dropout_prob
 
     def forward(
-        self, asking_BQD: Tensor, hidden_BLD: Tensor, visible: Tensor | None, gates_H: Tensor | None, explicit: bool
-    ) -> tuple[Tensor, dict[str, Tensor]]:
-        """Attend from `asking_BQD` to `hidden_BLD`: (batch, asking, hidden), and if explicit fields of a `LayerTrace`.
+        self, hidden_BQD: Tensor, hidden_BLD: Tensor, attn_mask: Mask, head_mask_H: Mask, explicit: bool, stages: Stages
+    ) -> Tensor:
+        """Attend from the query positions `hidden_BQD` to all positions `hidden_BLD`: (batch, queries, hidden).
 
-        `visible` is boolean, broadcastable to (batch, heads, asking, tokens): True where a token may be seen.
-        `gates_H` ([batch,] heads) multiplies each head's output: 1 leaves it, 0 removes the head (Michel et al. 2019).
+        `attn_mask` is boolean, broadcastable to (batch, heads, queries, tokens): True where attention is allowed.
+        `head_mask_H` ([batch,] heads) multiplies each head's context: 1 keeps a head, 0 removes it (Michel et al.
+        2019). `stages` collects the attention fields of a `LayerTrace`, which needs `explicit`.
         """
-        q_BHQK = self._split(self.query(asking_BQD))
-        k_BHLK = self._split(self.key(hidden_BLD))
-        v_BHLK = self._split(self.value(hidden_BLD))
+        q_BHQK = self._split_heads(self.query(hidden_BQD))
+        k_BHLK = self._split_heads(self.key(hidden_BLD))
+        v_BHLK = self._split_heads(self.value(hidden_BLD))
         dropout = self.dropout if self.training else 0.0
-        stages: dict[str, Tensor] = {}
 
-        # In 16 bits the CPU's kernel takes several times as long as plain products, backward above all.
+        # In 16 bits the CPU's fused kernel takes several times as long as plain products, backward above all.
         if explicit or (q_BHQK.device.type == "cpu" and q_BHQK.dtype != torch.float32):
             scores_BHQL = (q_BHQK / math.sqrt(q_BHQK.shape[-1])) @ k_BHLK.transpose(-1, -2)
-            if visible is not None:
-                scores_BHQL = scores_BHQL.masked_fill(~visible, torch.finfo(scores_BHQL.dtype).min)
+            if attn_mask is not None:
+                scores_BHQL = scores_BHQL.masked_fill(~attn_mask, torch.finfo(scores_BHQL.dtype).min)
             probs_BHQL = scores_BHQL.softmax(dim=-1)
             context_BHQK = F.dropout(probs_BHQL, dropout) @ v_BHLK
-            stages = dict(q_BHLK=q_BHQK, k_BHLK=k_BHLK, v_BHLK=v_BHLK, scores_BHLL=scores_BHQL, probs_BHLL=probs_BHQL)
+            if stages is not None:
+                stages.update(query_states=q_BHQK, key_states=k_BHLK, value_states=v_BHLK)
+                stages.update(attention_scores=scores_BHQL, attention_probs=probs_BHQL)
         else:
-            context_BHQK = F.scaled_dot_product_attention(q_BHQK, k_BHLK, v_BHLK, visible, dropout)
+            context_BHQK = F.scaled_dot_product_attention(q_BHQK, k_BHLK, v_BHLK, attn_mask, dropout)
 
-        if gates_H is not None:
-            context_BHQK = context_BHQK * gates_H[..., None, None]
-        output_BQD = self.output(context_BHQK.transpose(1, 2).flatten(2))
-        return output_BQD, stages | {"context_BHLK": context_BHQK} if explicit else stages
+        if head_mask_H is not None:
+            context_BHQK = context_BHQK * head_mask_H[..., None, None]
+        if stages is not None:
+            stages["context"] = context_BHQK
+        return self.output(context_BHQK.transpose(1, 2).flatten(2))
 
-    def _split(self, x_BLD: Tensor) -> Tensor:
-        """(B, L, D) -> (B, H, L, K): cut each vector into one piece a head."""
+    def _split_heads(self, x_BLD: Tensor) -> Tensor:
+        """(B, L, D) -> (B, H, L, K): cut each vector into one piece per head."""
         return x_BLD.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
-def visibility(attention_mask: Tensor | None, length: int, causal: bool, device: torch.device) -> Tensor | None:
-    """Who may see whom: padding is hidden from all; `causal` also hides what comes later, as GPT does.
+def extended_attention_mask(attention_mask: Mask, length: int, causal: bool, device: torch.device) -> Mask:
+    """The mask that attention takes: boolean, broadcastable to (batch, heads, queries, keys), True where allowed.
 
-    `attention_mask` is (batch, tokens), non-zero at real tokens. Returns a boolean tensor broadcastable to
-    (batch, heads, tokens, tokens), or None when everything is visible.
+    `attention_mask` is non-zero at the tokens that may be attended to: (batch, keys), the same for all queries, or
+    (batch, queries, keys). `causal` also hides later tokens, as in GPT. None when nothing is masked.
     """
-    visible = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+    allowed = None if attention_mask is None else attention_mask.bool()[:, None]
+    if allowed is not None and allowed.dim() == 3:
+        allowed = allowed[:, None]
     if causal:
-        earlier_11LL = torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
-        visible = earlier_11LL if visible is None else visible & earlier_11LL
-    return visible
+        causal_11LL = torch.ones(1, 1, length, length, dtype=torch.bool, device=device).tril()
+        allowed = causal_11LL if allowed is None else allowed & causal_11LL
+    return allowed

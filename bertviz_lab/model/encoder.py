@@ -1,12 +1,14 @@
 """The stack of encoder layers, each: attention, add and norm, feed-forward, add and norm (post-LN)."""
 
+from collections.abc import Iterator
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.model.attention import SelfAttention
-from bertviz_lab.model.layers import LayerNorm, Linear, activation
-from bertviz_lab.model.trace import LayerTrace
+from bertviz_lab.model.attention import Mask, SelfAttention
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
+from bertviz_lab.model.trace import LayerTrace, Stages
 
 
 class EncoderLayer(nn.Module):
@@ -23,22 +25,18 @@ class EncoderLayer(nn.Module):
         self.dropout = config.hidden_dropout_prob
 
     def forward(
-        self, asking_BQD: Tensor, hidden_BLD: Tensor, visible: Tensor | None, gates_H: Tensor | None, explicit: bool
-    ) -> tuple[Tensor, LayerTrace | None]:
-        """Update the asking tokens from all tokens: (batch, asking, hidden), and every stage if explicit."""
-        attended_BQD, stages = self.attention(asking_BQD, hidden_BLD, visible, gates_H, explicit)
-        x_BQD = self.attention_norm(asking_BQD + F.dropout(attended_BQD, self.dropout, self.training))
-        inner_BQF = activation(self.activation, self.intermediate(x_BQD))
-        y_BQD = self.output_norm(x_BQD + F.dropout(self.output(inner_BQF), self.dropout, self.training))
-        if not explicit:
-            return y_BQD, None
-        return y_BQD, LayerTrace(
-            **stages,
-            attention_output_BLD=attended_BQD,
-            attention_hidden_BLD=x_BQD,
-            intermediate_BLF=inner_BQF,
-            hidden_BLD=y_BQD,
-        )
+        self, hidden_BQD: Tensor, hidden_BLD: Tensor, attn_mask: Mask, head_mask_H: Mask, explicit: bool, stages: Stages
+    ) -> Tensor:
+        """The new hidden states of the query positions, (batch, queries, hidden); `stages` receives a `LayerTrace`."""
+        projection_BQD = self.attention(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages)
+        attention_BQD = self.attention_norm(hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training))
+        intermediate_BQF = ACTIVATION_FUNCTIONS[self.activation](self.intermediate(attention_BQD))
+        output_BQD = F.dropout(self.output(intermediate_BQF), self.dropout, self.training)
+        output_BQD = self.output_norm(attention_BQD + output_BQD)
+        if stages is not None:
+            stages.update(attention_projection=projection_BQD, attention_output=attention_BQD)
+            stages.update(intermediate_output=intermediate_BQF, layer_output=output_BQD)
+        return output_BQD
 
 
 class Encoder(nn.Module):
@@ -53,31 +51,31 @@ class Encoder(nn.Module):
     def forward(
         self,
         hidden_BLD: Tensor,
-        visible: Tensor | None,
-        head_gates: Tensor | None = None,
+        attn_mask: Mask,
+        head_mask: Mask = None,
+        masked_positions: Tensor | None = None,
         explicit: bool = False,
-        positions_BP: Tensor | None = None,
-        first: int = 0,
-    ) -> tuple[list[Tensor], list[LayerTrace]]:
-        """The hidden states from the embeddings to the last layer's, and the traces if explicit.
+        output_trace: bool = False,
+        start_layer: int = 0,
+    ) -> Iterator[tuple[Tensor, LayerTrace | None]]:
+        """Yield each layer's output, and its trace if asked, from `start_layer` on, which `hidden_BLD` enters.
 
-        `hidden_BLD` enters layer `first`; `head_gates` is ([batch,] layers, heads). With `positions_BP` the last layer
-        computes those only, (batch, positions, hidden): the other tokens would feed nothing, so this is exact.
+        `head_mask` is ([batch,] layers, heads). With `masked_positions` (batch, P) the last layer has only these as
+        queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others.
         """
-        states, traces = [hidden_BLD], []
-        for index, layer in list(enumerate(self.layers))[first:]:
-            asking = hidden_BLD = states[-1]
-            if positions_BP is not None and index == len(self.layers) - 1:
-                asking = _pick(hidden_BLD, positions_BP)
-                if visible is not None and visible.shape[-2] > 1:  # a causal mask has one row per asking token
-                    visible = _pick(visible.squeeze(1).expand(len(asking), -1, -1), positions_BP)[:, None]
-            gates_H = None if head_gates is None else head_gates[..., index, :]
-            hidden_BLD, trace = layer(asking, hidden_BLD, visible, gates_H, explicit)
-            states.append(hidden_BLD)
-            traces += [trace] if trace else []
-        return states, traces
+        for index, layer in list(enumerate(self.layers))[start_layer:]:
+            hidden_BQD = hidden_BLD
+            if masked_positions is not None and index == len(self.layers) - 1:
+                hidden_BQD = _gather(hidden_BLD, masked_positions)
+                if attn_mask is not None and attn_mask.shape[-2] > 1:  # one row of the mask for each query
+                    rows_BLL = attn_mask.squeeze(1).expand(len(hidden_BQD), -1, -1)
+                    attn_mask = _gather(rows_BLL, masked_positions)[:, None]
+            head_mask_H = None if head_mask is None else head_mask[..., index, :]
+            stages: Stages = {} if output_trace else None
+            hidden_BLD = layer(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit or output_trace, stages)
+            yield hidden_BLD, LayerTrace(**stages) if stages else None
 
 
-def _pick(rows: Tensor, positions_BP: Tensor) -> Tensor:
+def _gather(rows_BLN: Tensor, positions_BP: Tensor) -> Tensor:
     """The rows at some positions: (batch, tokens, n) -> (batch, positions, n)."""
-    return rows.gather(1, positions_BP[..., None].expand(-1, -1, rows.shape[-1]))
+    return rows_BLN.gather(1, positions_BP[..., None].expand(-1, -1, rows_BLN.shape[-1]))

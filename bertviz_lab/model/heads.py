@@ -1,16 +1,19 @@
-"""The tasks: one thin head each on the shared backbone (section 3.1 for pretraining, figure 4 for the rest)."""
+"""The tasks: one thin head each on the shared backbone (section 3.1 for pretraining, figure 4 for the rest).
+
+`options` of a forward pass are the other arguments of `BertModel`, passed on unchanged.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Unpack
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.model.bert import BackboneOptions, BertModel, BertModelOutput
-from bertviz_lab.model.layers import LayerNorm, Linear, activation, initialize
+from bertviz_lab.model.bert import BertModel, BertModelOutput
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
 from bertviz_lab.model.losses import cross_entropy, label_loss, span_loss
 
 
@@ -27,7 +30,7 @@ class PreTrainingOutput(BertModelOutput):
     """Both pretraining tasks; `loss` is the sum of the two means."""
 
     loss: Tensor | None
-    prediction_logits: Tensor  # (batch, tokens or positions, vocabulary)
+    prediction_logits: Tensor  # (batch, tokens or masked positions, vocabulary)
     seq_relationship_logits: Tensor  # (batch, 2): is next, is random
     mlm_loss: Tensor | None
     nsp_loss: Tensor | None
@@ -53,12 +56,12 @@ class MaskedLMHead(nn.Module):
         self.activation = config.hidden_act
 
     def forward(self, hidden_BLD: Tensor, word_VD: Tensor) -> Tensor:
-        x_BLD = self.norm(activation(self.activation, self.transform(hidden_BLD)))
+        x_BLD = self.norm(ACTIVATION_FUNCTIONS[self.activation](self.transform(hidden_BLD)))
         return F.linear(x_BLD, word_VD, self.bias)
 
 
 class BertHead(nn.Module):
-    """A task on a backbone: each adds its own parameters, and says whether it reads the pooled [CLS]."""
+    """A task on a backbone: each adds its own parameters, and says whether it uses the pooled [CLS]."""
 
     pooling = False
 
@@ -96,13 +99,13 @@ class BertForPreTraining(BertHead):
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
         next_sentence_label: Tensor | None = None,
-        **options: Unpack[BackboneOptions],
+        **options: Any,
     ) -> PreTrainingOutput:
-        """Predict hidden tokens and whether B follows A.
+        """Predict masked tokens and whether B follows A.
 
         `labels` (batch, tokens): the true id at predicted positions, -100 elsewhere. `next_sentence_label`
-        (batch,): 0 is next, 1 is random. With `positions` (batch, P) only those are predicted, and `labels` and
-        `prediction_logits` are (batch, P, ...): the same loss and gradients for a fraction of the work.
+        (batch,): 0 is next, 1 is random. With `masked_positions` (batch, P) only those are predicted, and `labels`
+        and `prediction_logits` are (batch, P, ...): the same loss and gradients for a fraction of the work.
         """
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         logits = self.mlm(out.last_hidden_state, self.bert.embeddings.word.weight)
@@ -134,9 +137,9 @@ class LabelHead(BertHead):
         attention_mask: Tensor | None = None,
         token_type_ids: Tensor | None = None,
         labels: Tensor | None = None,
-        **options: Unpack[BackboneOptions],
+        **options: Any,
     ) -> LogitsOutput:
-        """Logits, and with `labels` of their shape less the classes the loss; -100 marks what has no label."""
+        """Logits, and the loss where there are `labels`, of the logits' shape without classes; -100 marks no label."""
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)
         logits = self.logits(out)
         loss = None if labels is None else self.loss(logits, labels)
@@ -144,7 +147,7 @@ class LabelHead(BertHead):
 
 
 class BertForMaskedLM(LabelHead):
-    """Predict hidden tokens only (task 1 of section 3.1); logits, labels, positions as in `BertForPreTraining`."""
+    """Predict masked tokens only (task 1 of section 3.1); logits and labels as in `BertForPreTraining`."""
 
     def add_head(self, config: BertConfig) -> None:
         self.mlm = MaskedLMHead(config)
@@ -205,7 +208,7 @@ class BertForQuestionAnswering(BertHead):
         token_type_ids: Tensor | None = None,
         start_positions: Tensor | None = None,
         end_positions: Tensor | None = None,
-        **options: Unpack[BackboneOptions],
+        **options: Any,
     ) -> QuestionAnsweringOutput:
         """Start and end logits (batch, tokens); `start_positions` and `end_positions` (batch,) index tokens."""
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)

@@ -1,49 +1,45 @@
-"""The three kinds of parameters in BERT: a matrix with a bias, a table of vectors, a scale with a shift."""
+"""The three kinds of parameters in BERT: a matrix with a bias, a table of vectors, a scale with a shift.
+
+They subclass torch's own, so that PEFT and torchao recognise them. The forward pass is written out, and construction
+draws no random numbers (`initialize` does, from the generator that it is given).
+"""
+
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 
-class Linear(nn.Module):
-    """y = x W^T + b, with W of shape (outputs, inputs)."""
+class Linear(nn.Linear):
+    """y = x W^T + b, with W of shape (out_features, in_features)."""
 
-    def __init__(self, inputs: int, outputs: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(outputs, inputs))
-        self.bias = nn.Parameter(torch.empty(outputs))
+    def reset_parameters(self) -> None: ...
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight, self.bias)
 
 
-class Embedding(nn.Module):
-    """One learned vector for each of `entries` integers."""
+class Embedding(nn.Embedding):
+    """One learned vector of `embedding_dim` numbers for each of `num_embeddings` ids."""
 
-    def __init__(self, entries: int, size: int):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(entries, size))
+    def reset_parameters(self) -> None: ...
 
     def forward(self, ids: Tensor) -> Tensor:
         return F.embedding(ids, self.weight)
 
 
-class LayerNorm(nn.Module):
+class LayerNorm(nn.LayerNorm):
     """Shift and scale each vector to mean 0 and variance 1, then by learned amounts (Ba et al. 2016)."""
 
-    def __init__(self, size: int, eps: float):
-        super().__init__()
-        self.weight = nn.Parameter(torch.empty(size))
-        self.bias = nn.Parameter(torch.empty(size))
-        self.eps = eps
-
     def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.weight.shape, self.weight, self.bias, self.eps)
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
 
 @torch.no_grad()
 def initialize(model: nn.Module, std: float, generator: torch.Generator | None = None) -> None:
-    """Start values as in google-research/bert: normal with deviation `std`, cut at two sigma; biases 0, scales 1.
+    """Initial values as in google-research/bert: normal with deviation `std`, cut at two sigma; biases 0, scales 1.
 
     `torch.nn.init.trunc_normal_` cuts at absolute +-2 unless told otherwise, so the cut is given.
     """
@@ -57,8 +53,14 @@ def initialize(model: nn.Module, std: float, generator: torch.Generator | None =
             nn.init.zeros_(bias)
 
 
-def activation(name: str, x: Tensor) -> Tensor:
-    """The feed-forward nonlinearity: "gelu" is the exact erf form, "gelu_new" the tanh form of Google's code."""
-    if name == "relu":
-        return F.relu(x)
-    return F.gelu(x, approximate="tanh" if name == "gelu_new" else "none")
+_GELU_TANH = partial(F.gelu, approximate="tanh")
+
+#: `hidden_act` of a configuration -> the function, by the names of transformers' ACT2FN. "gelu" is the exact erf form,
+#: "gelu_new" and its other spellings the tanh form of Google's code.
+ACTIVATION_FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    **{"gelu": F.gelu, "gelu_new": _GELU_TANH, "relu": F.relu, "gelu_python": F.gelu, "gelu_fast": _GELU_TANH},
+    **dict.fromkeys(("gelu_accurate", "gelu_python_tanh", "gelu_pytorch_tanh"), _GELU_TANH),
+    **{"quick_gelu": lambda x: x * torch.sigmoid(1.702 * x), "gelu_10": lambda x: F.gelu(x).clamp(-10, 10)},
+    **{"silu": F.silu, "swish": F.silu, "mish": F.mish, "hardswish": F.hardswish, "leaky_relu": F.leaky_relu},
+    **{"relu6": F.relu6, "relu2": lambda x: F.relu(x).square(), "sigmoid": F.sigmoid, "tanh": F.tanh},
+}

@@ -13,7 +13,7 @@ def test_useful_operations_are_those_that_torch_counts_in_the_lab_s_forward_pass
     ids = torch.randint(5, 100, (batch, length))
     positions = torch.tensor([[1, 5, 9], [2, 3, 7]])
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model(ids, positions=positions, explicit=True)
+        model(ids, masked_positions=positions, explicit=True)
     next_sentence = 2 * 2 * config.hidden_size  # a layer of two outputs that the arithmetic leaves out
     counted = counter.get_total_flops() - batch * next_sentence
     useful = useful_flops(config, length, predictions).forward * batch * length

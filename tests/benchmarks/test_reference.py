@@ -33,7 +33,7 @@ def test_both_sides_are_given_the_same_work() -> None:
         BATCH.token_type_ids,
         labels=BATCH.labels,
         next_sentence_label=BATCH.next_sentence_label,
-        positions=BATCH.positions,
+        masked_positions=BATCH.positions,
     )
     torch.testing.assert_close(out.loss, theirs, rtol=1e-5, atol=1e-5)
 

@@ -74,10 +74,10 @@ def test_a_closed_head_is_theirs_too(folder: Path) -> None:
     assert isinstance(checkpoint.model, BertForPreTraining)
     model = transformers.BertForPreTraining.from_pretrained(folder, attn_implementation="eager").eval()
     size = config.hidden_size // config.num_attention_heads
-    gates = np.ones((config.num_hidden_layers, config.num_attention_heads))
-    gates[1, 1] = 0
+    head_mask = np.ones((config.num_hidden_layers, config.num_attention_heads))
+    head_mask[1, 1] = 0
     with torch.no_grad():
         model.bert.encoder.layer[1].attention.output.dense.weight[:, size : 2 * size] = 0
         out = model(torch.tensor([checkpoint.tokenizer.encode(TEXT_A).ids]), output_hidden_states=True)
-    ours = trace_text(checkpoint, TEXT_A, head_gates=gates).hidden_states
+    ours = trace_text(checkpoint, TEXT_A, head_mask=head_mask).hidden_states
     np.testing.assert_allclose(ours, torch.stack(out.hidden_states)[:, 0].numpy(), atol=1e-5)

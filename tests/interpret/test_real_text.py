@@ -51,9 +51,9 @@ def test_switching_a_head_off_gives_what_the_map_of_heads_says(wiki, sentences) 
         text = hidden(sentence)
         effects = interpret.head_effects(wiki, text)
         for layer, head, effect in effects.top(2):
-            gates = np.ones((2, 2))
-            gates[layer, head] = 0
-            changed = interpret.fill_mask(wiki, text, word=effects.target.index, head_gates=gates).masks[0].asked
+            head_mask = np.ones((2, 2))
+            head_mask[layer, head] = 0
+            changed = interpret.fill_mask(wiki, text, word=effects.target.index, head_mask=head_mask).masks[0].asked
             assert np.log(changed.probability) == pytest.approx(effects.whole - effect, abs=1e-3)
 
 

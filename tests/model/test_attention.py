@@ -1,11 +1,14 @@
-"""Two attentions, one truth; who sees whom; the stages on the way; and interventions."""
+"""Explicit and fused attention are equal; masks; traces; and interventions."""
 
 import math
+import weakref
 
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
-from bertviz_lab.model.attention import visibility
+from bertviz_lab.model.attention import extended_attention_mask
+from bertviz_lab.model.encoder import EncoderLayer
 from tests.model.support import (
     KINDS,
     LENGTH,
@@ -25,12 +28,12 @@ LAYERS, HEADS = 3, 4
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("with_head_mask", [False, True])
 @pytest.mark.parametrize("padded", [False, True])
-def test_fused_and_explicit_attention_are_equal_in_outputs_and_gradients(causal, gated, padded):
+def test_fused_and_explicit_attention_are_equal_in_outputs_and_gradients(causal, with_head_mask, padded):
     model = build(PRETRAINING)
-    gates = torch.linspace(0, 2, LAYERS * HEADS).reshape(LAYERS, HEADS) if gated else None
-    arguments = inputs(padded=padded) | labels_for(PRETRAINING) | {"causal": causal, "head_gates": gates}
+    head_mask = torch.linspace(0, 2, LAYERS * HEADS).reshape(LAYERS, HEADS) if with_head_mask else None
+    arguments = inputs(padded=padded) | labels_for(PRETRAINING) | {"causal": causal, "head_mask": head_mask}
     results = []
     for explicit in (True, False):
         out = model(**arguments, explicit=explicit)
@@ -99,7 +102,7 @@ def test_causal_attention_is_the_lower_triangle():
     assert largest_difference(out.last_hidden_state, theirs.last_hidden_state) < 1e-5
 
 
-def test_a_causal_model_does_not_look_ahead():
+def test_a_causal_model_does_not_attend_to_later_tokens():
     model = build(MODEL)
     given = inputs()
     before = model(**given, causal=True).last_hidden_state
@@ -110,43 +113,43 @@ def test_a_causal_model_does_not_look_ahead():
     assert largest_difference(before[:, 4:], after[:, 4:]) > 1e-3
 
 
-def test_visibility_joins_padding_and_order():
+def test_the_attention_mask_joins_padding_and_causality():
     mask = torch.tensor([[1, 1, 0]])
     device = torch.device("cpu")
-    assert visibility(None, 3, False, device) is None
-    assert visibility(mask, 3, False, device).squeeze().tolist() == [True, True, False]
+    assert extended_attention_mask(None, 3, False, device) is None
+    assert extended_attention_mask(mask, 3, False, device).squeeze().tolist() == [True, True, False]
     triangle = [[True, False, False], [True, True, False], [True, True, True]]
-    assert visibility(None, 3, True, device).squeeze().tolist() == triangle
+    assert extended_attention_mask(None, 3, True, device).squeeze().tolist() == triangle
     both = [[True, False, False], [True, True, False], [True, True, False]]
-    assert visibility(mask, 3, True, device).squeeze().tolist() == both
+    assert extended_attention_mask(mask, 3, True, device).squeeze().tolist() == both
 
 
 @pytest.mark.parametrize("explicit", [True, False], ids=["explicit", "fused"])
-def test_gates_of_one_change_nothing(explicit):
+def test_a_head_mask_of_ones_changes_nothing(explicit):
     model = build(MASKED_LM)
-    gates = torch.ones(LAYERS, HEADS)
-    a, b = model(**inputs(), explicit=explicit), model(**inputs(), head_gates=gates, explicit=explicit)
+    head_mask = torch.ones(LAYERS, HEADS)
+    a, b = model(**inputs(), explicit=explicit), model(**inputs(), head_mask=head_mask, explicit=explicit)
     assert torch.equal(a.logits, b.logits)
 
 
 @pytest.mark.parametrize("explicit", [True, False], ids=["explicit", "fused"])
-def test_a_gate_of_zero_is_a_head_whose_output_is_cut(explicit):
+def test_masking_a_head_is_zeroing_the_columns_of_the_output_matrix_that_read_it(explicit):
     layer, head, size = 1, 2, 6
     model, cut = build(MASKED_LM), build(MASKED_LM)
     with torch.no_grad():  # the columns of the output matrix that read this head
         cut.bert.encoder.layers[layer].attention.output.weight[:, head * size : (head + 1) * size] = 0
-    gates = torch.ones(LAYERS, HEADS)
-    gates[layer, head] = 0
-    gated = model(**inputs(), head_gates=gates, explicit=explicit).logits
-    assert largest_difference(gated, cut(**inputs()).logits) < 1e-5
-    assert largest_difference(gated, model(**inputs()).logits) > 1e-3
+    head_mask = torch.ones(LAYERS, HEADS)
+    head_mask[layer, head] = 0
+    masked = model(**inputs(), head_mask=head_mask, explicit=explicit).logits
+    assert largest_difference(masked, cut(**inputs()).logits) < 1e-5
+    assert largest_difference(masked, model(**inputs()).logits) > 1e-3
 
 
-def test_a_gate_has_a_gradient():
+def test_a_head_mask_has_a_gradient():
     model = build(MASKED_LM)
-    gates = torch.ones(LAYERS, HEADS, requires_grad=True)
-    model(**inputs(), **labels_for(MASKED_LM), head_gates=gates).loss.backward()
-    assert bool((gates.grad.abs() > 1e-7).all())
+    head_mask = torch.ones(LAYERS, HEADS, requires_grad=True)
+    model(**inputs(), **labels_for(MASKED_LM), head_mask=head_mask).loss.backward()
+    assert bool((head_mask.grad.abs() > 1e-7).all())
 
 
 def test_a_trace_holds_the_attentions_and_hidden_states_of_transformers():
@@ -155,32 +158,32 @@ def test_a_trace_holds_the_attentions_and_hidden_states_of_transformers():
     theirs = as_huggingface(MODEL, model)(**inputs(), output_attentions=True, output_hidden_states=True)
     assert len(out.trace) == LAYERS
     for layer, probs, hidden in zip(out.trace, theirs.attentions, theirs.hidden_states[1:], strict=True):
-        assert largest_difference(layer.probs_BHLL, probs) < 1e-5
-        assert largest_difference(layer.hidden_BLD, hidden) < 1e-5
+        assert largest_difference(layer.attention_probs, probs) < 1e-5
+        assert largest_difference(layer.layer_output, hidden) < 1e-5
 
 
 def test_the_stages_of_a_trace_follow_from_each_other():
     model = build(MODEL)
-    gates = torch.linspace(0.5, 1.5, LAYERS * HEADS).reshape(LAYERS, HEADS)
+    head_mask = torch.linspace(0.5, 1.5, LAYERS * HEADS).reshape(LAYERS, HEADS)
     given = inputs()
-    out = model(**given, output_trace=True, output_hidden_states=True, head_gates=gates)
+    out = model(**given, output_trace=True, output_hidden_states=True, head_mask=head_mask)
     visible = given["attention_mask"].bool()[:, None, None, :].expand(-1, HEADS, LENGTH, -1)
     for index, (stage, layer) in enumerate(zip(out.trace, model.encoder.layers, strict=True)):
         before = out.hidden_states[index]
-        assert torch.equal(stage.q_BHLK.transpose(1, 2).flatten(2), layer.attention.query(before))
-        scores = stage.q_BHLK @ stage.k_BHLK.transpose(-1, -2) / math.sqrt(6)
-        assert largest_difference(scores[visible], stage.scores_BHLL[visible]) < 1e-6
-        assert largest_difference(stage.scores_BHLL.softmax(-1), stage.probs_BHLL) < 1e-6
-        context = stage.probs_BHLL @ stage.v_BHLK * gates[index][:, None, None]
-        assert largest_difference(context, stage.context_BHLK) < 1e-6
-        mixed = layer.attention.output(stage.context_BHLK.transpose(1, 2).flatten(2))
-        assert largest_difference(mixed, stage.attention_output_BLD) < 1e-6
-        attended = layer.attention_norm(before + stage.attention_output_BLD)
-        assert largest_difference(attended, stage.attention_hidden_BLD) < 1e-6
-        assert stage.intermediate_BLF.shape == (3, LENGTH, 40)
-        last = layer.output_norm(stage.attention_hidden_BLD + layer.output(stage.intermediate_BLF))
-        assert largest_difference(last, stage.hidden_BLD) < 1e-6
-        assert stage.hidden_BLD is out.hidden_states[index + 1]
+        assert torch.equal(stage.query_states.transpose(1, 2).flatten(2), layer.attention.query(before))
+        scores = stage.query_states @ stage.key_states.transpose(-1, -2) / math.sqrt(6)
+        assert largest_difference(scores[visible], stage.attention_scores[visible]) < 1e-6
+        assert largest_difference(stage.attention_scores.softmax(-1), stage.attention_probs) < 1e-6
+        context = stage.attention_probs @ stage.value_states * head_mask[index][:, None, None]
+        assert largest_difference(context, stage.context) < 1e-6
+        mixed = layer.attention.output(stage.context.transpose(1, 2).flatten(2))
+        assert largest_difference(mixed, stage.attention_projection) < 1e-6
+        attended = layer.attention_norm(before + stage.attention_projection)
+        assert largest_difference(attended, stage.attention_output) < 1e-6
+        assert stage.intermediate_output.shape == (3, LENGTH, 40)
+        last = layer.output_norm(stage.attention_output + layer.output(stage.intermediate_output))
+        assert largest_difference(last, stage.layer_output) < 1e-6
+        assert stage.layer_output is out.hidden_states[index + 1]
 
 
 def test_nothing_of_a_trace_stays_on_the_model():
@@ -199,3 +202,63 @@ def test_attention_dropout_acts_in_training_only():
         model.train()
         a, b = (model(**inputs(), explicit=explicit).last_hidden_state for _ in range(2))
         assert largest_difference(a, b) > 1e-3
+
+
+@pytest.mark.parametrize("explicit", [True, False], ids=["explicit", "fused"])
+@pytest.mark.parametrize("kind", [MODEL, PRETRAINING], ids=str)
+def test_a_mask_per_query_is_that_of_transformers(kind, explicit):
+    model = build(kind)
+    generator = torch.Generator().manual_seed(3)
+    mask_BLL = (torch.rand(3, LENGTH, LENGTH, generator=generator) < 0.5) | torch.eye(LENGTH, dtype=torch.bool)
+    ids = inputs()["input_ids"]
+    # Version 5 of transformers has left the 3-D form to the caller, who adds what version 4 made of it to the scores.
+    added = torch.zeros(3, 1, LENGTH, LENGTH).masked_fill(~mask_BLL[:, None], torch.finfo(torch.float32).min)
+    theirs = as_huggingface(kind, model)(ids, attention_mask=added)
+    ours = model(ids, attention_mask=mask_BLL.long(), explicit=explicit)
+    for name in kind.outputs:
+        assert largest_difference(getattr(ours, name), getattr(theirs, name)) < 1e-5
+        assert largest_difference(getattr(ours, name), getattr(model(ids), name)) > 1e-3
+
+
+def test_a_mask_per_query_is_restricted_to_the_masked_positions():
+    model = build(PRETRAINING)
+    triangle = torch.ones(LENGTH, LENGTH).tril().expand(3, -1, -1)
+    positions = torch.tensor([[1, 4], [2, 9], [3, 0]])
+    ids = inputs()["input_ids"]
+    some = model(ids, attention_mask=triangle, masked_positions=positions).prediction_logits
+    whole = model(ids, causal=True).prediction_logits
+    assert largest_difference(some, torch.stack([whole[row, positions[row]] for row in range(3)])) < 1e-5
+
+
+@pytest.mark.parametrize("asked", [{}, {"explicit": True}], ids=["fused", "explicit"])
+def test_without_a_trace_no_stage_and_no_hidden_state_outlives_its_layer(asked, monkeypatch):
+    """Every tensor that a layer made is freed by the time the next layer ends, apart from its output."""
+    alive: list[list[weakref.ref]] = []
+
+    class Watch(TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            result = func(*args, **(kwargs or {}))
+            if isinstance(result, torch.Tensor) and result.dim() >= 2:
+                alive[-1].append(weakref.ref(result))
+            return result
+
+    forward = EncoderLayer.forward
+    left: list[int] = []
+
+    def counted(self, *args):
+        alive.append([])
+        with Watch():
+            result = forward(self, *args)
+        left.append(sum(ref() is not None and ref() is not result for refs in alive for ref in refs))
+        return result
+
+    monkeypatch.setattr(EncoderLayer, "forward", counted)
+    model = build(MODEL)
+    with torch.inference_mode():
+        model(**inputs(), **asked)
+        assert left == [0, 1, 1]  # its input, which the caller still holds, is all that is left beside its output
+        left.clear()
+        alive.clear()
+        out = model(**inputs(), output_trace=True)
+    assert left[-1] > 20
+    assert len(out.trace) == LAYERS

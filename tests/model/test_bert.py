@@ -45,7 +45,7 @@ def test_computing_some_positions_only_gives_the_same_loss_and_gradients(kind, p
     if kind is PRETRAINING:
         arguments["next_sentence_label"] = torch.tensor([1, 0, 1])
     a = model(**arguments, labels=whole_labels())
-    b = model(**arguments, labels=LABELS, positions=POSITIONS)
+    b = model(**arguments, labels=LABELS, masked_positions=POSITIONS)
     assert largest_difference(a.loss, b.loss) < 1e-6
     expected, actual = gradients(model, a.loss), gradients(model, b.loss)
     assert max(largest_difference(actual[name], expected[name]) for name in expected) < 1e-6
@@ -54,7 +54,7 @@ def test_computing_some_positions_only_gives_the_same_loss_and_gradients(kind, p
 def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
     model = build(MODEL)
     whole = model(**inputs())
-    some = model(**inputs(), positions=POSITIONS)
+    some = model(**inputs(), masked_positions=POSITIONS)
     picked = torch.stack([whole.last_hidden_state[row, POSITIONS[row]] for row in range(3)])
     assert some.last_hidden_state.shape == (3, 3, 24)
     assert largest_difference(some.last_hidden_state, picked) < 1e-6
@@ -64,7 +64,7 @@ def test_positions_pick_the_vectors_that_the_whole_sequence_has_there():
 def test_a_classifier_needs_no_position_but_cls():
     model = build(SEQUENCE)
     nothing = torch.zeros(3, 0, dtype=torch.long)
-    assert largest_difference(model(**inputs(), positions=nothing).logits, model(**inputs()).logits) < 1e-6
+    assert largest_difference(model(**inputs(), masked_positions=nothing).logits, model(**inputs()).logits) < 1e-6
 
 
 def test_embeddings_of_the_ids_give_what_the_ids_give():

@@ -101,12 +101,12 @@ def test_the_classifier_falls_back_to_the_hidden_dropout():
 
 
 def test_every_head_hands_the_backbone_s_options_on():
-    gates = torch.ones(3, 4)
-    gates[0, 0] = 0
+    head_mask = torch.ones(3, 4)
+    head_mask[0, 0] = 0
     for kind in (PRETRAINING, MASKED_LM, NEXT_SENTENCE, SEQUENCE, TOKENS, QUESTION):
         model = build(kind)
         plain = getattr(model(**inputs()), kind.outputs[0])
-        for option in ({"causal": True}, {"head_gates": gates}, {"position_ids": torch.full((1, LENGTH), 3)}):
+        for option in ({"causal": True}, {"head_mask": head_mask}, {"position_ids": torch.full((1, LENGTH), 3)}):
             assert largest_difference(plain, getattr(model(**inputs(), **option), kind.outputs[0])) > 1e-4
         out = model(**inputs(), output_trace=True, output_hidden_states=True)
         assert len(out.trace) == 3

@@ -1,14 +1,14 @@
-"""Start values, and the three kinds of parameters."""
+"""Initial values, activations, and the three kinds of parameters."""
 
 import math
 
 import pytest
 import torch
-import torch.nn.functional as F
+from transformers.activations import ACT2FN
 
-from bertviz_lab.config import BertConfig
+from bertviz_lab.config import ACTIVATIONS, BertConfig
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.model.layers import Embedding, LayerNorm, Linear, activation
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, Embedding, LayerNorm, Linear
 from tests.model.support import small_config
 
 CONFIG = BertConfig.preset("tiny", vocab_size=2_000)
@@ -66,10 +66,36 @@ def test_gelu_is_the_exact_form_and_gelu_new_the_tanh_form():
     x = torch.linspace(-4, 4, 81, dtype=torch.float64)
     exact = x * (1 + torch.erf(x / math.sqrt(2))) / 2
     tanh = x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
-    torch.testing.assert_close(activation("gelu", x), exact, rtol=0, atol=1e-12)
-    torch.testing.assert_close(activation("gelu_new", x), tanh, rtol=0, atol=1e-12)
+    torch.testing.assert_close(ACTIVATION_FUNCTIONS["gelu"](x), exact, rtol=0, atol=1e-12)
+    torch.testing.assert_close(ACTIVATION_FUNCTIONS["gelu_new"](x), tanh, rtol=0, atol=1e-12)
     assert float((exact - tanh).abs().max()) > 1e-4
-    assert torch.equal(activation("relu", x), F.relu(x))
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_every_activation_is_that_of_transformers(name):
+    x = torch.linspace(-12, 12, 241)
+    torch.testing.assert_close(ACTIVATION_FUNCTIONS[name](x), ACT2FN[name](x), rtol=0, atol=1e-5)
+
+
+def test_the_configuration_accepts_the_activations_of_transformers_for_which_there_is_a_function():
+    assert set(ACTIVATIONS) == set(ACTIVATION_FUNCTIONS)
+    assert set(ACT2FN) - set(ACTIVATIONS) == {"prelu", "xielu", "laplace", "linear", "sqrtsoftplus"}
+
+
+def test_the_layers_are_torch_s_own_under_its_names():
+    assert issubclass(Linear, torch.nn.Linear)
+    assert issubclass(Embedding, torch.nn.Embedding)
+    assert issubclass(LayerNorm, torch.nn.LayerNorm)
+    assert (Linear(3, 5).in_features, Linear(3, 5).out_features) == (3, 5)
+    assert (Embedding(7, 2).num_embeddings, Embedding(7, 2).embedding_dim) == (7, 2)
+    assert LayerNorm(4, 1e-12).normalized_shape == (4,)
+
+
+def test_building_a_model_leaves_the_global_random_stream_alone():
+    torch.manual_seed(7)
+    before = torch.get_rng_state()
+    BertForPreTraining(small_config(), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_layer_norm_uses_the_paper_s_epsilon():

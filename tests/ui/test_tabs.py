@@ -121,7 +121,7 @@ def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) 
         before, after = json.loads(payload)["series"]
         assert (before["values"] != after["values"]) == differs
     gates = np.array([[1, 1], [0, 1]])
-    truth = interpret.fill_mask(session.models.open(), text, 1, head_gates=gates).masks[0].candidates[0]
+    truth = interpret.fill_mask(session.models.open(), text, 1, head_mask=gates).masks[0].candidates[0]
     body = json.loads(other)
     place = body["groups"].index(truth.token)
     assert body["series"][1]["values"][place] == pytest.approx(truth.probability, abs=1e-6)

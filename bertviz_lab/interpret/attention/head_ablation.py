@@ -1,4 +1,4 @@
-"""What a prediction owes to each head: the same model with heads switched off (Michel et al. 2019)."""
+"""What a prediction owes to each head: the same model with heads ablated (Michel et al. 2019)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from torch import Tensor
 
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, variants_at_once
 from bertviz_lab.interpret.targets import Target, choose_target
-from bertviz_lab.model.attention import visibility
+from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
 class HeadEffects:
-    """The score of one prediction (see `Target.score`), whole and with parts switched off."""
+    """The score of one prediction (see `Target.score`), with all heads and with some ablated."""
 
     encoding: Encoding
     target: Target
@@ -61,10 +61,10 @@ def head_effects(
     scores = np.empty((layers, heads + 1))
     done, work = 0, layers * (layers + 1) // 2
     for layer in range(layers):
-        gates = torch.ones(heads + 1, layers, heads)
-        gates[:heads, layer] -= torch.eye(heads)
-        gates[heads, layer] = 0
-        scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, gates)
+        head_masks = torch.ones(heads + 1, layers, heads)
+        head_masks[:heads, layer] -= torch.eye(heads)
+        head_masks[heads, layer] = 0
+        scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks)
         done += layers - layer
         if on_progress:
             on_progress(done / work)
@@ -72,15 +72,16 @@ def head_effects(
 
 
 def _from_layer(
-    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, hidden_1LD: Tensor, layer: int, gates_NLH: Tensor
+    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, hidden_1LD: Tensor, layer: int, head_masks_NLH: Tensor
 ) -> NDArray[np.float64]:
-    """The target's log-probability, (variants,), when the encoder goes on from a layer with some heads switched off."""
+    """The target's score, (variants,), when the encoder resumes at a layer with some of its heads ablated."""
     length = hidden_1LD.shape[1]
-    visible = visibility(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
-    found = []
-    for gates_BLH in gates_NLH.split(variants_at_once(length)):
-        hidden_BLD = hidden_1LD.expand(len(gates_BLH), -1, -1)
-        asked = None if target.reads is None else torch.full((len(gates_BLH), 1), target.reads)
-        states, _ = backbone(checkpoint).encoder(hidden_BLD, visible, gates_BLH, positions_BP=asked, first=layer)
-        found.append(target.score(checkpoint.model, states[-1] if asked is None else states[-1][:, 0]))
-    return torch.cat(found).double().numpy()
+    attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
+    scores = []
+    for head_mask_BLH in head_masks_NLH.split(variants_at_once(length)):
+        hidden_BLD = hidden_1LD.expand(len(head_mask_BLH), -1, -1)
+        positions = None if target.reads is None else torch.full((len(head_mask_BLH), 1), target.reads)
+        encoder = backbone(checkpoint).encoder
+        *_, (last, _) = encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
+        scores.append(target.score(checkpoint.model, last if positions is None else last[:, 0]))
+    return torch.cat(scores).double().numpy()

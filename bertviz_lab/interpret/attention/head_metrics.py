@@ -109,12 +109,12 @@ def query_key(trace: TextTrace, layer: int, head: int, looking: int, looked_at: 
     if not (0 <= layer < layers and 0 <= head < heads and 0 <= looking < length and 0 <= looked_at < length):
         raise InputError("That layer, head or token is not there.")
     stages = trace.layers[layer]
-    query = stages.q_BHLK[0, head, looking].float().numpy()
-    key = stages.k_BHLK[0, head, looked_at].float().numpy()
+    query = stages.query_states[0, head, looking].float().numpy()
+    key = stages.key_states[0, head, looked_at].float().numpy()
     return QueryKey(
         query=query,
         key=key,
         products=query * key / np.sqrt(len(query), dtype=np.float32),
-        score=float(stages.scores_BHLL[0, head, looking, looked_at]),
+        score=float(stages.attention_scores[0, head, looking, looked_at]),
         weight=float(trace.attentions[layer, head, looking, looked_at]),
     )

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.interpret.inputs import backbone, encode_for, head_gates_for
+from bertviz_lab.interpret.inputs import backbone, encode_for, head_mask_for
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -27,7 +27,7 @@ class TextTrace:
 
     @cached_property
     def attentions(self) -> NDArray[np.float32]:
-        return np.stack([layer.probs_BHLL[0].float().numpy() for layer in self.layers])
+        return np.stack([layer.attention_probs[0].float().numpy() for layer in self.layers])
 
     @property
     def tokens(self) -> tuple[str, ...]:
@@ -46,18 +46,21 @@ def trace_text(
     text_b: str | None = None,
     *,
     max_length: int | None = None,
-    head_gates: NDArray[np.floating] | None = None,
+    head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> TextTrace:
     """Run a model on a text, or a pair, and keep everything.
 
-    `head_gates` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
-    Raises `InputError` when there is no text, or the gates have another shape than the model.
+    `head_mask` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
+    Raises `InputError` when there is no text, or the head mask has another shape than the model.
     """
-    gates = head_gates_for(checkpoint, head_gates)
     inputs = encode_for(checkpoint, text_a, text_b, max_length)
     out = backbone(checkpoint)(
-        **inputs.arguments(), output_trace=True, output_hidden_states=True, head_gates=gates, causal=causal
+        **inputs.arguments(),
+        output_trace=True,
+        output_hidden_states=True,
+        head_mask=head_mask_for(checkpoint, head_mask),
+        causal=causal,
     )
     hidden = np.stack([state[0].float().numpy() for state in out.hidden_states])
     return TextTrace(inputs.encoding, out.trace, hidden)

@@ -64,7 +64,7 @@ def fill_jointly(checkpoint: Checkpoint, text: str, text_b: str | None = None, *
     def predict(ids_BL: Tensor) -> Tensor:
         """Log-probabilities of all tokens in all blanks: (batch, blanks, vocabulary)."""
         asked = torch.tensor([positions]).expand(len(ids_BL), -1)
-        out = backbone(checkpoint)(**inputs.variants(ids_BL), positions=asked)
+        out = backbone(checkpoint)(**inputs.variants(ids_BL), masked_positions=asked)
         return head_logits(model, "token", out.last_hidden_state).float().log_softmax(-1)
 
     first_PV = predict(inputs.input_ids)[0]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, head_gates_for
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, head_mask_for
 from bertviz_lab.interpret.targets import final_vectors, head_logits, single_token, with_head
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -81,12 +81,12 @@ def fill_mask(
     text_b: str | None = None,
     *,
     word: str | int | None = None,
-    head_gates: NDArray[np.floating] | None = None,
+    head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
-    `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_gates`
+    `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_mask`
     and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
     otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
     has no masked-word head.
@@ -94,8 +94,8 @@ def fill_mask(
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
     wanted = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
-    gates = head_gates_for(checkpoint, head_gates)
-    inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_gates=gates, causal=causal)
+    mask = head_mask_for(checkpoint, head_mask)
+    inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
         inputs.encoding,
         tuple(
@@ -118,7 +118,7 @@ def blank_probabilities(
     """
     model = with_head(checkpoint, "token")
     inputs, positions = blanks_of(checkpoint, text, text_b)
-    out = backbone(checkpoint)(**inputs.arguments(), positions=torch.tensor([positions]), **options)
+    out = backbone(checkpoint)(**inputs.arguments(), masked_positions=torch.tensor([positions]), **options)
     return inputs, positions, head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
 
 
@@ -158,10 +158,10 @@ def next_sentence(
     text_a: str,
     text_b: str,
     *,
-    head_gates: NDArray[np.floating] | None = None,
+    head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> NextSentence:
-    """Predict whether B follows A; `head_gates` and `causal` as in `trace_text`.
+    """Predict whether B follows A; `head_mask` and `causal` as in `trace_text`.
 
     Raises `InputError` when either is empty or the model has no such head.
     """
@@ -169,8 +169,8 @@ def next_sentence(
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both sentence A and sentence B.")
     inputs = encode_for(checkpoint, text_a, text_b)
-    gates = head_gates_for(checkpoint, head_gates)
-    vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_gates=gates, causal=causal)
+    mask = head_mask_for(checkpoint, head_mask)
+    vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_mask=mask, causal=causal)
     is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
     return NextSentence(inputs.encoding, is_next, is_random)
 

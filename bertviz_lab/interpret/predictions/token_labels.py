@@ -96,7 +96,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
             continue
         row = torch.tensor([[tokenizer.cls_id, *ids[piece.first : piece.last].tolist(), tokenizer.sep_id]])
         asked = torch.from_numpy(firsts[mine] - piece.first + 1)[None]
-        hidden_WD = backbone(checkpoint)(input_ids=row, positions=asked).last_hidden_state[0]
+        hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=asked).last_hidden_state[0]
         probabilities[mine] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
 
     labels = checkpoint.config.labels

@@ -63,7 +63,7 @@ def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor,
     if task == "tokens":
         return (model(*inputs).logits,)
     # Only [CLS] is read: the last layer computes no other token.
-    return (model(*inputs, positions=batch.rows.new_empty(len(batch.rows), 0)).logits,)
+    return (model(*inputs, masked_positions=batch.rows.new_empty(len(batch.rows), 0)).logits,)
 
 
 def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights: Tensor | None = None) -> Tensor:

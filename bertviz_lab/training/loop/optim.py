@@ -1,7 +1,7 @@
 """Optimizers: AdamW as in the paper or Muon, and which parameters decay."""
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.errors import InputError
@@ -34,7 +34,7 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
     The learning rate is AdamW's; Muon's is `MUON_FACTOR` times that, now and whenever the rate is set.
     """
     groups = parameter_groups(model, settings.weight_decay)
-    matrices: list[nn.Parameter] = []
+    matrices: list[Tensor] = []
     if settings.optimizer == "muon":
         matrices = [m.weight for name, m in model.named_modules() if isinstance(m, Linear) and ".layers." in name]
         chosen = {id(p) for p in matrices}

@@ -31,7 +31,7 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, second
     steps, start = 0, 0.0
     while True:
         with torch.autocast("cpu", torch.bfloat16, enabled=half):
-            out = model(ids, labels=labels, next_sentence_label=next_label, positions=positions)
+            out = model(ids, labels=labels, next_sentence_label=next_label, masked_positions=positions)
         out.loss.backward()
         for optimizer in optimizers:
             optimizer.step()

@@ -42,10 +42,10 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     head = getattr(model, "module", model)  # several processes wrap it
     if isinstance(head, BertForPreTraining):
-        out = model(*inputs, positions=batch.positions, causal=batch.causal)
+        out = model(*inputs, masked_positions=batch.positions, causal=batch.causal)
         return out.prediction_logits, out.seq_relationship_logits
     if isinstance(head, BertForMaskedLM):
-        return model(*inputs, positions=batch.positions, causal=batch.causal).logits, None
+        return model(*inputs, masked_positions=batch.positions, causal=batch.causal).logits, None
     assert isinstance(head, BertForNextSentencePrediction)
     return None, model(*inputs).logits
 

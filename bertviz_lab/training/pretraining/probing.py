@@ -160,7 +160,7 @@ def _log_probabilities(model: nn.Module, batch: _Batch, of_pairs: bool = False) 
     ids, segments, positions, answers = (
         part.to(device) for part in (batch.ids, batch.segments, batch.positions, batch.answers)
     )
-    out = model(ids, None, segments, positions=positions[:, None])
+    out = model(ids, None, segments, masked_positions=positions[:, None])
     if of_pairs:
         logits = out.seq_relationship_logits
     else:

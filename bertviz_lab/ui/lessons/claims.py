@@ -113,9 +113,9 @@ def heads(session: Session, lesson: Lesson) -> Finding:
     looks = trace.attentions[:, :, blank]  # (layers, heads, tokens)
     far, before = looks[:, :, trace.tokens.index(word)], looks[:, :, blank - 1]
     copier, neighbour = (np.unravel_index(int(weights.argmax()), weights.shape) for weights in (far, before))
-    gates = np.ones(far.shape)
-    gates[copier] = 0
-    asked = [fill_mask(checkpoint, text, 1, word=word, head_gates=g).masks[0].asked for g in (None, gates)]
+    head_mask = np.ones(far.shape)
+    head_mask[copier] = 0
+    asked = [fill_mask(checkpoint, text, 1, word=word, head_mask=g).masks[0].asked for g in (None, head_mask)]
     whole, without = (found.probability for found in asked if found)
     own = copier != neighbour and far[copier] > 0.4 and before[neighbour] > 0.4 and without < whole / 2
     even = looks.max() < 0.3

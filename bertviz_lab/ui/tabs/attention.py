@@ -105,7 +105,8 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
     checkpoint = session.models.open(model)
     trace = trace_text(checkpoint, checked(text_a), checked(text_b) or None)
     queries, keys = (
-        np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers]) for name in ("q_BHLK", "k_BHLK")
+        np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
+        for name in ("query_states", "key_states")
     )
     key = session.keep_trace(model, (text_a, text_b), KeptTrace(trace.attentions, queries, keys))
     metrics = head_map(trace).metrics

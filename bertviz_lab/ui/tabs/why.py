@@ -156,12 +156,14 @@ def changed(
     try:
         checkpoint, target = _question(session, model, text, word, against)
         config = checkpoint.config
-        gates = np.ones((config.num_hidden_layers, config.num_attention_heads))
-        closed = [(layer, head) for layer, head in sorted(_heads(off)) if layer < len(gates) and head < gates.shape[1]]
+        head_mask = np.ones((config.num_hidden_layers, config.num_attention_heads))
+        closed = [
+            (layer, head) for layer, head in sorted(_heads(off)) if layer < len(head_mask) and head < head_mask.shape[1]
+        ]
         for layer, head in closed:
-            gates[layer, head] = 0
+            head_mask[layer, head] = 0
         before = fill_mask(checkpoint, text, 6, word=target.index).masks[0]
-        after = fill_mask(checkpoint, text, 6, word=target.index, head_gates=gates, causal=bool(causal)).masks[0]
+        after = fill_mask(checkpoint, text, 6, word=target.index, head_mask=head_mask, causal=bool(causal)).masks[0]
     except Exception as error:
         return "", message_payload(sentence_of(error))
     names = [f"layer {layer + 1} head {head + 1}" for layer, head in closed]

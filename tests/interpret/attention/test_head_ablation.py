@@ -9,18 +9,18 @@ from tests.little import little_checkpoint
 TEXT = "the red [MASK] sat on the mat"
 
 
-def test_switching_off_a_head_gives_what_the_gated_model_says() -> None:
+def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> None:
     checkpoint = little_checkpoint()
     found = head_effects(checkpoint, TEXT)
     for layer in range(2):
         for head in range(2):
-            gates = np.ones((2, 2))
-            gates[layer, head] = 0
-            (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_gates=gates).masks
+            head_mask = np.ones((2, 2))
+            head_mask[layer, head] = 0
+            (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_mask=head_mask).masks
             assert np.exp(found.without_head[layer, head]) == pytest.approx(blank.asked.probability, abs=1e-6)
-        gates = np.ones((2, 2))
-        gates[layer] = 0
-        (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_gates=gates).masks
+        head_mask = np.ones((2, 2))
+        head_mask[layer] = 0
+        (blank,) = fill_mask(checkpoint, TEXT, word=found.target.name, head_mask=head_mask).masks
         assert np.exp(found.without_layer[layer]) == pytest.approx(blank.asked.probability, abs=1e-6)
 
 
@@ -31,19 +31,19 @@ def test_the_whole_is_the_prediction_itself() -> None:
     assert (found.target.name, np.exp(found.whole)) == (best.token, pytest.approx(best.probability, abs=1e-6))
 
 
-def test_gates_of_one_change_nothing() -> None:
+def test_a_head_mask_of_ones_changes_nothing() -> None:
     checkpoint = little_checkpoint()
-    assert fill_mask(checkpoint, TEXT) == fill_mask(checkpoint, TEXT, head_gates=np.ones((2, 2)))
+    assert fill_mask(checkpoint, TEXT) == fill_mask(checkpoint, TEXT, head_mask=np.ones((2, 2)))
 
 
 def test_a_closed_head_equals_one_whose_output_is_cut_out_of_the_weights() -> None:
     checkpoint, cut = little_checkpoint(), little_checkpoint()
-    gates = np.array([[1.0, 1.0], [1.0, 0.0]])
+    head_mask = np.array([[1.0, 1.0], [1.0, 0.0]])
     size = checkpoint.config.hidden_size // 2
     with torch.no_grad():
         cut.model.bert.encoder.layers[1].attention.output.weight[:, size:] = 0
-    gated = trace_text(checkpoint, TEXT, head_gates=gates).hidden_states
-    np.testing.assert_allclose(gated, trace_text(cut, TEXT).hidden_states, atol=1e-6)
+    masked = trace_text(checkpoint, TEXT, head_mask=head_mask).hidden_states
+    np.testing.assert_allclose(masked, trace_text(cut, TEXT).hidden_states, atol=1e-6)
 
 
 def test_a_head_that_says_nothing_has_no_effect() -> None:
@@ -66,7 +66,7 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
     found = head_effects(checkpoint, *texts, target=target)
     assert found.without_head.shape == (2, 2)
     if question == "next":
-        without = next_sentence(checkpoint, *texts, head_gates=np.array([[0, 1], [1, 1]]))
+        without = next_sentence(checkpoint, *texts, head_mask=np.array([[0, 1], [1, 1]]))
         probability = without.is_next if target.index == 0 else without.is_random
         assert np.exp(found.without_head[0, 0]) == pytest.approx(probability, abs=1e-6)
 

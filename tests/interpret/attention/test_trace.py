@@ -44,7 +44,7 @@ def test_a_causal_trace_looks_at_nothing_later() -> None:
 def test_closing_a_head_changes_what_follows_but_not_what_it_looks_at() -> None:
     checkpoint = little_checkpoint()
     plain = trace_text(checkpoint, TEXT_A)
-    closed = trace_text(checkpoint, TEXT_A, head_gates=np.array([[0, 1], [1, 1]]))
+    closed = trace_text(checkpoint, TEXT_A, head_mask=np.array([[0, 1], [1, 1]]))
     np.testing.assert_array_equal(plain.attentions[0], closed.attentions[0])
     assert np.abs(plain.hidden_states[1] - closed.hidden_states[1]).max() > 1e-3
 
@@ -66,9 +66,9 @@ def test_no_text_is_refused(text: str) -> None:
         trace_text(little_checkpoint(), text)
 
 
-def test_gates_of_another_shape_are_refused() -> None:
+def test_a_head_mask_of_another_shape_is_refused() -> None:
     with pytest.raises(InputError, match="2 rows of 2"):
-        trace_text(little_checkpoint(), TEXT_A, head_gates=np.ones((3, 2)))
+        trace_text(little_checkpoint(), TEXT_A, head_mask=np.ones((3, 2)))
 
 
 @pytest.mark.parametrize(

@@ -278,11 +278,11 @@ def test_heads_effects_are_on_the_log_probability_of_the_choice(kind) -> None:
     checkpoint, texts, target, score = explained(kind)
     found = head_effects(checkpoint, *texts, target=target)
     assert found.whole == pytest.approx(score, abs=1e-4)
-    gates = torch.ones(2, 2)
-    gates[0, 1] = 0
+    head_mask = torch.ones(2, 2)
+    head_mask[0, 1] = 0
     inputs = encode_for(checkpoint, *texts)
     with torch.inference_mode():
-        out = checkpoint.model(**inputs.arguments(), head_gates=gates)
+        out = checkpoint.model(**inputs.arguments(), head_mask=head_mask)
     if kind == "word":
         without = out.logits[0, target.position].log_softmax(-1)[target.index]
     else:

@@ -102,7 +102,7 @@ def test_a_model_that_reads_forwards_answers_without_looking_ahead(tokenizer):
     found = head_effects(checkpoint, "one two [MASK] four")
     gates = np.ones((3, 4))
     gates[1, 2] = 0
-    (blank,) = fill_mask(checkpoint, "one two [MASK] four", word=found.target.name, head_gates=gates).masks
+    (blank,) = fill_mask(checkpoint, "one two [MASK] four", word=found.target.name, head_mask=gates).masks
     assert np.exp(found.without_head[1, 2]) == pytest.approx(blank.asked.probability, abs=1e-6)
 
 

@@ -60,7 +60,7 @@ def test_scores_are_means_over_all_labels_and_not_over_batches(batches, tokenize
     loss = hits = count = 0
     for batch in uneven:
         out = model(
-            batch.input_ids, batch.attention_mask, batch.token_type_ids, positions=batch.positions
+            batch.input_ids, batch.attention_mask, batch.token_type_ids, masked_positions=batch.positions
         ).prediction_logits.detach()
         kept = batch.labels != -100
         picked = out[kept].log_softmax(-1)
