@@ -22,12 +22,12 @@ from huggingface_hub import split_torch_state_dict_into_shards
 from benchmarks.cards import card_of, picture_of
 from benchmarks.labelled_data import folder as data_folder
 from benchmarks.machine import markdown
-from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
-from bertviz_lab.training.checkpoints.checkpoint import SHIPPED, Checkpoint, load_checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_labelled

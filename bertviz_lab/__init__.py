@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
     from bertviz_lab.training.finetuning.finetune import finetune
+    from bertviz_lab.training.pretraining.pretrain import pretrain
 
 __all__ = [
     "BertConfig",
@@ -43,6 +44,7 @@ __all__ = [
     "finetune",
     "interpret",
     "load_checkpoint",
+    "pretrain",
     "save_checkpoint",
     "show",
 ]
@@ -54,6 +56,7 @@ _HOMES = {
     "errors": ("InputError",),
     "tokenization": ("Tokenizer",),
     "training.finetuning.finetune": ("finetune",),
+    "training.pretraining.pretrain": ("pretrain",),
     "training.checkpoints.checkpoint": ("Checkpoint", "load_checkpoint", "save_checkpoint"),
 }
 

@@ -1,6 +1,7 @@
-"""The command line: `python -m bertviz_lab COMMAND`. Progress goes to stderr, results to stdout."""
+"""The command line: `bertviz-lab COMMAND`. Progress goes to stderr, results to stdout."""
 
 import argparse
+import contextlib
 import csv
 import dataclasses
 import io
@@ -15,7 +16,7 @@ from typing import Any
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.errors import InputError
-from bertviz_lab.flags import add_options, given_options
+from bertviz_lab.flags import command_parser, given_options
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -23,10 +24,10 @@ _BAD_INPUT, _INTERRUPTED = 2, 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
-        options = _parser().parse_args(arguments)
+        options = command_parser(__doc__ or "", _COMMANDS).parse_args(arguments)
         result = options.run(options)
     except InputError as error:
-        print(f"bertviz_lab: {error}", file=sys.stderr)
+        print(f"bertviz-lab: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:
         return _INTERRUPTED
@@ -235,70 +236,22 @@ def runs_command(options: argparse.Namespace) -> Result:
     return Result(body, "\n".join(lines) or f"There are no runs in {options.runs_dir}.")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bertviz_lab", description=__doc__)
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+def app_command(options: argparse.Namespace) -> int:
+    """Serve the page until Ctrl-C, and print its address."""
+    from bertviz_lab.ui.app import serve, wait_for_answers
+    from bertviz_lab.ui.settings import Settings
 
-    def command(name: str, run: Any) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=run.__doc__, description=run.__doc__)
-        sub.set_defaults(run=run)
-        sub.add_argument("--json", action="store_true", help="Print one JSON document")
-        return sub
-
-    for name, run, kind in (
-        ("pretrain", pretrain_command, PretrainConfig),
-        ("finetune", finetune_command, FinetuneConfig),
-    ):
-        training = command(name, run)
-        training.add_argument("--out", required=True, help="Folder of the run")
-        training.add_argument("--resume", action="store_true", help="Go on with the run in --out")
-        add_options(training, kind)
-
-    fill = command("fill-mask", fill_mask_command)
-    fill.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    fill.add_argument("--top-k", type=int, default=5, help="Candidates for each [MASK]")
-    fill.add_argument("text", help="A text with one or more [MASK]")
-
-    pair = command("next-sentence", next_sentence_command)
-    pair.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    pair.add_argument("--text-a", required=True, help="Sentence A")
-    pair.add_argument("--text-b", required=True, help="Sentence B")
-
-    tokenize = command("tokenize", tokenize_command)
-    tokenize.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    tokenize.add_argument("text", help="Sentence A")
-    tokenize.add_argument("--text-b", help="Sentence B")
-
-    attention = command("attention", attention_command)
-    attention.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    attention.add_argument("--text-a", required=True, help="Sentence A")
-    attention.add_argument("--text-b", help="Sentence B")
-    attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
-
-    evaluate = command("evaluate", evaluate_command)
-    evaluate.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to score")
-    evaluate.add_argument(
-        "--data", nargs="+", default=[], help="Text files, or labelled ones; for probes tiny-town or english"
-    )
-    evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
-    evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
-    add_options(evaluate, FinetuneConfig, READING)
-
-    predict = command("predict", predict_command)
-    predict.add_argument("--model", required=True, help="Folder, shipped model or hub id; one that was fine-tuned")
-    predict.add_argument("--data", required=True, help="A file with a text a line, or a table of texts")
-    predict.add_argument("--out", help="A .csv to write; printed if not given")
-    predict.add_argument("--text-a", default="", help="Column of the text; guessed if not given")
-    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; guessed if not given')
-
-    export = command("export", export_command)
-    export.add_argument("--model", required=True, help="Folder, shipped model or hub id")
-    export.add_argument("--out", required=True, help="A new folder")
-
-    runs = command("runs", runs_command)
-    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
-    return parser
+    user, colon, password = (options.auth or "").partition(":")
+    if options.auth and not (user and colon and password):
+        raise InputError("--auth must be a name and a password with a colon between them.")
+    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs)
+    auth = (user, password) if options.auth else None
+    page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
+    print(f"BertViz Lab is open at {address}", flush=True)
+    page.block_thread()
+    with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
+        wait_for_answers()
+    return 0
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -306,6 +259,21 @@ def _write(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+_COMMANDS: dict[str, Callable[..., Result | int]] = {
+    "pretrain": pretrain_command,
+    "finetune": finetune_command,
+    "evaluate": evaluate_command,
+    "predict": predict_command,
+    "fill-mask": fill_mask_command,
+    "next-sentence": next_sentence_command,
+    "attention": attention_command,
+    "tokenize": tokenize_command,
+    "export": export_command,
+    "runs": runs_command,
+    "app": app_command,
+}
 
 
 if __name__ == "__main__":

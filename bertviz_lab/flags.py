@@ -1,11 +1,87 @@
-"""The fields of a config as flags of the command line, and what was given of them."""
+"""The options of every command; those of a training run are the fields of its config."""
 
 import argparse
 import dataclasses
+import os
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
+
+from bertviz_lab.config import FinetuneConfig, PretrainConfig
+from bertviz_lab.config.finetune import READING, TASKS
+
+
+def command_parser(description: str, commands: Mapping[str, Callable[..., Any]]) -> argparse.ArgumentParser:
+    """The parser of `bertviz-lab COMMAND`; the chosen command's function, of these, is in `run`."""
+    parser = argparse.ArgumentParser(prog="bertviz-lab", description=description)
+    subparsers = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    def command(name: str, *, json: bool = True, model: bool = True) -> argparse.ArgumentParser:
+        run = commands[name]
+        sub = subparsers.add_parser(name, help=run.__doc__, description=run.__doc__)
+        sub.set_defaults(run=run)
+        if json:
+            sub.add_argument("--json", action="store_true", help="Print one JSON document")
+        if model:
+            sub.add_argument("--model", required=True, help="Folder, shipped model or hub id")
+        return sub
+
+    def pair_of_texts(sub: argparse.ArgumentParser, *, both: bool = False) -> None:
+        sub.add_argument("--text-a", required=True, help="Sentence A")
+        sub.add_argument("--text-b", required=both, help="Sentence B")
+
+    for name, kind in (("pretrain", PretrainConfig), ("finetune", FinetuneConfig)):
+        training = command(name, model=False)
+        training.add_argument("--out", required=True, help="Folder of the run")
+        training.add_argument("--resume", action="store_true", help="Go on with the run in --out")
+        add_options(training, kind)
+
+    fill = command("fill-mask")
+    fill.add_argument("--top-k", type=int, default=5, help="Candidates for each [MASK]")
+    fill.add_argument("text", help="A text with one or more [MASK]")
+
+    pair_of_texts(command("next-sentence"), both=True)
+
+    tokenize = command("tokenize")
+    tokenize.add_argument("text", help="Sentence A")
+    tokenize.add_argument("--text-b", help="Sentence B")
+
+    attention = command("attention")
+    pair_of_texts(attention)
+    attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
+
+    evaluate = command("evaluate")
+    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to score")
+    evaluate.add_argument(
+        "--data", nargs="+", default=[], help="Text files, or labelled ones; for probes tiny-town or english"
+    )
+    evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
+    evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
+    add_options(evaluate, FinetuneConfig, READING)
+
+    predict = command("predict")
+    predict.add_argument("--data", required=True, help="A file with a text a line, or a table of texts")
+    predict.add_argument("--out", help="A .csv to write; printed if not given")
+    predict.add_argument("--text-a", default="", help="Column of the text; guessed if not given")
+    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; guessed if not given')
+
+    export = command("export")
+    export.add_argument("--out", required=True, help="A new folder")
+
+    runs = command("runs", model=False)
+    runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
+
+    app = command("app", json=False, model=False)
+    host = os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1")
+    app.add_argument("--host", default=host, help="Address to listen at; 0.0.0.0 admits other machines")
+    app.add_argument("--port", type=int, help="Default: the first free port from 7860")
+    app.add_argument("--auth", metavar="USER:PASSWORD", help="Ask visitors for this name and password")
+    app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs")
+    app.add_argument("--max-runs", type=int, help="Concurrent training runs; default: one per two cores")
+    app.add_argument("--open", action="store_true", help="Open the page in a browser")
+    return parser
 
 
 def add_options(parser: argparse.ArgumentParser, config: type, names: Sequence[str] = ()) -> None:

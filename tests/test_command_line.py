@@ -38,7 +38,7 @@ def refusal(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     captured = capsys.readouterr()
     assert captured.out == ""
     last = captured.err.strip().splitlines()[-1]
-    assert last.startswith("bertviz_lab: ")
+    assert last.startswith("bertviz-lab: ")
     assert "Traceback" not in captured.err
     return last
 
@@ -157,10 +157,10 @@ def test_runs_lists_what_is_there(capsys, tmp_path: Path) -> None:
 
 
 def test_control_c_before_anything_has_begun_is_130_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted() -> None:
+    def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("bertviz_lab.__main__._parser", interrupted)
+    monkeypatch.setattr("bertviz_lab.__main__.command_parser", interrupted)
     assert main(["runs"]) == 130
 
 

@@ -22,7 +22,7 @@ FLOORS = {
     "figures": 6,
     "ui": 7,
     "show": 8,
-    "flags": 0,
+    "flags": 1,
     "__main__": 8,
     "__init__": 9,
 }

@@ -5,6 +5,7 @@ from bertviz_lab.config.finetune import FinetuneConfig
 from bertviz_lab.config.model import ACTIVATIONS, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
+from bertviz_lab.config.shipped import SHIPPED
 
 #: The settings of a run, whatever it does.
 RunConfig = PretrainConfig | FinetuneConfig
@@ -20,6 +21,7 @@ __all__ = [
     "ACTIVATIONS",
     "PRESETS",
     "RECIPES",
+    "SHIPPED",
     "Ablation",
     "BertConfig",
     "FinetuneConfig",

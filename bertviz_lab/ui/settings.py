@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bertviz_lab.config import SHIPPED
 from bertviz_lab.errors import InputError
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -27,7 +28,7 @@ class Settings:
     """
 
     runs_dir: Path = Path("runs")
-    checkpoints: Path = Path(__file__).resolve().parents[2] / "checkpoints"
+    checkpoints: Path = SHIPPED
     shared: bool = False
     max_runs: int = 1
     max_upload: int = 200 * MEGABYTE

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from bertviz_lab.config import BertConfig
+from bertviz_lab.config import SHIPPED, BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForMaskedLM,
@@ -44,8 +44,6 @@ ARCHITECTURES: dict[str, type] = {
         BertForQuestionAnswering,
     )
 }
-#: Models that come with the lab.
-SHIPPED = Path(__file__).resolve().parents[3] / "checkpoints"
 
 _HUB_FILES = ["config.json", "*.safetensors", "*.safetensors.index.json", "vocab.txt", "tokenizer*.json", "README.md"]
 

@@ -1,0 +1,146 @@
+"""`pip install .`: the wheel is built, installed where the checkout is out of reach, and used."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import sysconfig
+import time
+import urllib.request
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = ("pyproject.toml", "setup.py", "requirements.txt", "README.md", "LICENSE", "bertviz_lab", "checkpoints")
+TEXT = "She won a gold [MASK] at the Olympic Games."
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installation")]
+
+
+def outside(folder: Path) -> dict[str, str]:
+    """An environment from which nothing leads back into the checkout."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "BERTVIZ", "GRADIO"))}
+    return kept | {"HF_HUB_OFFLINE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "HOME": str(folder)}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Built from a copy: setuptools leaves a `build` folder behind in the sources."""
+    copy, out = tmp_path_factory.mktemp("sources"), tmp_path_factory.mktemp("wheel")
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy2(ROOT / name, copy / name)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", str(out)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, "."], cwd=copy, env=outside(out), check=True)
+    (built,) = out.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def commands(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The scripts of a new environment that holds the wheel, and finds its dependencies where these tests find theirs.
+
+    A path in a `.pth` file adds packages but no `.pth` file of theirs: an editable install of the checkout is unseen.
+    """
+    venv = tmp_path_factory.mktemp("environment") / "venv"
+    environment = outside(venv.parent)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(venv)], env=environment, check=True)
+    packages = sysconfig.get_path("purelib", "venv", {"base": str(venv), "platbase": str(venv)})
+    Path(packages, "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    scripts = Path(sysconfig.get_path("scripts", "venv", {"base": str(venv), "platbase": str(venv)}))
+    pip = [sys.executable, "-m", "pip", "--python", str(scripts / "python"), "install", "--quiet", "--no-deps"]
+    subprocess.run([*pip, "--no-index", "--force-reinstall", str(wheel)], env=environment, check=True)
+    return scripts
+
+
+def run(commands: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [str(commands / "bertviz-lab"), *arguments]
+    return subprocess.run(command, cwd=folder, env=outside(folder), capture_output=True, text=True)
+
+
+def test_a_wheel_holds_every_shipped_model_without_its_snapshots(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    for folder in (ROOT / "checkpoints").iterdir():
+        expected = {f"bertviz_lab/checkpoints/{folder.name}/{path.name}" for path in folder.iterdir() if path.is_file()}
+        assert expected <= names
+    assert not [name for name in names if "snapshots/" in name]
+    assert not [name for name in names if name.startswith(("tests/", "benchmarks/", "checkpoints/"))]
+    assert wheel.stat().st_size < 60e6
+
+
+def test_a_wheel_holds_every_file_that_the_package_reads(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    package = [path for path in (ROOT / "bertviz_lab").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+    assert {path.relative_to(ROOT).as_posix() for path in package} <= names
+
+
+def test_an_installed_package_is_not_the_checkout_and_knows_its_models(commands: Path, tmp_path: Path) -> None:
+    code = "import bertviz_lab; from bertviz_lab.config import SHIPPED; print(bertviz_lab.__file__); print(SHIPPED)"
+    python = [str(commands / "python"), "-c", code]
+    done = subprocess.run(python, cwd=tmp_path, env=outside(tmp_path), capture_output=True, text=True, check=True)
+    assert all(Path(line).is_relative_to(commands.parent) for line in done.stdout.split())
+
+
+def test_the_installed_command_fills_a_mask_with_a_shipped_model(commands: Path, tmp_path: Path) -> None:
+    done = run(commands, tmp_path, "fill-mask", "--json", "--model", "wiki-mini", TEXT)
+    assert done.returncode == 0, done.stderr
+    (mask,) = json.loads(done.stdout)["masks"]
+    assert mask["candidates"][0]["token"] == "medal"
+
+
+def test_every_public_name_is_importable_from_the_installed_package(commands: Path, tmp_path: Path) -> None:
+    code = "from bertviz_lab import *; import bertviz_lab; print(sorted(set(bertviz_lab.__all__) - set(globals())))"
+    python = [str(commands / "python"), "-c", code]
+    done = subprocess.run(python, cwd=tmp_path, env=outside(tmp_path), capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_installed_command_says_what_is_wrong_in_one_line(commands: Path, tmp_path: Path) -> None:
+    done = run(commands, tmp_path, "fill-mask", "--model", "no-such-model", "A [MASK].")
+    assert done.returncode == 2
+    assert done.stderr.startswith("bertviz-lab: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def address(commands: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The page, served by `bertviz-lab app` from an empty folder."""
+    folder = tmp_path_factory.mktemp("served")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = [str(commands / "bertviz-lab"), "app", "--port", str(port)]
+    log = (folder / "log").open("w")
+    with log, subprocess.Popen(command, cwd=folder, env=outside(folder), stdout=log, stderr=log) as server:
+        try:
+            url, end = f"http://127.0.0.1:{port}", time.monotonic() + 60
+            while f"BertViz Lab is open at {url}" not in (folder / "log").read_text():
+                assert server.poll() is None, (folder / "log").read_text()
+                assert time.monotonic() < end, "the page did not open"
+                time.sleep(0.2)
+            yield url
+        finally:
+            server.kill()
+
+
+def test_the_installed_page_offers_the_shipped_models(address: str) -> None:
+    with urllib.request.urlopen(f"{address}/config", timeout=30) as answer:
+        config = json.load(answer)
+    offered = json.dumps([part["props"].get("choices") for part in config["components"]])
+    assert all(f'"{folder.name}"' in offered for folder in (ROOT / "checkpoints").iterdir())
+
+
+def test_an_endpoint_of_the_installed_page_fills_a_mask(address: str) -> None:
+    from gradio_client import Client
+
+    client = Client(address, verbose=False)
+    answer = client.predict(TEXT, top_k=1, api_name="/fill_mask")
+    assert answer["masks"][0]["candidates"][0]["token"] == "medal"
+    client.close()
