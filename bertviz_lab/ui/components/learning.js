@@ -235,7 +235,7 @@ slider.addEventListener('keydown', (event) => {
 /** Ask every two seconds what has been added, until the training has ended or another one is looked at. */
 async function follow(mine) {
   while (mine === follower && element.isConnected && opening.live) {
-    await new Promise((done) => { setTimeout(done, 2000); });
+    await pause(2000);
     if (mine !== follower || !element.isConnected) return;
     const text = await server.news([JSON.stringify(opening.question), opening.steps.at(-1)]);
     if (mine !== follower) return;

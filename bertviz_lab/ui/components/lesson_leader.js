@@ -26,12 +26,9 @@ function drawSheet() {
   const said = h('span', { class: 'quiet', role: 'status' });
   const fetching = (use) => async () => {
     said.textContent = 'Measuring …';
-    try {
-      use(await server.handout(here()));
-      said.textContent = '';
-    } catch {
-      said.textContent = 'The server did not answer. Is it still running?';
-    }
+    const page = await server.handout(here());
+    if (page) use(page);
+    said.textContent = page ? '' : 'The server did not answer. Is it still running?';
   };
   const button = (words, use) => h('button', { type: 'button', class: 'plain', onclick: fetching(use) }, words);
   return h('div', { class: 'act' }, button('Print the handout', print),

@@ -93,8 +93,6 @@ function show(payload) {
   }
 }
 
-const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-
 /** Ask for new rows until the run has ended, another run is shown, or this component has left the page. */
 async function follow(runId, mine) {
   let [line, failures, told] = [0, 0, null];

@@ -67,8 +67,6 @@ function sideBySide() {
   trigger('compare_request', { runs: runs() });
 }
 
-const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-
 /** Ask how far the runs are, until all have ended or other cards are shown. */
 async function follow(mine) {
   let failures = 0;

@@ -96,8 +96,6 @@ function refresh() {
   });
 }
 
-const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-
 /** Ask for a run's new rows until it has ended or other runs are shown. */
 async function follow(run, mine) {
   let failures = 0;

@@ -31,19 +31,15 @@ function update() {
   follow(follower);
 }
 
-const pause = (milliseconds) => new Promise((resolve) => { setTimeout(resolve, milliseconds); });
-
 async function follow(mine) {
   while (mine === follower && element.isConnected) {
-    let now;
-    try {
-      now = await server.glance(runId);
-    } catch {
-      await pause(3 * PAUSE); // the server is away for a moment; the chart says so
+    const now = await server.glance(runId);
+    if (mine !== follower) return;
+    if (now === undefined) { // no answer: the server is away for a moment; the chart says so
+      await pause(3 * PAUSE);
       continue;
     }
-    if (mine !== follower) return;
-    if (!now) return; // the run was deleted
+    if (now === null) return; // the run was deleted
     root.hidden = false;
     show(now);
     if (now.saved && now.saved !== known.saved) {

@@ -55,6 +55,14 @@ function duration(seconds) {
   return `${Math.floor(total / 3600)} h ${Math.floor((total % 3600) / 60)} min`;
 }
 
+// ---- asking the server: Gradio answers undefined where a call has failed; null is an answer
+
+/** Wait between two questions, and on while nobody looks: a page in the background asks nothing. */
+async function pause(milliseconds) {
+  await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
+  if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
+}
+
 // ---- arrays
 
 function decodeBase64(text) {
