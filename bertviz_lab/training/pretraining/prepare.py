@@ -1,8 +1,8 @@
-"""From a text to token ids, with a word on how far it is: read, learn a vocabulary, tokenize; or take it as kept."""
+"""From a text to token ids, with progress: read, train the tokenizer, tokenize; or take them from the cache."""
 
 import math
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
@@ -20,83 +20,132 @@ from bertviz_lab.training.runs.events import Preparing
 _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
-Report = Callable[[int, int], None]  # done, of how many in all (0: not known)
+_POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
+_GRACE_SECONDS = 1.0  # that a thread has to end when it is time to stop
+
 Result = TypeVar("Result")
+Item = TypeVar("Item")
 
 
-def prepare(config: PretrainConfig, folder: Path) -> Generator[Preparing, None, None]:
-    """Turn the text into `folder/corpus`, with the vocabulary in `folder/tokenizer`. Raises `InputError`."""
-    key = yield from _watched("read", "Looking at the text", lambda report: corpus_cache.text_key(config, report))
+class PreparationStopped(Exception):
+    """`should_stop` said yes while a text was being prepared."""
+
+
+def prepare(
+    config: PretrainConfig, folder: Path, should_stop: Callable[[], bool] = lambda: False
+) -> Generator[Preparing, None, None]:
+    """Turn the text into `folder/corpus`, with the tokenizer in `folder/tokenizer`.
+
+    Raises `InputError` for a text that cannot be used, and `PreparationStopped` within two seconds of `should_stop`.
+    """
+    key = yield from _in_background(
+        "read", "Looking at the text", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
+    )
     if key and corpus_cache.take(key, folder):
         yield Preparing("read", 1, 1, "The text is prepared, from an earlier run")
         return
     spool = folder / "corpus.txt"
 
-    def read(report: Report) -> int:
+    def read(progress: _Progress) -> int:
         documents = read_documents(
             config.corpus,
             documents=config.documents,
             text_field=config.text_field,
             max_bytes=math.inf,
-            on_progress=report,
+            on_progress=progress.report,
         )
-        count = write_spool(documents, spool)
+        count = write_spool(progress.checked(documents), spool)
         if count == 0:
             raise InputError("The text holds no sentences to train on.")
         return count
 
-    def learn(report: Report) -> Tokenizer:
+    def train_tokenizer(progress: _Progress) -> Tokenizer:
         if config.tokenizer:
             return Tokenizer.load(config.tokenizer)
         characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
         total = min(characters, spool.stat().st_size)
         return Tokenizer.train(
-            sample_sentences(spool, characters),
+            progress.checked(sample_sentences(spool, characters)),
             vocab_size=config.vocab_size,
             algorithm=config.algorithm,
             lowercase=config.lowercase,
-            on_progress=lambda done: report(min(done, total), total),
+            on_progress=lambda done: progress.report(min(done, total), total),
         )
 
-    def tokenize(report: Report) -> None:
+    def tokenize(progress: _Progress) -> None:
         tokenizer.save(folder / "tokenizer")
         saved = Tokenizer.load(folder / "tokenizer")
-        TokenizedCorpus.write(read_spool(spool), saved, folder / "corpus", lambda done: report(done, documents))
+        TokenizedCorpus.write(
+            progress.checked(read_spool(spool)), saved, folder / "corpus", lambda done: progress.report(done, documents)
+        )
 
     try:
-        documents = yield from _watched("read", "Reading the text", read)
-        tokenizer = yield from _watched("vocabulary", "Learning the vocabulary", learn)
-        yield from _watched("tokenize", "Turning text into token ids", tokenize)
+        documents = yield from _in_background("read", "Reading the text", should_stop, read)
+        tokenizer = yield from _in_background("vocabulary", "Learning the vocabulary", should_stop, train_tokenizer)
+        yield from _in_background("tokenize", "Turning text into token ids", should_stop, tokenize)
     finally:
         spool.unlink(missing_ok=True)
     if key:
         corpus_cache.keep(key, folder)
 
 
-def _watched(stage: str, message: str, work: Callable[[Report], Result]) -> Generator[Preparing, None, Result]:
-    """Do `work` in a thread and yield how far it is, so that a long preparation is not a silent one."""
-    latest = [0, 0]
-    results: list[Result] = []
-    failure: list[BaseException] = []
+class _Progress:
+    """What a background thread and the one that waits for it tell each other: how far it is, and when to stop."""
 
-    def report(done: int, total: int) -> None:
-        latest[:] = done, total
+    def __init__(self) -> None:
+        self.latest = (0, 0)
+        self.stop = threading.Event()
+
+    def report(self, done: int, total: int) -> None:
+        self.check()
+        self.latest = (done, total)
+
+    def checked(self, items: Iterable[Item]) -> Iterator[Item]:
+        """The same items until it is time to stop; raises `PreparationStopped` then."""
+        for item in items:
+            self.check()
+            yield item
+
+    def check(self) -> None:
+        if self.stop.is_set():
+            raise PreparationStopped
+
+
+def _in_background(
+    stage: str, message: str, should_stop: Callable[[], bool], work: Callable[[_Progress], Result]
+) -> Generator[Preparing, None, Result]:
+    """Do `work` in a thread and yield its progress.
+
+    When it is time to stop, `work` ends at its next report. Where it is inside a library that cannot be interrupted
+    (the tokenizer's merges take seconds) it is left behind: its result is dropped, and it writes nothing.
+    """
+    progress = _Progress()
+    results: list[Result] = []
+    errors: list[BaseException] = []
 
     def run() -> None:
         try:
-            results.append(work(report))
-        except BaseException as error:  # carried over to the thread that waits
-            failure.append(error)
+            results.append(work(progress))
+        except BaseException as error:  # raised again in the thread that waits
+            errors.append(error)
 
     yield Preparing(stage, 0, 0, message)
-    thread = threading.Thread(target=run, daemon=True)
+    thread = threading.Thread(target=run, daemon=True, name=f"prepare-{stage}")
     thread.start()
     shown = (0, 0)
-    while thread.is_alive():
-        thread.join(0.5)
-        if thread.is_alive() and shown != tuple(latest):
-            shown = (latest[0], latest[1])
-            yield Preparing(stage, *shown, message)
-    if failure:
-        raise failure[0]
+    asked = 0.0
+    try:
+        while thread.is_alive():
+            thread.join(_POLL_SECONDS)
+            if thread.is_alive() and should_stop():
+                raise PreparationStopped
+            asked += _POLL_SECONDS
+            if thread.is_alive() and asked >= _REPORT_SECONDS and shown != progress.latest:
+                shown, asked = progress.latest, 0.0
+                yield Preparing(stage, *shown, message)
+    finally:
+        progress.stop.set()
+        thread.join(_GRACE_SECONDS)
+    if errors:
+        raise errors[0]
     return results[0]

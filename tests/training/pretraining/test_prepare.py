@@ -2,18 +2,20 @@
 
 import json
 import os
+import threading
 import time
 
 import numpy as np
 import pytest
 
+from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.pretraining import prepare as module
-from bertviz_lab.training.pretraining.prepare import prepare
+from bertviz_lab.training.pretraining.prepare import PreparationStopped, prepare
 from bertviz_lab.training.runs.events import Preparing
 from tests.training.support import short_run, write_text
 
@@ -53,33 +55,100 @@ def test_every_stage_is_told(config, tmp_path):
 
 
 def test_a_long_stage_tells_how_far_it_is():
-    def work(report):
-        report(3, 10)
-        time.sleep(0.8)
+    def work(progress):
+        progress.report(3, 10)
+        time.sleep(1.2)
         return "result"
 
     results = []
 
-    def watched():
-        results.append((yield from module._watched("read", "Reading", work)))
+    def stage():
+        results.append((yield from module._in_background("read", "Reading", lambda: False, work)))
 
-    assert [(event.done, event.total) for event in watched()] == [(0, 0), (3, 10)]
+    assert [(event.done, event.total) for event in stage()] == [(0, 0), (3, 10)]
     assert results == ["result"]
 
 
-def test_the_vocabulary_and_the_ids_tell_how_far_they_are(config, tmp_path):
-    events: dict[str, list[tuple[int, int]]] = {"vocabulary": [], "tokenize": []}
+def test_the_vocabulary_and_the_ids_tell_how_far_they_are(config, tmp_path, monkeypatch):
+    reports: dict[str, list[tuple[int, int]]] = {}
 
-    def watched(stage, message, work):
-        return work(lambda done, total: events.setdefault(stage, []).append((done, total)))
+    class Recorder(module._Progress):
+        def __init__(self, stage: str) -> None:
+            super().__init__()
+            self.stage = stage
+
+        def report(self, done: int, total: int) -> None:
+            reports.setdefault(self.stage, []).append((done, total))
+
+    def at_once(stage, message, should_stop, work):
+        return work(Recorder(stage))
         yield
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_watched", watched)
-        prepared(config, tmp_path / "run")
-    done, total = events["vocabulary"][-1]
+    monkeypatch.setattr(module, "_in_background", at_once)
+    prepared(config, tmp_path / "run")
+    done, total = reports["vocabulary"][-1]
     assert 0 < done <= total <= (tmp_path / "text.txt").stat().st_size + 40
-    assert events["tokenize"][-1] == (40, 40)
+    assert reports["tokenize"][-1] == (40, 40)
+
+
+# Stopped meanwhile
+
+
+def endless(item, seconds: float = 20.0):
+    """The same item again and again, for longer than a test of stopping may take."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        yield item
+
+
+def seconds_to_stop(config, folder, stage: str) -> float:
+    """Prepare until this stage, let it run for half a second, and stop."""
+    folder.mkdir()
+    stop_at = None
+    with pytest.raises(PreparationStopped):
+        for event in prepare(config, folder, lambda: stop_at is not None and time.monotonic() >= stop_at):
+            if event.stage == stage and event.message != "Looking at the text" and stop_at is None:
+                stop_at = time.monotonic() + 0.5
+    return time.monotonic() - stop_at
+
+
+SENTENCES = Document("endless", ("The cat sat on the mat.", "A dog looked at the red house.") * 50)
+
+
+@pytest.mark.parametrize(
+    ("stage", "source", "items"),
+    [
+        ("read", "read_documents", lambda *a, **k: endless(SENTENCES)),
+        ("vocabulary", "sample_sentences", lambda *a: endless("The cat sat on the mat.")),
+        ("tokenize", "read_spool", lambda *a: endless(SENTENCES)),
+    ],
+)
+def test_a_stop_is_acted_on_within_two_seconds_at_every_stage(stage, source, items, config, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, source, items)
+    assert seconds_to_stop(config, tmp_path / "run", stage) < 2
+    assert not (tmp_path / "run" / "corpus.txt").exists()
+    assert not (tmp_path / "run" / "corpus" / "corpus.json").exists()
+    for thread in threading.enumerate():
+        if thread.name.startswith("prepare"):
+            thread.join(15)  # the tokenizer's library splits what it was given before it looks at the error
+            assert not thread.is_alive()
+
+
+def test_a_stop_does_not_wait_for_a_library_that_cannot_be_interrupted(config, tmp_path, monkeypatch):
+    monkeypatch.setattr(Tokenizer, "train", lambda *a, **k: time.sleep(8))
+    assert seconds_to_stop(config, tmp_path / "run", "vocabulary") < 2
+
+
+def test_a_stop_while_the_text_is_hashed_is_acted_on(config, tmp_path, monkeypatch):
+    def hashing(config, on_progress):
+        for count in endless(1):
+            on_progress(count, 0)
+
+    monkeypatch.setattr(module.corpus_cache, "text_key", hashing)
+    began = time.monotonic()
+    with pytest.raises(PreparationStopped):
+        list(prepare(config, tmp_path, lambda: time.monotonic() > began + 0.3))
+    assert time.monotonic() - began < 2.3
 
 
 def test_a_tokenizer_that_is_given_is_used(config, tmp_path):
