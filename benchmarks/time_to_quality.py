@@ -42,7 +42,7 @@ from bertviz_lab.model.weights import load_state
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.hardware import Hardware, available_cores, bf16_is_faster
 from bertviz_lab.training.loop.schedule import lr_schedule
-from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, fixed_batches
+from bertviz_lab.training.pretraining.evaluate import EvalSize, eval_batches, evaluate_pretraining
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import CheckpointSaved, RunStarted, StepDone
 
@@ -93,7 +93,7 @@ def held_out(text: Text, vocab_size: int) -> list[PretrainingBatch]:
         pairs="",
         seed=1,
     )
-    return fixed_batches(data, most_predictions=_PREDICTIONS)
+    return list(eval_batches(data, EvalSize(masked_tokens=_PREDICTIONS, pairs=0)))
 
 
 def train_huggingface(setting: Setting, text: Text, learning_rate: float, seed: int) -> Iterator[Point]:

@@ -1,8 +1,10 @@
 """A small text and short runs on it, and checkpoints of small models."""
 
+import contextlib
 import itertools
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -57,8 +59,35 @@ def after(steps: int) -> Callable[[], bool]:
     return lambda: next(asked) >= steps
 
 
-def finish(config: PretrainConfig, folder: Path, **options) -> list[Event]:
-    return list(pretrain(config, folder, **options))
+def finish(
+    config: PretrainConfig, folder: Path, should_stop: Callable[[], bool] = lambda: False, **options
+) -> list[Event]:
+    """All events of a run; `should_stop` is asked while it trains, and not yet while its text is prepared."""
+    events: list[Event] = []
+    run = pretrain(config, folder, should_stop=lambda: any(map(_is_start, events)) and should_stop(), **options)
+    for event in run:
+        events.append(event)
+    return events
+
+
+def _is_start(event: Event) -> bool:
+    return isinstance(event, RunStarted)
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raise `TimeoutError` in what takes longer, so that a test of an endless loop ends."""
+
+    def over(*_: object) -> None:
+        raise TimeoutError(f"not done after {seconds} s")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def small_data(tokenizer: Tokenizer, **changes) -> PretrainingData:

@@ -13,6 +13,7 @@ from torch import Tensor
 from bertviz_lab.data.pretraining.masking import IGNORE, MaskingRule, mask_batch
 from bertviz_lab.data.pretraining.sentence_pairs import A_END, A_START, B_END, B_START, LABEL, Examples, plan_epoch
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
+from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
 #: Of the batches that are read forwards one in so many is masked all the same: the masked-word and next-sentence
@@ -156,21 +157,27 @@ class PretrainingData:
 
 
 class BatchStream:
-    """All batches, epoch after epoch, forever; `epoch` and `number` say which comes next, enough to go on there."""
+    """All batches, epoch after epoch, without end; `epoch` and `number` say which comes next, enough to resume there.
+
+    Raises `InputError` where a whole epoch gives no example.
+    """
 
     def __init__(self, data: PretrainingData, epoch: int = 0, number: int = 0):
         self.data, self.epoch, self.number = data, epoch, number
-        self._rows = islice(data.epoch(epoch), number, None)
+        self._rows: Iterator[Examples] = islice(data.epoch(epoch), number, None)
 
     def __iter__(self) -> "BatchStream":
         return self
 
     def __next__(self) -> PretrainingBatch:
         rows = next(self._rows, None)
-        while rows is None:
-            self.epoch, self.number = self.epoch + 1, 0
-            self._rows = islice(self.data.epoch(self.epoch), 0, None)
-            rows = next(self._rows, None)
+        if rows is None:
+            if self.number:
+                self.epoch, self.number = self.epoch + 1, 0
+                self._rows = self.data.epoch(self.epoch)
+                rows = next(self._rows, None)
+            if rows is None:
+                raise InputError("The text gives no example for this objective: no document has two sentences.")
         rng = self.data.random(self.epoch, 1 + self.number)
         causal = self.data.causal and self.number % MASKED_EVERY != 0
         self.number += 1

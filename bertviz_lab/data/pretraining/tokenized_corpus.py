@@ -153,6 +153,11 @@ class CorpusView:
     def __len__(self) -> int:
         return len(self.spans)
 
+    @property
+    def has_sentence_pairs(self) -> bool:
+        """Whether any sentence has a next one in its document."""
+        return bool((self.spans[:, 1] - self.spans[:, 0] > 1).any())
+
     def sentence_bounds(self, index: int) -> NDArray[np.int64]:
         """Token offsets of a document's sentences: (sentences + 1,), each sentence from one to the next."""
         first, end = self.spans[index].tolist()

@@ -19,6 +19,7 @@ _NAMES = {
     "mlm_accuracy": "Masked-word accuracy",
     "nsp_loss": "Next-sentence loss (nats)",
     "nsp_accuracy": "Next-sentence accuracy",
+    "nsp_accuracy_se": "Next-sentence accuracy, standard error",
 }
 _PIPELINES: dict[Task, str] = {
     "classification": "text-classification",

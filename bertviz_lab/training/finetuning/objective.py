@@ -84,8 +84,8 @@ class FinetuningTask:
         """The held-out examples' predictions and their mean loss."""
         return predict_examples(model, self.held_examples, self.held_out, self.task, self.labels, self.hardware)
 
-    def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Scores on the held-out examples; the model is remembered where it is the best so far."""
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
+        """Scores on all held-out examples, `final` or not; the model is remembered where it is the best so far."""
         predictions, loss = self.predict(model)
         scores = {"loss": loss, **score(self.held_examples, predictions, self.task, self.labels)}
         if self.best.beats(scores):

@@ -67,12 +67,12 @@ class Task(Protocol[TaskBatchT]):
         """Forward pass; `measure` asks for the metrics that cost extra work, such as accuracies."""
         ...
 
-    def evaluate(self, model: nn.Module) -> dict[str, float]:
-        """Scores on held-out data."""
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
+        """Scores on held-out data; `final` asks for as much of it as a decision needs."""
         ...
 
     def save(self, model: nn.Module, progress: "Progress", scores: Mapping[str, float]) -> str:
-        """Write a checkpoint that the run can go on from; returns its path. `scores` are the last held-out ones."""
+        """Write a checkpoint to resume from and return its path; `scores` are those of these very weights, if any."""
         ...
 
     def snapshot(self, progress: "Progress") -> str:
@@ -136,8 +136,8 @@ def train(
     """
     progress = progress or Progress()
     window, watch = MetricWindow(progress.seconds), Stopwatch(hardware, should_stop, progress.seconds)
-    scores: Mapping[str, float] = {}
-    next_eval = progress.seconds + plan.eval_every
+    eval_pace = plan.eval_every
+    next_eval = progress.seconds + eval_pace
     next_checkpoint = progress.seconds + plan.checkpoint_every
     rate = plan.learning_rate
     first_loss: float | None = None
@@ -176,7 +176,9 @@ def train(
 
         progress.seconds, stop = watch.look()
         due_eval = progress.step % plan.eval_steps == 0 if plan.eval_steps else progress.seconds >= next_eval
-        due_checkpoint = progress.seconds >= next_checkpoint
+        # Where evaluations come by the clock, a checkpoint comes with the last one before it is due, and has its score.
+        until = progress.seconds + (eval_pace if due_eval and not plan.eval_steps else 0.0)
+        due_checkpoint = until >= next_checkpoint
         if report or due_checkpoint or stop or finished():  # no step is missing from the log before a checkpoint
             summed = window.summed(hardware)
             raise_on_divergence(window, summed, progress.step, rate, checkpoint, first_loss)
@@ -187,13 +189,14 @@ def train(
         if is_snapshot_step(progress.step):
             yield from snapshot_and_probe()
         if (due_eval or due_checkpoint) and not finished():
+            scores: Mapping[str, float] = {}
             if due_eval:
                 asked = time.perf_counter()
                 scores = task.evaluate(model)
                 yield EvalDone(progress.step, progress.seconds, progress.tokens, scores)
                 cost = time.perf_counter() - asked
-                (pace,) = hardware.broadcast(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
-                next_eval = progress.seconds + pace
+                (eval_pace,) = hardware.broadcast(max(plan.eval_every, 10 * cost))  # at most a tenth of the time
+                next_eval = progress.seconds + eval_pace
                 enough = bool(*hardware.broadcast(task.should_stop_early()))
                 if probing.due(progress) and not is_snapshot_step(progress.step):
                     yield from probing.ask(task, progress, hardware)
@@ -205,10 +208,10 @@ def train(
 
     if finished() and progress.step > first_step and not is_snapshot_step(progress.step):
         yield from snapshot_and_probe()
-    path = task.save(model, progress, scores)
+    path = task.save(model, progress, {})
     yield CheckpointSaved(progress.step, path)
     if progress.step and not enough:
-        yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model))
+        yield EvalDone(progress.step, progress.seconds, progress.tokens, task.evaluate(model, final=finished()))
     reason = "stopped" if stop and not finished() else "finished"
     yield RunFinished(progress.step, progress.seconds, reason, path, "")
 

@@ -31,7 +31,7 @@ from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.pretraining.evaluate import SCORED_AT_ONCE
+from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
 
 _PROCESS = 400 * 2**20
 _SLACK = 1.1  # what the allocator keeps of freed memory
@@ -74,7 +74,7 @@ def estimate_memory(
     # (what is not predictions, predictions) at the three moments of which one is the worst
     backward = (_remembered(model, settings, rows, asked, half, device) + 4 * table, asked * model.vocab_size)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and what is sent to the others
-    scoring = (_passing(model, settings), SCORED_AT_ONCE * masked * model.vocab_size)
+    scoring = (_passing(model, settings), EVAL_BATCH_SIZE * masked * model.vocab_size)
     scored = 16 if half else 12  # bytes for each of these numbers
     trained = (4 if half else 8) if device == "cpu" else scored  # on a CPU the loss takes the table row by row
     moments = ((backward, trained), (update, 0), (scoring, scored))
@@ -104,7 +104,7 @@ def _remembered(model: BertConfig, settings: PretrainConfig, rows: int, asked: i
 
 def _passing(model: BertConfig, settings: PretrainConfig) -> int:
     """Bytes of a forward pass over a whole batch that remembers nothing: those of one layer."""
-    return 4 * SCORED_AT_ONCE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
+    return 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
 
 
 _SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"

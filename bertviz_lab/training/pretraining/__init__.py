@@ -1,5 +1,6 @@
 """Pretraining: masked language modelling with or without sentence pairs.
 
-In reading order: `pretrain` (a run from text to model), `prepare` and `corpus_cache` (text to token ids), `curriculum`
-(what is read when), `objective` (the losses of a step), `evaluate` (held-out scores), `probing` (minimal pairs).
+In reading order: `pretrain` (a run from text to model), `prepare` and `corpus_cache` (text to token ids), `setup`
+(objective, data and model of a run), `curriculum` (its stages), `objective` (the losses of a step), `evaluate`
+(held-out scores), `probing` (minimal pairs).
 """

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import torch
 from torch import nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.data.pretraining.batches import PretrainingBatch
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
@@ -18,7 +19,14 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.curriculum import Curriculum
-from bertviz_lab.training.pretraining.evaluate import evaluate_pretraining, predict, right
+from bertviz_lab.training.pretraining.evaluate import (
+    FULL_EVAL,
+    QUICK_EVAL,
+    eval_batches,
+    evaluate_pretraining,
+    predict,
+    right,
+)
 from bertviz_lab.training.pretraining.probing import Questions, shares_right
 from bertviz_lab.training.runs.events import ProbesDone
 from bertviz_lab.training.runs.run_folder import write_json
@@ -32,7 +40,7 @@ class PretrainingTask:
     model_config: BertConfig
     tokenizer: Tokenizer
     curriculum: Curriculum
-    held_out: list[PretrainingBatch]
+    held_out: PretrainingData
     optimizers: list[torch.optim.Optimizer]
     hardware: Hardware
     checkpoints: CheckpointManager
@@ -60,8 +68,14 @@ class PretrainingTask:
             loss = loss + 0.0 * pair_logits.sum()
         return StepOutput(loss, metrics)
 
-    def evaluate(self, model: nn.Module) -> dict[str, float]:
-        return evaluate_pretraining(model, self.held_out, self.hardware)
+    @cached_property
+    def _quick_eval(self) -> list[PretrainingBatch]:
+        return list(eval_batches(self.held_out, QUICK_EVAL))
+
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
+        """Scores on held-out text: on a little while the model trains, on as much as a decision needs at the end."""
+        batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
+        return evaluate_pretraining(model, batches, self.hardware)
 
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""

@@ -21,13 +21,13 @@ _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
-_GRACE_SECONDS = 1.0  # that a thread has to end when it is time to stop
+_GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
 
 Result = TypeVar("Result")
 Item = TypeVar("Item")
 
 
-class PreparationStopped(Exception):
+class PreparationStoppedError(Exception):
     """`should_stop` said yes while a text was being prepared."""
 
 
@@ -36,7 +36,7 @@ def prepare(
 ) -> Generator[Preparing, None, None]:
     """Turn the text into `folder/corpus`, with the tokenizer in `folder/tokenizer`.
 
-    Raises `InputError` for a text that cannot be used, and `PreparationStopped` within two seconds of `should_stop`.
+    Raises `InputError` for a text that cannot be used; within two seconds of `should_stop`, `PreparationStoppedError`.
     """
     key = yield from _in_background(
         "read", "Looking at the text", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
@@ -101,14 +101,14 @@ class _Progress:
         self.latest = (done, total)
 
     def checked(self, items: Iterable[Item]) -> Iterator[Item]:
-        """The same items until it is time to stop; raises `PreparationStopped` then."""
+        """The same items until it is time to stop; raises `PreparationStoppedError` then."""
         for item in items:
             self.check()
             yield item
 
     def check(self) -> None:
         if self.stop.is_set():
-            raise PreparationStopped
+            raise PreparationStoppedError
 
 
 def _in_background(
@@ -130,6 +130,8 @@ def _in_background(
             errors.append(error)
 
     yield Preparing(stage, 0, 0, message)
+    if should_stop():
+        raise PreparationStoppedError
     thread = threading.Thread(target=run, daemon=True, name=f"prepare-{stage}")
     thread.start()
     shown = (0, 0)
@@ -138,7 +140,7 @@ def _in_background(
         while thread.is_alive():
             thread.join(_POLL_SECONDS)
             if thread.is_alive() and should_stop():
-                raise PreparationStopped
+                raise PreparationStoppedError
             asked += _POLL_SECONDS
             if thread.is_alive() and asked >= _REPORT_SECONDS and shown != progress.latest:
                 shown, asked = progress.latest, 0.0

@@ -39,6 +39,8 @@ class FitALine:
 
     losses: dict[int, float] = field(default_factory=dict)  # step -> a loss to pretend
     saved: list[int] = field(default_factory=list)
+    scored: list[tuple[dict[str, float], float]] = field(default_factory=list)  # of each save: scores, and the weights
+    final: list[bool] = field(default_factory=list)  # of each evaluation
     evaluated: int = 0
     enough_after: int = 1_000_000
     snapshots: list[int] = field(default_factory=list)
@@ -55,12 +57,14 @@ class FitALine:
             loss = loss * self.losses[step]
         return StepOutput(loss, {"error": loss} | ({"exact": torch.tensor(0.5)} if measure else {}))
 
-    def evaluate(self, model: nn.Module) -> dict[str, float]:
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         self.evaluated += 1
-        return {"error": 1.0}
+        self.final.append(final)
+        return {"error": float(model.weight.detach().sum())}
 
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
         self.saved.append(progress.step)
+        self.scored.append((dict(scores), float(model.weight.detach().sum())))
         return f"at-{progress.step}"
 
     def snapshot(self, progress: Progress) -> str:
@@ -307,6 +311,24 @@ def test_what_the_model_can_do_is_asked_at_the_same_steps_whether_or_not_there_i
     assert isinstance(events[-3], CheckpointSaved)  # the last probe stands before it, and is not cut from a log
 
 
+def test_a_checkpoint_has_the_scores_of_its_own_weights_or_none(report_never):
+    task = FitALine()
+    run(task, plan(steps=None, seconds=0.4, eval_every=0.05, checkpoint_every=0.1))
+    scored = [scores["error"] == weights for scores, weights in task.scored if scores]
+    assert len(scored) >= 2, "checkpoints come with evaluations"
+    assert all(scored)
+    assert task.scored[-1][0] == {}, "the last checkpoint is written before the last evaluation"
+
+
+def test_only_the_evaluation_at_the_end_of_a_finished_run_is_final(report_never):
+    task = FitALine()
+    run(task, plan(steps=20, eval_steps=5))
+    assert task.final == [False, False, False, True]
+    task = FitALine()
+    run(task, plan(steps=20, eval_steps=5), should_stop=lambda: len(task.final) == 2)
+    assert task.final == [False, False, False]
+
+
 def test_between_those_steps_it_is_asked_after_scores(report_never):
     task = FitALine(probing=0.0)
     run(task, plan(steps=23, eval_steps=6))
@@ -358,7 +380,7 @@ def test_scores_take_at_most_a_tenth_of_the_time(report_never, monkeypatch):
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
 
     class Slow(FitALine):
-        def evaluate(self, model: nn.Module) -> dict[str, float]:
+        def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
             for _ in range(50):
                 next(clock)
             return super().evaluate(model)

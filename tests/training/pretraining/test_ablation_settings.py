@@ -16,7 +16,7 @@ from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.loop.memory import estimate_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_finetuning_optimizer
-from bertviz_lab.training.pretraining.pretrain import _data
+from bertviz_lab.training.pretraining.setup import build_data
 from bertviz_lab.training.runs.events import EvalDone
 from tests.model.support import PRETRAINING, SEQUENCE, build
 from tests.training.support import after, checkpoint_of, finish, identical, short_run, weights
@@ -122,10 +122,10 @@ def test_masks_are_divided_as_asked_and_scores_are_on_the_paper_s(split, shares,
     finish(config, tmp_path / "run", should_stop=lambda: True)
     run = load_checkpoint(tmp_path / "run" / "model")
     corpus = TokenizedCorpus.open(tmp_path / "run" / "corpus")
-    training, held_out, _ = _data(config, "mlm+nsp", run.tokenizer, corpus)
-    assert (training.rule.mask_share, training.rule.random_share) == shares
-    assert held_out.rule.mask_share == masking_rule(run.tokenizer).mask_share == 0.8
-    assert held_out.rule.random_share == 0.1
+    data = build_data(config, run.tokenizer, corpus)
+    assert (data.training.rule.mask_share, data.training.rule.random_share) == shares
+    assert data.held_out.rule.mask_share == masking_rule(run.tokenizer).mask_share == 0.8
+    assert data.held_out.rule.random_share == 0.1
 
 
 def test_a_run_that_goes_on_from_a_model_leaves_out_what_is_asked_and_what_it_lacks(text, tmp_path):

@@ -3,26 +3,31 @@
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 
 from bertviz_lab.data.pretraining.batches import BatchStream
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.pretraining.evaluate import (
+    FULL_EVAL,
+    QUICK_EVAL,
+    EvalSize,
+    eval_batches,
     evaluate_pretraining,
     evaluate_text,
     evaluating,
-    fixed_batches,
     right,
 )
 from tests.model.support import MASKED_LM, NEXT_SENTENCE, PRETRAINING, SEQUENCE, TOKENS, build, small_config
-from tests.training.support import CPU, small_data, write_text
+from tests.training.support import CPU, small_data, time_limit, write_text
 
 
 @pytest.fixture
 def batches(tokenizer):
-    return fixed_batches(small_data(tokenizer))
+    return list(eval_batches(small_data(tokenizer), QUICK_EVAL))
 
 
 def test_evaluating_twice_gives_the_same_scores_and_no_gradients(batches):
@@ -30,7 +35,7 @@ def test_evaluating_twice_gives_the_same_scores_and_no_gradients(batches):
     stream = torch.get_rng_state()
     first = evaluate_pretraining(model, batches, CPU)
     assert evaluate_pretraining(model, batches, CPU) == first
-    assert first.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"}
+    assert first.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
     assert all(parameter.grad is None for parameter in model.parameters())
     assert model.training
     assert all(module.training for module in model.modules())
@@ -85,12 +90,12 @@ def test_an_untrained_model_scores_as_a_guess(batches):
 
 def test_a_next_sentence_head_is_scored_on_pairs_alone(batches):
     scores = evaluate_pretraining(build(NEXT_SENTENCE), batches, CPU)
-    assert scores.keys() == {"nsp_loss", "nsp_accuracy"}
+    assert scores.keys() == {"nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
 
 
 def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
     data = small_data(tokenizer)
-    batches, again = fixed_batches(data), fixed_batches(data)
+    batches, again = (list(eval_batches(data, FULL_EVAL)) for _ in range(2))
     assert sum(len(batch.input_ids) for batch in batches) == sum(len(rows) for rows in data.epoch(0))
     assert all(torch.equal(a.input_ids, b.input_ids) for a, b in zip(batches, again, strict=True))
     stream = BatchStream(data)
@@ -99,10 +104,34 @@ def test_the_batches_are_the_first_pass_and_always_the_same(tokenizer):
 
 def test_a_large_text_is_scored_on_as_much_as_a_steady_score_needs(tokenizer):
     data = small_data(tokenizer)
-    batches = fixed_batches(data, most_predictions=20)
+    batches = list(eval_batches(data, EvalSize(masked_tokens=20, pairs=0)))
     predictions = [int((batch.labels != -100).sum()) for batch in batches]
     assert sum(predictions) >= 20
     assert sum(predictions[:-1]) < 20
+
+
+def test_a_score_that_decides_something_is_of_two_thousand_pairs_or_all_there_are(tokenizer):
+    rng = np.random.default_rng(0)
+    texts = [[rng.integers(5, 53, size=5).tolist() for _ in range(12)] for _ in range(1_000)]
+    documents = TokenizedCorpus.from_sentences(texts).select(np.arange(1_000))
+    pairs = sum(batch.pair_count for batch in eval_batches(small_data(tokenizer, documents=documents), FULL_EVAL))
+    assert pairs >= 2_000
+    data = small_data(tokenizer)
+    assert sum(batch.pair_count for batch in eval_batches(data, FULL_EVAL)) == sum(map(len, data.epoch(0))) < 2_000
+
+
+def test_the_standard_error_of_nsp_accuracy_is_that_of_a_share_of_independent_pairs(tokenizer):
+    batches = list(eval_batches(small_data(tokenizer), FULL_EVAL))
+    scores = evaluate_pretraining(build(PRETRAINING), batches, CPU)
+    share, pairs = scores["nsp_accuracy"], sum(batch.pair_count for batch in batches)
+    assert 0 < share < 1
+    assert scores["nsp_accuracy_se"] == pytest.approx((share * (1 - share) / pairs) ** 0.5)
+
+
+def test_held_out_text_without_a_pair_is_refused_and_does_not_hang(tokenizer):
+    documents = TokenizedCorpus.from_sentences([[[7] * 9]] * 20).select(np.arange(20))
+    with time_limit(5), pytest.raises(InputError, match="no document has two sentences"):
+        list(eval_batches(small_data(tokenizer, documents=documents, pairs="sop"), QUICK_EVAL))
 
 
 def test_accuracy_counts_the_labels_that_are_there():
@@ -116,7 +145,7 @@ def test_a_text_file_is_scored_the_same_each_time(task, kind, tokenizer, tmp_pat
     model = build(kind)
     checkpoint = Checkpoint(model, tokenizer, model.config, name="small")
     scores = evaluate_text(checkpoint, [str(text)], task)
-    assert scores.keys() == {f"{task}_loss", f"{task}_accuracy"}
+    assert scores.keys() - {"nsp_accuracy_se"} == {f"{task}_loss", f"{task}_accuracy"}
     assert evaluate_text(checkpoint, [str(text)], task) == scores
     assert evaluate_text(checkpoint, [str(text)], task, seed=1) != scores
 

@@ -15,7 +15,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining import corpus_cache
 from bertviz_lab.training.pretraining import prepare as module
-from bertviz_lab.training.pretraining.prepare import PreparationStopped, prepare
+from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
 from bertviz_lab.training.runs.events import Preparing
 from tests.training.support import short_run, write_text
 
@@ -104,12 +104,16 @@ def endless(item, seconds: float = 20.0):
 def seconds_to_stop(config, folder, stage: str) -> float:
     """Prepare until this stage, let it run for half a second, and stop."""
     folder.mkdir()
-    stop_at = None
-    with pytest.raises(PreparationStopped):
-        for event in prepare(config, folder, lambda: stop_at is not None and time.monotonic() >= stop_at):
-            if event.stage == stage and event.message != "Looking at the text" and stop_at is None:
-                stop_at = time.monotonic() + 0.5
-    return time.monotonic() - stop_at
+    began: list[float] = []
+
+    def until_stopped() -> None:
+        for event in prepare(config, folder, lambda: bool(began) and time.monotonic() > began[0] + 0.5):
+            if event.stage == stage and event.message != "Looking at the text":
+                began.append(time.monotonic())
+
+    with pytest.raises(PreparationStoppedError):
+        until_stopped()
+    return time.monotonic() - began[0] - 0.5
 
 
 SENTENCES = Document("endless", ("The cat sat on the mat.", "A dog looked at the red house.") * 50)
@@ -146,7 +150,7 @@ def test_a_stop_while_the_text_is_hashed_is_acted_on(config, tmp_path, monkeypat
 
     monkeypatch.setattr(module.corpus_cache, "text_key", hashing)
     began = time.monotonic()
-    with pytest.raises(PreparationStopped):
+    with pytest.raises(PreparationStoppedError):
         list(prepare(config, tmp_path, lambda: time.monotonic() > began + 0.3))
     assert time.monotonic() - began < 2.3
 

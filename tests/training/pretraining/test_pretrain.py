@@ -3,8 +3,14 @@
 import json
 import math
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 import transformers
@@ -24,7 +30,7 @@ from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.pretrain import pretrain
 from bertviz_lab.training.runs.events import EvalDone, Preparing, RunFinished, RunStarted, StepDone
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
-from tests.training.support import after, finish, identical, short_run, started, weights, write_text
+from tests.training.support import after, finish, identical, short_run, started, time_limit, weights, write_text
 
 
 def test_a_run_goes_from_a_text_to_a_model_that_transformers_opens(text, tmp_path):
@@ -77,7 +83,7 @@ def test_the_first_loss_is_that_of_guessing_and_it_falls(text, tmp_path):
     assert steps[0].metrics["nsp_loss"] == pytest.approx(baselines["nsp_loss"], abs=0.05)
     assert steps[0].loss == pytest.approx(steps[0].metrics["mlm_loss"] + steps[0].metrics["nsp_loss"], rel=1e-5)
     last = [event for event in events if isinstance(event, EvalDone)][-1]
-    assert last.metrics.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy"}
+    assert last.metrics.keys() == {"mlm_loss", "mlm_accuracy", "nsp_loss", "nsp_accuracy", "nsp_accuracy_se"}
     assert last.metrics["mlm_loss"] < steps[0].metrics["mlm_loss"] - 0.5
 
 
@@ -133,14 +139,14 @@ def test_the_same_seed_trains_the_same_model_and_another_seed_another(text, tmp_
 def nan_at(step: int, monkeypatch) -> None:
     """From the `step`-th forward pass on, the loss is no number."""
     taken = [0]
-    original = PretrainingTask.step
+    original = PretrainingTask.training_step
 
     def spoilt(self, model, batch, measure) -> StepOutput:
         taken[0] += 1
         out = original(self, model, batch, measure)
         return StepOutput(out.loss * float("nan"), out.metrics) if taken[0] >= step else out
 
-    monkeypatch.setattr(PretrainingTask, "step", spoilt)
+    monkeypatch.setattr(PretrainingTask, "training_step", spoilt)
 
 
 def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(text, tmp_path, monkeypatch):
@@ -184,7 +190,7 @@ def test_one_document_trains_masked_words_only_and_says_so(tmp_path):
     event = started(events)
     assert event.objective == "mlm"
     assert "nsp_loss" not in event.baselines
-    assert "next-sentence prediction is left out" in event.notes[0]
+    assert "sentence pairs are left out" in event.notes[0]
     assert len(event.notes) == 1, "the end of the document is held out"
     assert type(load_checkpoint(tmp_path / "run" / "model").model) is BertForMaskedLM
     assert all("nsp_loss" not in e.metrics for e in events if isinstance(e, (StepDone, EvalDone)))
@@ -212,6 +218,20 @@ def test_a_text_too_short_to_hold_some_of_it_out_is_scored_on_what_it_is_trained
     assert events[-1].reason == "finished"
 
 
+@pytest.mark.parametrize("objective", ["mlm+sop", "mlm+nsp"])
+def test_sentence_pairs_that_only_training_text_has_are_trained_on_and_not_scored(objective, tmp_path):
+    # 30 documents, of which only the first, which stays in training, has a second sentence.
+    lines = ["The cat sat on the mat.\nA dog looked at the red house.", *["The old man walked around a tree."] * 29]
+    (tmp_path / "text.txt").write_text("\n\n".join(lines))
+    with time_limit(60):
+        events = finish(short_run(tmp_path / "text.txt", objective=objective, steps=3), tmp_path / "run")
+    assert started(events).objective == objective
+    assert "not scored" in started(events).notes[0]
+    assert type(load_checkpoint(tmp_path / "run" / "model").model) is BertForPreTraining
+    scores = [event.metrics for event in events if isinstance(event, EvalDone)]
+    assert all("mlm_loss" in metrics and "nsp_loss" not in metrics for metrics in scores)
+
+
 def test_masked_words_alone_can_be_asked_for(text, tmp_path):
     event = started(finish(short_run(text, objective="mlm", steps=2), tmp_path))
     assert (event.objective, event.notes) == ("mlm", ())
@@ -228,6 +248,56 @@ def test_a_tokenizer_can_be_brought_along(text, tokenizer, tmp_path):
 def test_pieces_of_bytes_can_be_learnt(text, tmp_path):
     finish(short_run(text, algorithm="bpe", lowercase=False, vocab_size=300, steps=2), tmp_path)
     assert load_checkpoint(tmp_path / "model").tokenizer.algorithm == "bpe"
+
+
+def test_a_run_without_its_prepared_text_is_not_resumed_and_keeps_its_checkpoints(text, tmp_path):
+    finish(short_run(text, keep_checkpoints=3), tmp_path / "run", should_stop=after(6))
+    finish(short_run(text, keep_checkpoints=3), tmp_path / "run", resume=True, should_stop=after(3))
+    shutil.rmtree(tmp_path / "run" / "corpus")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert len({path.parent for path in before if path.parent.parent.name == "checkpoints"}) == 2
+    with pytest.raises(InputError, match=r"^The prepared text of this run, .*corpus, is gone, so step-00000009 cannot"):
+        finish(short_run(text, seed=9), tmp_path / "run", resume=True)
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+
+
+def test_a_run_stopped_before_its_text_was_prepared_starts_over_when_it_is_resumed(text, tmp_path):
+    events = list(pretrain(short_run(text), tmp_path / "run", should_stop=lambda: True))
+    assert (events[-1].reason, events[-1].path) == ("stopped", "")
+    assert finish(short_run(text), tmp_path / "run", resume=True)[-1].reason == "finished"
+
+
+def words(count: int) -> str:
+    """A text of that many different words, which takes a tokenizer long to learn."""
+    rng = np.random.default_rng(0)
+    letters = np.frombuffer(b"abcdefghijklmnopqrstuvwxyz", dtype="S1")[rng.integers(26, size=(count, 9))]
+    return "".join(
+        b" ".join(row).decode() + (".\n" if n % 10 else ".\n\n")
+        for n, row in enumerate(letters.view("S9").reshape(-1, 10))
+    )
+
+
+@pytest.mark.parametrize(("number", "stage"), [(signal.SIGINT, "Reading"), (signal.SIGTERM, "vocabulary")])
+def test_a_signal_ends_the_command_while_it_prepares_a_text(number, stage, tmp_path):
+    (tmp_path / "text.txt").write_text(words(2_000_000))
+    command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", str(tmp_path / "text.txt")]
+    process = subprocess.Popen(
+        [*command, "--out", str(tmp_path / "run"), "--steps", "5"], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        assert process.stderr is not None
+        while stage not in process.stderr.readline():
+            assert process.poll() is None
+        sent = time.time()
+        process.send_signal(number)
+        assert process.wait(60) == 130
+    finally:
+        process.kill()
+        process.communicate()
+    state = read_state(tmp_path / "run")
+    assert state.status == "stopped"
+    assert state.updated - sent < 2
+    assert not (tmp_path / "run" / "checkpoints").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""What a pretraining run is made of: the objective its text allows, training and held-out data, and the model."""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+
+from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.split import split_corpus
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.errors import InputError
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+from bertviz_lab.model.weights import load_state, state_for_huggingface
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
+
+#: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
+_DUPE_FACTOR = 10
+_MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modelling only."
+
+
+@dataclass(frozen=True)
+class RunData:
+    """The data of a run."""
+
+    objective: str  # mlm, mlm+nsp or mlm+sop: the one asked for, or mlm where the text has no sentence pairs
+    training: PretrainingData
+    held_out: PretrainingData
+    notes: tuple[str, ...]  # what a person should know of it
+
+
+def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus) -> RunData:
+    """Split the corpus and say how batches are drawn from each part; without sentence pairs the objective is mlm."""
+    objective, notes = config.objective, []
+    if objective == "mlm+nsp" and corpus.documents < 2:
+        objective = "mlm"
+        notes.append(
+            f"The text is a single document, so there is no other to draw a random next sentence from: {_MLM_ONLY}"
+        )
+    train_view, held_out_view = split_corpus(corpus, min_documents=2 if objective == "mlm+nsp" else 1)
+    if objective != "mlm" and not train_view.has_sentence_pairs:
+        objective = "mlm"
+        notes.append(f"Every document is a single sentence, so no sentence has a next one: {_MLM_ONLY}")
+    pairs = objective.removeprefix("mlm").removeprefix("+")
+    held_out_pairs = pairs if held_out_view.has_sentence_pairs else ""
+    if pairs and not held_out_pairs:
+        notes.append("No held-out document has two sentences: sentence pairs are trained on, but not scored.")
+    if np.array_equal(held_out_view.spans, train_view.spans):
+        notes.append("The text is too short to hold some of it out: the scores are on text that is also trained on.")
+    training = PretrainingData(
+        documents=train_view,
+        tokenizer=tokenizer,
+        rule=masking_rule(
+            tokenizer,
+            config.mask_probability,
+            config.whole_word,
+            config.span_masking,
+            mask_share=config.mask_shares[0],
+            random_share=config.mask_shares[1],
+        ),
+        seq_len=config.seq_len,
+        batch_size=config.batch_size,
+        short_seq_probability=config.short_seq_probability,
+        pairs=pairs,
+        seed=config.seed,
+        repeat_after=_DUPE_FACTOR if config.masking == "static" else None,
+    )
+    # Scored by the paper's rule whatever the run trains with, so that the scores of all runs can be compared.
+    held_out = replace(
+        training,
+        documents=held_out_view,
+        rule=masking_rule(tokenizer),
+        batch_size=EVAL_BATCH_SIZE,
+        pairs=held_out_pairs,
+        seed=config.seed + 1,
+        repeat_after=None,
+    )
+    return RunData(objective, training, held_out, tuple(notes))
+
+
+def build_model_config(
+    config: PretrainConfig, objective: str, tokenizer: Tokenizer, start: Checkpoint | None
+) -> BertConfig:
+    """The shape of the model: the preset's, or that of the model the run starts from."""
+    if start is None:
+        return config.model_config(tokenizer.vocab_size)
+    if config.seq_len > start.config.max_position_embeddings:
+        raise InputError(
+            f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
+        )
+    if objective != "mlm" and start.config.type_vocab_size < 2:
+        raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
+    return start.config.replace(
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+        is_decoder=start.config.is_decoder or not config.bidirectional,  # what reads forwards only goes on doing so
+    )
+
+
+def build_model(
+    objective: str, config: BertConfig, seed: int, start: Checkpoint | None
+) -> BertForPreTraining | BertForMaskedLM:
+    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random."""
+    kind = BertForMaskedLM if objective == "mlm" else BertForPreTraining
+    model = kind(config, generator=torch.Generator().manual_seed(seed))
+    if start is not None:
+        load_state(model, state_for_huggingface(start.model))
+    return model.train()
+
+
+def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[str, float]:
+    """What guessing scores, in nats: evenly over the vocabulary (ln V), or by word frequency (unigram entropy)."""
+    counts = counts[counts > 0]
+    share = counts / counts.sum()
+    values = {
+        "mlm_loss": math.log(tokenizer.vocab_size),
+        "unigram_entropy": float(-(share * np.log(share)).sum()),
+        "unigram_accuracy": float(share.max()),
+    }
+    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective != "mlm" else {})
