@@ -3,9 +3,9 @@ import dataclasses
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import texts
 
 from bertviz_lab.tokenization import truncated_lengths
+from tests.tokenization.strategies import texts
 
 
 def googles_truncation(tokens_a: list, tokens_b: list, room: int) -> None:

@@ -1,10 +1,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import texts
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import MergeStep, SplitStep, Tokenizer, explain
+from tests.tokenization.strategies import texts
 
 
 def pieces(tokenizer: Tokenizer, text: str) -> tuple[str, ...]:

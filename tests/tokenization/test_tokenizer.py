@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import texts
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+from tests.tokenization.strategies import texts
 
 
 @pytest.fixture(scope="session")

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
-from strategies import texts
 from transformers import AutoTokenizer
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import SpecialTokens, Tokenizer
+from tests.tokenization.strategies import texts
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
