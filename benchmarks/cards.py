@@ -42,7 +42,7 @@ def card_of(
             f"{shape.num_hidden_layers} layers, hidden size {shape.hidden_size}, {heads}, "
             f"{parameter_count(model.model) / 1e6:.1f} million parameters; {tokenizer.vocab_size:,} "
             f"{'WordPiece' if tokenizer.algorithm == 'wordpiece' else 'BPE'} tokens, "
-            f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            f"{'lower-cased' if tokenizer.lowercase else 'cased'}; trained on up to {model.trained_length} tokens.",
             "",
             "## Training",
             "",

@@ -29,7 +29,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
-from bertviz_lab.training.checkpoints.snapshots import list_snapshots, snapshot_files
+from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
 from bertviz_lab.training.finetuning.predict import evaluate_labelled
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
@@ -108,6 +108,7 @@ def keep_snapshots(run: Path, folder: Path, wanted: Sequence[int] | None) -> Non
     chosen = [(step, path) for step, path in there if wanted is None or step in wanted]
     if chosen:
         (folder / "snapshots").mkdir()
+        shutil.copy(run / "snapshots" / LENGTHS, folder / "snapshots")
     for step, path in chosen:
         state = {name: tensor.half() for name, tensor in read_tensors(snapshot_files(path)).items()}
         plan = split_torch_state_dict_into_shards(state, max_shard_size=MOST_BYTES)

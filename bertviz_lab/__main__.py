@@ -115,7 +115,9 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.interpret import fill_mask
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
-    found = fill_mask(load_checkpoint(options.model), options.text, options.top_k)
+    checkpoint = load_checkpoint(options.model)
+    found = fill_mask(checkpoint, options.text, options.top_k)
+    _warn(checkpoint.length_warning(len(found.encoding.ids)))
     lines = [
         f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
         for mask in found.masks
@@ -130,7 +132,9 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.interpret import next_sentence
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
-    found = next_sentence(load_checkpoint(options.model), options.text_a, options.text_b)
+    checkpoint = load_checkpoint(options.model)
+    found = next_sentence(checkpoint, options.text_a, options.text_b)
+    _warn(checkpoint.length_warning(len(found.encoding.ids)))
     body = {"is_next": found.is_next, "is_random": found.is_random}
     return Result(body, f"B follows A: {found.is_next:.1%}; B comes from elsewhere: {found.is_random:.1%}")
 
@@ -144,7 +148,9 @@ def attention_command(options: argparse.Namespace) -> Result:
     path = Path(options.out)
     if path.suffix not in (".html", ".png", ".json"):
         raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
-    trace = trace_text(load_checkpoint(options.model), options.text_a, options.text_b)
+    checkpoint = load_checkpoint(options.model)
+    trace = trace_text(checkpoint, options.text_a, options.text_b)
+    _warn(checkpoint.length_warning(len(trace.tokens)))
     title = f"{options.model}: {options.text_a}"
     if path.suffix == ".html":
         content = attention_html(trace.tokens, trace.attentions, title).encode()
@@ -180,6 +186,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
     model, length = load_checkpoint(options.model), options.seq_len
+    _warn(model.length_warning(length or 0))
     if options.task == "probes":
         from bertviz_lab.interpret import probe
 
@@ -190,7 +197,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         reading = given_options(options, READING)
         scores = evaluate_labelled(model, options.data, options.task, max_length=length, **reading)
     else:
-        scores = evaluate_text(model, options.data, options.task, seq_len=length or 128, seed=options.seed)
+        scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
     return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()))
 
 
@@ -199,11 +206,12 @@ def predict_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.data.tasks.reading.drop_report import Ledger
     from bertviz_lab.data.tasks.reading.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of
+    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 
     model, ledger = load_checkpoint(options.model), Ledger()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, task_of(model), **columns, ledger=ledger)
+    _warn(truncation_warning(model, examples))
     head, *rows = table_of(model, examples, predict_with(model, examples)[0])
     for dropped in ledger.dropped:
         print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
@@ -252,6 +260,11 @@ def app_command(options: argparse.Namespace) -> int:
     with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
         wait_for_answers()
     return 0
+
+
+def _warn(sentence: str) -> None:
+    if sentence:
+        print(f"Note: {sentence}", file=sys.stderr)
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -57,7 +57,11 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     evaluate.add_argument(
         "--data", nargs="+", default=[], help="Text files, or labelled ones; for probes tiny-town or english"
     )
-    evaluate.add_argument("--seq-len", type=int, help="Tokens in one example; 128 if not given, for questions 384")
+    evaluate.add_argument(
+        "--seq-len",
+        type=int,
+        help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
+    )
     evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
     add_options(evaluate, FinetuneConfig, READING)
 

@@ -66,7 +66,7 @@ class FinetuneConfig:
     batch_size: int = option(32, "Examples in one step", group="advanced", low=1, high=4096)
     max_length: int | None = option(
         None,
-        "Tokens of an example that are read; empty takes 128, for questions 384",
+        "Tokens of an example that are read; empty takes 128, for questions 384, at most what the model was trained on",
         group="advanced",
         low=8,
         high=512,
@@ -147,9 +147,13 @@ class FinetuneConfig:
         if self.like and self.model != RANDOM:
             raise InputError("--like goes with --model random.")
 
-    def length_for(self, task: str, longest: int) -> int:
-        """Tokens of an example that are read: what is asked for, or the paper's, as far as the model has positions."""
-        return min(self.max_length or (384 if task == "qa" else 128), longest)
+    def length_for(self, task: str, positions: int, trained_length: int | None = None) -> int:
+        """Tokens of an example that are read, at most the model's `positions`.
+
+        By default the paper's 128, or 384 for questions, but no more than the model was trained on.
+        """
+        usual = min(384 if task == "qa" else 128, trained_length or positions)
+        return min(self.max_length or usual, positions)
 
     @property
     def reading(self) -> dict[str, Any]:

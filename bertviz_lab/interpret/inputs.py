@@ -52,8 +52,8 @@ def encode_for(
         raise InputError("Type a sentence first.")
     if text_b and checkpoint.config.type_vocab_size < 2:
         raise InputError("This model was made for single texts; leave sentence B empty.")
-    longest = checkpoint.longest
-    encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=min(max_length or longest, longest))
+    limit = min(max_length or checkpoint.max_length, checkpoint.max_length)
+    encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=limit)
     return ModelInputs(
         encoding,
         *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),

@@ -103,7 +103,7 @@ def report_of(session: Session, config: FinetuneConfig, start: str) -> "tuple[Ta
         data, labelled = session.labelled(config)
         measured = "" if start == RANDOM else start  # a vocabulary that is still to be learnt cannot measure
         checkpoint = session.models.open(measured)
-        length = config.length_for(data.task, checkpoint.config.max_position_embeddings)
+        length = config.length_for(data.task, checkpoint.config.max_position_embeddings, checkpoint.trained_length)
         train = replace(data, examples=labelled.train, labels=labelled.labels, notes=labelled.notes)
         key = ("task report", session.models.version(measured), length, *session.data_key(config))
         report = session.remembered(key, lambda: examine_task(train, labelled.held_out, checkpoint.tokenizer, length))

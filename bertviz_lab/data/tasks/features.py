@@ -20,6 +20,8 @@ from bertviz_lab.tokenization.encoding import truncated_lengths
 
 #: The label of what has none: losses leave it out.
 IGNORE = -100
+#: Tokens of the shortest row that can be asked for: the special ones, and a word or two.
+SHORTEST = 8
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
     return columns
 
 
-def token_payload(encoding: EncodingLike, title: str = "") -> Payload:
-    """The payload of the token strip. The position of a column is its place in the list."""
+def token_payload(encoding: EncodingLike, title: str = "", note: str = "") -> Payload:
+    """The payload of the token strip. The position of a column is its place in the list; `note` is a sentence."""
     dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
-    return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped})
+    return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped, "note": note})

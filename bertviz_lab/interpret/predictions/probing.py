@@ -37,7 +37,7 @@ def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
     """
     model = with_head(checkpoint, "token")
     probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
-    scores = Questions(probes, checkpoint.tokenizer, checkpoint.longest).ask(model)
+    scores = Questions(probes, checkpoint.tokenizer, checkpoint.max_length).ask(model)
     return ProbeReport(probes, shares_right(scores), scores)
 
 

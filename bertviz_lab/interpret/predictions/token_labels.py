@@ -87,7 +87,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
     firsts = np.cumsum([0, *map(len, pieces[:-1])])
     ids = np.concatenate(pieces)
 
-    room = checkpoint.config.max_position_embeddings - 2
+    room = checkpoint.max_length - 2
     probabilities = np.empty((len(spans), checkpoint.config.num_labels), dtype=np.float32)
     layout = lay_out(len(ids), room, room // 2)
     for piece in layout:
@@ -186,7 +186,7 @@ def answer_question(
     if n_best < 1:
         raise InputError("n_best must be at least 1.")
     asked = [Question("", question, passage, (), row=1)]
-    length = min(_WINDOW, checkpoint.longest)
+    length = min(_WINDOW, checkpoint.max_length)
     windows = make_windows(asked, checkpoint.tokenizer, max_length=length, overlap=_OVERLAP)
     starts, ends = [], []
     for window in windows:

@@ -1,7 +1,6 @@
 """A checkpoint is a Hugging Face folder: config.json, model.safetensors, tokenizer files and a card."""
 
 import json
-import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +43,8 @@ ARCHITECTURES: dict[str, type] = {
         BertForQuestionAnswering,
     )
 }
+#: Models with a head for a task.
+TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
 _HUB_FILES = ["config.json", "*.safetensors", "*.safetensors.index.json", "vocab.txt", "tokenizer*.json", "README.md"]
 
@@ -59,12 +60,25 @@ class Checkpoint:
     name: str = ""
     path: Path | None = None
     report: LoadReport = field(default_factory=LoadReport)  # tensors that were missing or left over
-    max_length: int | None = None  # tokens that it was fine-tuned to read, where that is known
+    #: Tokens of the longest inputs that it was trained on, None where unknown: the tokenizer's `model_max_length`.
+    #: The position embeddings may be more; those beyond it are as they were initialized.
+    trained_length: int | None = None
 
     @property
-    def longest(self) -> int:
-        """Tokens of a text that it is given: what it has positions for, or fewer if it learnt with fewer."""
-        return min(self.max_length or math.inf, self.config.max_position_embeddings)  # type: ignore[return-value]
+    def max_length(self) -> int:
+        """Tokens that a text is truncated to: the trained length of a fine-tuned head, else the position embeddings."""
+        positions = self.config.max_position_embeddings
+        return min(self.trained_length or positions, positions) if isinstance(self.model, TASK_MODELS) else positions
+
+    def length_warning(self, tokens: int) -> str:
+        """A sentence for an input of more tokens than the model was trained on; "" for any other."""
+        if self.trained_length is None or tokens <= self.trained_length:
+            return ""
+        name = self.name or "This model"
+        return (
+            f"{name} was trained on up to {self.trained_length} tokens and this input has {tokens}: "
+            "its output is unreliable beyond that length."
+        )
 
     @property
     def architecture(self) -> str:
@@ -100,7 +114,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
         name=folder.name if Path(str(source)).exists() else str(source),
         path=folder,
         report=report,
-        max_length=_read_max_length(folder),
+        trained_length=read_trained_length(folder, config),
     )
 
 
@@ -128,7 +142,8 @@ def write_checkpoint(
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
     state = state_for_huggingface(checkpoint.model)
     write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)
-    checkpoint.tokenizer.save(folder, max_length=checkpoint.longest)
+    positions = checkpoint.config.max_position_embeddings
+    checkpoint.tokenizer.save(folder, max_length=min(checkpoint.trained_length or positions, positions))
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
@@ -178,13 +193,18 @@ def _from_hub(repo: str, download: bool) -> Path:
         ) from error
 
 
-def _read_max_length(folder: Path) -> int | None:
-    """What the tokenizer's files say about the longest input; others write a number beyond all measure for none."""
+def read_trained_length(folder: Path, config: BertConfig) -> int | None:
+    """`model_max_length` of the tokenizer's files, at most the position embeddings; None where it says nothing.
+
+    `transformers` writes 1e30 where a tokenizer has no limit.
+    """
     try:
         length = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["model_max_length"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return length if isinstance(length, int) and 8 <= length <= 1_000_000 else None
+    if not isinstance(length, int) or not 8 <= length <= 1_000_000:
+        return None
+    return min(length, config.max_position_embeddings)
 
 
 def _read_config(folder: Path) -> dict:

@@ -7,7 +7,6 @@ from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunCo
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
-from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning.task_data import Labelled
 from bertviz_lab.training.finetuning.trials import Trial
@@ -37,8 +36,7 @@ _TASK_NAMES: dict[Task, str] = {
 
 def pretraining_card(
     config: PretrainConfig,
-    model: BertConfig,
-    tokenizer: Tokenizer,
+    checkpoint: Checkpoint,
     corpus: TokenizedCorpus,
     progress: Progress,
     scores: dict[str, float],
@@ -46,6 +44,8 @@ def pretraining_card(
     objective: str,
 ) -> str:
     """A Hugging Face model card in Markdown."""
+    model, tokenizer = checkpoint.config, checkpoint.tokenizer
+    case = "lower-cased" if tokenizer.lowercase else "cased"
     shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
     texts = ", ".join(_plain(name) for name in config.corpus)
@@ -62,8 +62,8 @@ def pretraining_card(
             "",
             f"# A small BERT ({origin})",
             "",
-            f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, "
-            f"{'lower-cased' if tokenizer.lowercase else 'cased'}.",
+            f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, {case}; "
+            f"trained on up to {checkpoint.trained_length} tokens.",
             *(["", f"Unlike BERT, {differs}."] if differs else []),
             "",
             "## Training",
@@ -108,6 +108,7 @@ def finetuning_card(
     trial: Trial,
     scores: Mapping[str, float],
     metric: str,
+    trained_length: int,
 ) -> str:
     """A Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
@@ -127,7 +128,7 @@ def finetuning_card(
             f"# A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
             "",
             f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads; "
-            f"{start.tokenizer.vocab_size:,} tokens.",
+            f"{start.tokenizer.vocab_size:,} tokens; trained on up to {trained_length} tokens.",
             "",
             "## Training",
             "",

@@ -17,9 +17,14 @@ from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface, weight_files
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.checkpoint import ARCHITECTURES, Checkpoint, checkpoint_folder
+from bertviz_lab.training.checkpoints.checkpoint import (
+    ARCHITECTURES,
+    Checkpoint,
+    checkpoint_folder,
+    read_trained_length,
+)
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files
+from bertviz_lab.training.checkpoints.snapshots import SHAPE, list_snapshots, snapshot_files, trained_length_at
 from bertviz_lab.training.finetuning.scoring import METRICS
 from bertviz_lab.training.runs.run_folder import read_config, read_shipped_log
 
@@ -55,7 +60,15 @@ class SnapshotReader:
         except InputError as error:
             raise error if files[0].is_file() else gone from error
         name = f"{self.name}, step {step:,}"
-        return Checkpoint(model=model, tokenizer=self.tokenizer, config=self.config, name=name, path=files[0])
+        length = trained_length_at(self.folder / "snapshots", step) if path else None
+        return Checkpoint(
+            model=model,
+            tokenizer=self.tokenizer,
+            config=self.config,
+            name=name,
+            path=files[0],
+            trained_length=length or read_trained_length(self.folder, self.config),
+        )
 
 
 def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:

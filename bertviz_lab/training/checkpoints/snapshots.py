@@ -20,6 +20,8 @@ from bertviz_lab.model.weights import state_for_huggingface, write_tensors
 
 #: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
 SHAPE = "config.json"
+#: Step -> trained length of the model from that step on.
+LENGTHS = "trained_length.json"
 
 _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
@@ -36,10 +38,11 @@ class SnapshotWriter:
     def __init__(self, folder: Path, room: int) -> None:
         self.folder, self.room = folder, room
 
-    def save(self, model: nn.Module, step: int, *, write: bool = True) -> str:
+    def save(self, model: nn.Module, step: int, *, trained_length: int | None = None, write: bool = True) -> str:
         """Keep the weights of `step`, and let go of others where there is no room; "" where there is none at all.
 
-        Of several processes one is to `write`; all are told the path.
+        `trained_length` is that of the model by then, in tokens. Of several processes one is to `write`; all are told
+        the path.
         """
         size = 2 * sum(p.numel() for p in model.parameters())
         most = self.room // max(1, size)
@@ -50,6 +53,8 @@ class SnapshotWriter:
             return str(path)
         self.folder.mkdir(exist_ok=True)
         self._tell_shape(model)
+        if trained_length is not None:
+            self._tell_length(step, trained_length)
         fresh = path.with_suffix(".part")
         write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
         os.replace(fresh, path)
@@ -66,9 +71,32 @@ class SnapshotWriter:
             return
         text = json.dumps({"architectures": [type(model).__name__], **config.to_dict()}, indent=2)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            fresh = path.with_suffix(".part")
-            fresh.write_text(text, encoding="utf-8")
-            os.replace(fresh, path)
+            _replace(path, text)
+
+    def _tell_length(self, step: int, trained_length: int) -> None:
+        earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
+        if not earlier or earlier[max(earlier)] != trained_length:
+            _replace(self.folder / LENGTHS, json.dumps(earlier | {step: trained_length}))
+
+
+def trained_length_at(folder: Path, step: int) -> int | None:
+    """Tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
+    earlier = {at: length for at, length in _read_lengths(folder).items() if at <= step}
+    return earlier[max(earlier)] if earlier else None
+
+
+def _read_lengths(folder: Path) -> dict[int, int]:
+    try:
+        body = json.loads((folder / LENGTHS).read_text(encoding="utf-8"))
+        return {int(step): int(length) for step, length in body.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _replace(path: Path, text: str) -> None:
+    fresh = path.with_suffix(".part")
+    fresh.write_text(text, encoding="utf-8")
+    os.replace(fresh, path)
 
 
 def snapshot_files(snapshot: Path) -> list[Path]:

@@ -65,7 +65,7 @@ class FinetuningTask:
     snapshots: SnapshotWriter
     best: Best
     patience: int
-    max_length: int  # tokens that it reads of an example
+    trained_length: int  # tokens of the longest inputs that it is trained on
     earlier_steps: int  # of the trials before this one
     run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
     class_weights: Tensor | None = None
@@ -105,7 +105,7 @@ class FinetuningTask:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
 
         def write(fresh: Path) -> None:
-            read = Checkpoint(self.model, self.tokenizer, self.model_config, max_length=self.max_length)
+            read = Checkpoint(self.model, self.tokenizer, self.model_config, trained_length=self.trained_length)
             write_checkpoint(read, fresh)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
             if self.best.weights:
@@ -127,7 +127,9 @@ class FinetuningTask:
     def snapshot(self, progress: Progress) -> str:
         if self.earlier_steps:  # one trial is enough to look back at
             return ""
-        return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+        return self.snapshots.save(
+            self.model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
+        )
 
     def probe(self, progress: Progress) -> None:
         """A model that learns a task is not asked about its language."""

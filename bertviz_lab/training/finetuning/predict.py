@@ -9,7 +9,7 @@ from typing import Any, cast
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.example_files import holds_examples, read_examples
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.features import Limits, encode_examples
+from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
 from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
@@ -19,7 +19,6 @@ from bertviz_lab.training.finetuning.task_data import file_of
 from bertviz_lab.training.loop.hardware import choose_hardware
 
 _AT_ONCE = 64
-_SHORTEST = 8  # tokens, with a word or two
 
 
 def task_of(checkpoint: Checkpoint) -> Task:
@@ -42,9 +41,9 @@ def predict_with(
     Raises `InputError` where the model has not been fine-tuned, or `max_length` leaves no room.
     """
     task, longest = task_of(checkpoint), checkpoint.config.max_position_embeddings
-    max_length = max_length or checkpoint.longest
-    if max_length < _SHORTEST:
-        raise InputError(f"A length of {max_length} tokens is too short; choose at least {_SHORTEST}.")
+    max_length = max_length or checkpoint.max_length
+    if max_length < SHORTEST:
+        raise InputError(f"A length of {max_length} tokens is too short; choose at least {SHORTEST}.")
     limits = Limits.fitting(min(max_length, longest))
     labels = checkpoint.config.labels
     features = encode_examples(examples, task, checkpoint.tokenizer, labels, limits)
@@ -54,6 +53,17 @@ def predict_with(
     if hardware.device.type != "cpu":  # others go on using it where it is
         model = deepcopy(model).to(hardware.device)
     return predict_examples(model, examples, batches, task, labels, hardware)
+
+
+def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:
+    """A sentence where texts are longer than the model was fine-tuned for and lose their ends; "" where none is."""
+    texts = [example for example in examples if isinstance(example, LabelledText)]
+    encode, limit = checkpoint.tokenizer.encode, checkpoint.max_length
+    cut = sum(len(encode(text.text_a, text.text_b).ids) > limit for text in texts)
+    if not cut:
+        return ""
+    name = checkpoint.name or "This model"
+    return f"{name} was trained on up to {limit} tokens: {cut:,} of {len(texts):,} texts are longer and are truncated."
 
 
 def evaluate_labelled(

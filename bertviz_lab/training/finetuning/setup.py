@@ -1,7 +1,7 @@
 """What all trials of a fine-tuning share: the examples as rows of token ids, the start, and the shape of the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +12,7 @@ from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, Task
-from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
+from bertviz_lab.data.tasks.features import SHORTEST, Features, Limits, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.model.weights import load_state, state_for_huggingface
@@ -46,32 +46,36 @@ class Setup:
     guess: dict[str, float]  # scores without a model
     train: Features
     held_out: Features
-    max_length: int  # tokens of a row
+    trained_length: int  # tokens of a row at most
     notes: tuple[str, ...]
 
     @classmethod
     def prepared(cls, config: FinetuneConfig, data: Labelled, start: Checkpoint, folder: Path) -> "Setup":
         """Rows of token ids for the examples, and the shape of the model."""
-        longest = start.config.max_position_embeddings
-        length = config.length_for(data.task, longest)
+        positions, known = start.config.max_position_embeddings, start.trained_length
+        length = config.length_for(data.task, positions, known)
         limits = Limits.fitting(length, config.stride, config.max_question_length)
         notes = [*data.notes]
-        if config.length_for(data.task, 10**6) > longest:
-            notes.append(f"{start.name} reads at most {longest} tokens: longer examples are cut to that.")
+        if length < config.length_for(data.task, 10**6):
+            why = "reads at most" if length == positions else "was trained on up to"
+            notes.append(f"{start.name} {why} {length} tokens: longer examples are cut to that.")
+        if known and length > known:
+            notes.append(f"{start.name} was trained on up to {known} tokens: this run extends that to {length}.")
         pairs = data.task == "qa" or any(isinstance(e, LabelledText) and e.text_b is not None for e in data.train)
         if pairs and start.config.type_vocab_size < 2:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
         guess = guesses(data.train, data.held_out, data.task, data.labels)
         metric = metric_of(data.task, data.labels, config.metric)
         if metric not in guess and metric != "loss":
-            known = ", ".join(name for name in METRIC_NAMES if name in guess or name in ("auto", "loss"))
-            raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {known}.")
-        encode = [
-            encode_examples(examples, data.task, start.tokenizer, data.labels, limits, training=training)
-            for examples, training in ((data.train, True), (data.held_out, False))
-        ]
-        if not len(encode[0]):
+            names = ", ".join(name for name in METRIC_NAMES if name in guess or name in ("auto", "loss"))
+            raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {names}.")
+        train = encode_examples(data.train, data.task, start.tokenizer, data.labels, limits, training=True)
+        if not len(train):
             raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
+        # Positions that no training row reaches are trained only if they were before.
+        trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST))
+        limits = Limits.fitting(trained_length, config.stride, config.max_question_length)
+        held_out = encode_examples(data.held_out, data.task, start.tokenizer, data.labels, limits)
         return cls(
             config=config,
             folder=folder,
@@ -80,9 +84,9 @@ class Setup:
             model_config=_model_config(config, data, start.config),
             metric=metric,
             guess=guess,
-            train=encode[0],
-            held_out=encode[1],
-            max_length=length,
+            train=train,
+            held_out=held_out,
+            trained_length=trained_length,
             notes=tuple(notes),
         )
 
@@ -114,7 +118,7 @@ def start_of(config: FinetuneConfig, data: Labelled, folder: Path, is_main: bool
     if config.model != RANDOM:
         return load_checkpoint(config.model)
     if config.like:
-        return load_checkpoint(config.like)
+        return replace(load_checkpoint(config.like), trained_length=None)  # of its weights nothing is used
     if not (folder / "tokenizer" / "tokenizer.json").is_file() and is_main:
         Tokenizer.train(texts_of(data.train), vocab_size=config.vocab_size).save(folder / "tokenizer")
     start_accelerator().wait_for_everyone()

@@ -83,7 +83,7 @@ class TrialRun:
             snapshots=SnapshotWriter(run.folder / "snapshots", config.snapshot_room * 1_000_000),
             best=best,
             patience=config.patience,
-            max_length=run.max_length,
+            trained_length=run.trained_length,
             earlier_steps=self._clock.step,
             run_state=self._run_state,
             class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
@@ -125,10 +125,17 @@ class TrialRun:
         predictions, _ = task.predict(task.model)
         write_predictions(run.folder / "predictions.jsonl", run.data.held_out, predictions)
         card = finetuning_card(
-            run.config, run.model_config, run.start, run.data, self.trial, task.best.scores, run.metric
+            run.config,
+            run.model_config,
+            run.start,
+            run.data,
+            self.trial,
+            task.best.scores,
+            run.metric,
+            run.trained_length,
         )
         remove_partial_writes(run.folder / "model")
         checkpoint = Checkpoint(
-            task.model.eval(), run.start.tokenizer, run.model_config, card, max_length=run.max_length
+            task.model.eval(), run.start.tokenizer, run.model_config, card, trained_length=run.trained_length
         )
         save_checkpoint(checkpoint, run.folder / "model")

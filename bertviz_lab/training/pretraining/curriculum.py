@@ -6,6 +6,9 @@ from dataclasses import dataclass, replace
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData
 
+#: A sequence length counts as trained from this share of the run so far on.
+_MEANINGFUL = 0.05
+
 
 @dataclass(frozen=True)
 class Stage:
@@ -66,6 +69,18 @@ class Curriculum(Iterator[PretrainingBatch]):
     def reads_forwards(self) -> bool:
         """Whether most batches of the present part ask for the next token, and few for masked ones."""
         return self._stages[self._stage].data.causal
+
+    @property
+    def trained_length(self) -> int:
+        """The longest `seq_len` that a twentieth of the run so far was trained on."""
+        done, stages = self._share(), self._stages[: self._stage + 1]
+        starts = (0.0, *(stage.until for stage in stages))
+        enough = [
+            stage.data.seq_len
+            for start, stage in zip(starts, stages, strict=False)
+            if min(done, stage.until) - start >= _MEANINGFUL * done
+        ]
+        return max(enough, default=stages[-1].data.seq_len)
 
     def __next__(self) -> PretrainingBatch:
         while self._stage < len(self._stages) - 1 and self._share() >= self._stages[self._stage].until:

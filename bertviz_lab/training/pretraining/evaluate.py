@@ -124,10 +124,11 @@ def evaluating(model: nn.Module) -> Iterator[None]:
 
 
 def evaluate_text(
-    checkpoint: Checkpoint, paths: Sequence[str], task: str, *, seq_len: int = 128, seed: int = 0
+    checkpoint: Checkpoint, paths: Sequence[str], task: str, *, seq_len: int | None = None, seed: int = 0
 ) -> dict[str, float]:
     """Scores of a model on text files, masked as in pretraining; the same seed gives the same masks.
 
+    `seq_len` is 128 where none is given, or fewer if the model was trained on fewer.
     Raises `InputError` when the model lacks the head, or the text has no second document for `nsp`.
     """
     model = checkpoint.model
@@ -142,7 +143,9 @@ def evaluate_text(
             documents=corpus.select(np.arange(corpus.documents)),
             tokenizer=checkpoint.tokenizer,
             rule=masking_rule(checkpoint.tokenizer),
-            seq_len=min(seq_len, checkpoint.config.max_position_embeddings),
+            seq_len=min(
+                seq_len or min(128, checkpoint.trained_length or 128), checkpoint.config.max_position_embeddings
+            ),
             batch_size=EVAL_BATCH_SIZE,
             short_seq_probability=0.1,
             pairs="nsp" if corpus.documents > 1 and checkpoint.config.type_vocab_size > 1 else "",

@@ -46,6 +46,15 @@ class PretrainingTask:
     checkpoints: CheckpointManager
     snapshots: SnapshotWriter
     questions: Questions | None = None  # about what the model can do already
+    start_length: int = 0  # trained length of the model that the run continues from
+
+    @property
+    def trained_length(self) -> int:
+        return max(self.start_length, self.curriculum.trained_length)
+
+    def checkpoint(self, card: str = "") -> Checkpoint:
+        """The model as it stands, as it is saved."""
+        return Checkpoint(self.model, self.tokenizer, self.model_config, card, trained_length=self.trained_length)
 
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
@@ -81,7 +90,7 @@ class PretrainingTask:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
 
         def write(fresh: Path) -> None:
-            write_checkpoint(Checkpoint(self.model, self.tokenizer, self.model_config), fresh)
+            write_checkpoint(self.checkpoint(), fresh)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
             scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
             body = {"progress": asdict(progress), "position": asdict(self.curriculum.position), "scale": scale}
@@ -94,7 +103,9 @@ class PretrainingTask:
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
-        return self.snapshots.save(self.model, progress.step, write=self.hardware.is_main)
+        return self.snapshots.save(
+            self.model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
+        )
 
     def probe(self, progress: Progress) -> ProbesDone | None:
         if self.questions is None:

@@ -84,6 +84,10 @@ def pretrain(
         notes.append(
             f"Goes on from {source_name(config.init_from)}, with its tokenizer: the first score is what it knew before."
         )
+        if (known := start.trained_length) and config.seq_len > known:
+            notes.append(
+                f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
+            )
     # A run that goes on computes as it began: another number format would be another run.
     position = _read_position(saved)
     hardware = choose_hardware(position.get("precision", config.precision), model_config, config.threads, accelerator)
@@ -118,7 +122,17 @@ def pretrain(
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
     questions = Questions(probes, tokenizer, model_config.max_position_embeddings) if probes else None
     task = PretrainingTask(
-        bare, model_config, tokenizer, curriculum, data.held_out, optimizers, hardware, store, snapshots, questions
+        bare,
+        model_config,
+        tokenizer,
+        curriculum,
+        data.held_out,
+        optimizers,
+        hardware,
+        store,
+        snapshots,
+        questions,
+        start_length=(start.trained_length or 0) if start else 0,
     )
     yield RunStarted(
         run=folder.name,
@@ -142,10 +156,12 @@ def pretrain(
         if isinstance(event, EvalDone):
             scores = dict(event.metrics)
         if isinstance(event, RunFinished):
-            card = pretraining_card(config, model_config, tokenizer, corpus, progress, scores, hardware, objective)
             if hardware.is_main:
                 remove_partial_writes(folder / "model")
-                save_checkpoint(Checkpoint(bare.cpu().eval(), tokenizer, model_config, card), folder / "model")
+                bare.cpu().eval()
+                trained = task.checkpoint()
+                card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
+                save_checkpoint(replace(trained, card=card), folder / "model")
                 write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
             event = replace(event, path=str(folder / "model"))
         yield event

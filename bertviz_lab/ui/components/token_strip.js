@@ -73,6 +73,7 @@ function show(body) {
   const padding = body.columns.length - real.length;
   note.textContent = [
     cut ? `The text was too long: ${plural(cut, 'token')} did not fit and ${cut === 1 ? 'was' : 'were'} left out.` : '',
+    body.note,
     padding ? `The last ${plural(padding, 'position')} ${padding === 1 ? 'holds' : 'hold'} only padding.` : '',
   ].filter(Boolean).join(' ');
   note.hidden = note.textContent === '';

@@ -66,8 +66,10 @@ def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
     """The payload of the strip."""
     from bertviz_lab.interpret.inputs import encode_for
 
-    encoding = encode_for(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
-    return with_link(token_payload(encoding), "input", model, a=text_a, b=text_b)
+    checkpoint = session.models.open(model)
+    encoding = encode_for(checkpoint, checked(text_a), checked(text_b) or None).encoding
+    note = checkpoint.length_warning(len(encoding.ids))
+    return with_link(token_payload(encoding, note=note), "input", model, a=text_a, b=text_b)
 
 
 def embeddings(session: Session, model: str, text_a: str, text_b: str) -> str:

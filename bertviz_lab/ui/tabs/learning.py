@@ -145,7 +145,7 @@ def watch(checkpoint: Any, words: str) -> list[int]:
 def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:
     config = checkpoint.config
     heads = config.num_hidden_layers * config.num_attention_heads
-    most = min(_MOST_TOKENS, checkpoint.longest, math.isqrt(_MOST_CELLS // heads))
+    most = min(_MOST_TOKENS, checkpoint.max_length, math.isqrt(_MOST_CELLS // heads))
     length = len(checkpoint.tokenizer.encode(text_a, text_b or None))
     if length > most:
         raise InputError(

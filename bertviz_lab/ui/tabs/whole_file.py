@@ -39,7 +39,7 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
     from bertviz_lab.data.tasks.reading.drop_report import Ledger
     from bertviz_lab.data.tasks.reading.unlabelled_inputs import MOST, read_inputs
-    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of
+    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 
     try:
         name = session.models.tuned(model)
@@ -56,8 +56,9 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     told = [f"{len(examples):,} predictions by {checkpoint.name}."]
+    told += [truncation_warning(checkpoint, examples)]
     told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in ledger.dropped]
-    return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
+    return gr.update(value=str(table), visible=True), notice_payload(" ".join(filter(None, told)), "good")
 
 
 def _harmless(row: list[Any]) -> list[Any]:

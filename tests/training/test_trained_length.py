@@ -1,0 +1,157 @@
+"""The trained length of a model: saved as the tokenizer's `model_max_length`, and honoured where inputs are longer."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import transformers
+
+from bertviz_lab.__main__ import main
+from bertviz_lab.interpret import answer_question, classify, encode_for, fill_mask
+from bertviz_lab.model import BertForSequenceClassification
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint, shipped_models
+from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
+from bertviz_lab.training.checkpoints.export import export_checkpoint
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+from bertviz_lab.training.checkpoints.snapshots import trained_length_at
+from bertviz_lab.training.finetuning import setup
+from bertviz_lab.training.finetuning.predict import truncation_warning
+from bertviz_lab.training.finetuning.task_data import read_labelled
+from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, Stage
+from bertviz_lab.training.pretraining.evaluate import evaluate_text
+from bertviz_lab.training.runs.events import RunStarted
+from tests.little import little_checkpoint
+from tests.training import support
+from tests.training.finetuning.support import examples, finish
+
+
+def limited(folder: Path, trained_length: int, **options: object) -> str:
+    """The little model of 64 positions, of which so many are trained."""
+    checkpoint = replace(little_checkpoint(**options), trained_length=trained_length)
+    return str(save_checkpoint(checkpoint, folder))
+
+
+def notes_of(events: list) -> str:
+    return " ".join(note for event in events if isinstance(event, RunStarted) for note in event.notes)
+
+
+# Pretraining
+
+
+def test_a_pretrained_model_is_saved_with_the_sequence_length_of_its_run(text, tmp_path):
+    support.finish(support.short_run(text), tmp_path)
+    for folder in (tmp_path / "model", latest_checkpoint(tmp_path)):
+        saved = load_checkpoint(folder)
+        assert (saved.trained_length, saved.config.max_position_embeddings) == (24, 512)
+    export_checkpoint(load_checkpoint(tmp_path / "model"), tmp_path / "exported")
+    assert transformers.AutoTokenizer.from_pretrained(tmp_path / "exported").model_max_length == 24
+    assert open_snapshots(tmp_path).open(0).trained_length == 24
+    assert "trained on up to 24 tokens" in load_checkpoint(tmp_path / "model").card
+
+
+def test_short_sequences_first_count_until_the_long_ones_had_a_twentieth_of_the_run(text, tmp_path):
+    config = support.short_run(text, short_seq_len=12, short_share=0.5, steps=20)
+    support.finish(config, tmp_path)
+    assert [trained_length_at(tmp_path / "snapshots", step) for step in (0, 10, 20)] == [12, 12, 24]
+    assert load_checkpoint(tmp_path / "model").trained_length == 24
+
+
+@pytest.mark.parametrize(("done", "stage", "length"), [(0.0, 0, 12), (0.5, 0, 12), (0.52, 1, 12), (0.53, 1, 24)])
+def test_the_trained_length_of_a_curriculum_follows_its_progress(done, stage, length, tokenizer):
+    stages = tuple(Stage(until, support.small_data(tokenizer, seq_len=n)) for until, n in ((0.5, 12), (1.0, 24)))
+    assert Curriculum(stages, lambda: done, Position(stage)).trained_length == length
+
+
+@pytest.mark.parametrize(("seq_len", "length"), [(32, 32), (16, 24)])
+def test_continued_pretraining_extends_the_trained_length_and_never_shortens_it(seq_len, length, text, tmp_path):
+    support.finish(support.short_run(text, steps=2), tmp_path / "first")
+    config = support.short_run(text, init_from=str(tmp_path / "first" / "model"), seq_len=seq_len, steps=2)
+    events = support.finish(config, tmp_path / "second")
+    assert load_checkpoint(tmp_path / "second" / "model").trained_length == length
+    assert ("trained on up to 24 tokens: this run extends that to 32" in notes_of(events)) == (length == 32)
+
+
+def test_evaluation_uses_the_trained_length_where_none_is_given(text, tmp_path):
+    checkpoint = load_checkpoint(limited(tmp_path / "m", 24))
+    scores = [evaluate_text(checkpoint, [str(text)], "mlm", seq_len=n) for n in (None, 24, 64)]
+    assert scores[0] == scores[1] != scores[2]
+
+
+# Fine-tuning
+
+
+@pytest.mark.parametrize(("task", "asked", "length"), [("classification", None, 24), ("qa", None, 24), ("qa", 40, 40)])
+def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, asked, length, files, tmp_path):
+    model = limited(tmp_path / "start", 24)
+    config = files.config(task, model=model, max_length=asked, max_question_length=8, stride=4, epochs=1)
+    events = finish(config, tmp_path / "run")
+    start = load_checkpoint(model)
+    run = setup.Setup.prepared(config, read_labelled(tmp_path / "run"), start, tmp_path / "run")
+    rows = [len(ids) for features in (run.train, run.held_out) for ids in features.ids]
+    assert max(rows) <= length
+    assert (max(rows) > 24) == (asked is not None)
+    tuned = load_checkpoint(tmp_path / "run" / "model")
+    assert tuned.trained_length == max(24, *map(len, run.train.ids))
+    assert f"trained on up to {tuned.trained_length} tokens" in tuned.card
+    told = (
+        f"this run extends that to {asked}" if asked else "trained on up to 24 tokens: longer examples are cut to that"
+    )
+    assert told in notes_of(events)
+
+
+def test_a_model_from_random_weights_is_trained_as_far_as_its_longest_example(files, tmp_path):
+    finish(files.config("regression", model="random", max_length=None, vocab_size=200, epochs=1), tmp_path)
+    tuned = load_checkpoint(tmp_path / "model")
+    encode = tuned.tokenizer.encode
+    assert tuned.trained_length == max(len(encode(e.text_a, e.text_b).ids) for e in examples("regression"))
+
+
+# Inputs longer than that
+
+
+def test_a_longer_input_is_read_with_a_warning_up_to_the_position_embeddings(tmp_path):
+    checkpoint = load_checkpoint(limited(tmp_path / "m", 24))
+    assert checkpoint.length_warning(len(fill_mask(checkpoint, "the red [MASK] sat").encoding.ids)) == ""
+    encoding = fill_mask(checkpoint, "the cat " * 20 + "[MASK]").encoding
+    assert len(encoding.ids) == 43
+    assert "was trained on up to 24 tokens and this input has 43" in checkpoint.length_warning(43)
+    assert len(encode_for(checkpoint, "the cat " * 40).encoding.ids) == 64
+
+
+def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path):
+    checkpoint = load_checkpoint(limited(tmp_path / "m", 24, kind=BertForSequenceClassification))
+    assert len(classify(checkpoint, "the cat " * 20).encoding.ids) == 24
+    rows = tuple(replace(row, text_a=f"{row.text_a} {'cat ' * 30 * (row.row == 2)}") for row in examples("regression"))
+    assert "24 tokens: 1 of 16 texts are longer and are truncated" in truncation_warning(checkpoint, rows)
+    assert truncation_warning(checkpoint, examples("regression")) == ""
+
+
+def test_question_answering_reads_windows_of_the_trained_length():
+    checkpoint = load_checkpoint("answers-town")
+    assert checkpoint.trained_length == 99
+    assert len(answer_question(checkpoint, "Who has the red ball?", "Anna has the red ball. " * 30).windows) > 3
+
+
+def test_the_command_line_warns_on_stderr(tmp_path, capsys):
+    assert main(["fill-mask", "--json", "--model", limited(tmp_path / "m", 24), "the cat " * 20 + "[MASK]"]) == 0
+    told = capsys.readouterr()
+    assert "Note: m was trained on up to 24 tokens" not in told.out
+    assert "was trained on up to 24 tokens" in told.err
+    json.loads(told.out)
+
+
+def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card():
+    lengths = {name: load_checkpoint(name) for name in shipped_models()}
+    assert {name: c.trained_length for name, c in lengths.items()} == {
+        "answers-town": 99,
+        "entities-mini": 128,
+        "sentiment-mini": 128,
+        "tiny-town": 64,
+        "wiki-mini": 128,
+        "wiki-tiny": 128,
+    }
+    for checkpoint in lengths.values():
+        assert f"trained on up to {checkpoint.trained_length} tokens" in checkpoint.card
+    past = open_snapshots(lengths["wiki-mini"].path)
+    assert [past.open(step).trained_length for step in past.steps()] == [32, 32, 32, 128]
