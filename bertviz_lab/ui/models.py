@@ -200,7 +200,12 @@ class Models:
                 f"Hugging Face hub{'' if self.settings.shared else ' or a folder'} (with the lab come: {known})."
             )
         self._refuse_large_download(model)
-        return checkpoint_folder(model), model
+        return checkpoint_folder(model, token=self._token), model
+
+    @property
+    def _token(self) -> bool | None:
+        """Whether the owner's Hugging Face token may be sent: never for what a visitor asks for."""
+        return False if self.settings.shared else None
 
     def _refuse_large(self, folder: Path, name: str) -> None:
         size = sum(path.stat().st_size for path in _weights(folder))
@@ -221,7 +226,7 @@ class Models:
         except CacheNotFound:
             pass
         try:
-            files = HfApi().model_info(model, files_metadata=True, timeout=10).siblings or []
+            files = HfApi(token=self._token).model_info(model, files_metadata=True, timeout=10).siblings or []
         except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError):
             return
         size = sum(file.size or 0 for file in files if file.rfilename.endswith(".safetensors"))

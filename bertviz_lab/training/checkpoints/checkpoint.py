@@ -159,8 +159,11 @@ def shipped_models() -> tuple[str, ...]:
     return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
 
 
-def checkpoint_folder(source: str, download: bool = True) -> Path:
-    """Where the files of a model are; `source` as for `load_checkpoint`."""
+def checkpoint_folder(source: str, download: bool = True, *, token: bool | None = None) -> Path:
+    """Where the files of a model are; `source` as for `load_checkpoint`.
+
+    `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for.
+    """
     if not source.strip():
         raise InputError("Name a model: a folder, a shipped model, or a Hugging Face hub id.")
     folder = Path(source)
@@ -173,17 +176,17 @@ def checkpoint_folder(source: str, download: bool = True) -> Path:
     if source in shipped_models():
         return SHIPPED / source
     if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", source) and ".." not in source and not folder.exists():
-        return _from_hub(source, download)
+        return _from_hub(source, download, token)
     raise InputError(f"There is no model folder {source[:200]!r}.")
 
 
-def _from_hub(repo: str, download: bool) -> Path:
+def _from_hub(repo: str, download: bool, token: bool | None) -> Path:
     """A hub model in the local cache, downloaded if it is not there and this machine is online."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(repo, allow_patterns=_HUB_FILES, local_files_only=not download))
+        return Path(snapshot_download(repo, allow_patterns=_HUB_FILES, local_files_only=not download, token=token))
     except HFValidationError as error:
         raise InputError(f"There is no model {repo!r}.") from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
