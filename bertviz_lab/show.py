@@ -12,8 +12,8 @@ from pathlib import Path
 from bertviz_lab.figures.interpret.attention import attention_payload, difference_payload
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
-from bertviz_lab.figures.interpret.head_ablation import effects_payload
-from bertviz_lab.figures.interpret.logit_lens import lens_payload, surprise_payload
+from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
+from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload, surprisal_payload
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
@@ -21,15 +21,15 @@ from bertviz_lab.interpret import (
     METRICS,
     Attribution,
     FillMask,
-    HeadEffects,
+    HeadAblation,
     LogitLens,
     MaskedText,
     NextSentence,
+    PseudoLogLikelihood,
     Similarity,
-    Surprise,
     TextTrace,
     attention_difference,
-    head_map,
+    head_metrics,
 )
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.components.assemble import Assembly
@@ -61,7 +61,7 @@ class View:
 
 def attention(trace: TextTrace, title: str = "") -> View:
     """Every head of a trace: the grid, one head in detail, lines, filters, metrics."""
-    metrics = {name: (METRICS[name], values) for name, values in head_map(trace).metrics.items()}
+    metrics = {name: (METRICS[name], values) for name, values in head_metrics(trace).metrics.items()}
     encoding = trace.encoding
     payload = attention_payload(
         trace.tokens,
@@ -96,9 +96,9 @@ def attribution(found: Attribution | Sequence[Attribution]) -> View:
     return _view(SCORES, "What each token adds", attribution_payload(several), 360)
 
 
-def head_effects(found: HeadEffects) -> View:
+def ablate_heads(found: HeadAblation) -> View:
     """What each head adds to a prediction."""
-    payload = effects_payload(found.effects, found.whole - found.without_layer, found.target.title)
+    payload = head_ablation_payload(found.effects, found.whole - found.without_layer, found.target.title)
     return _view(CHART, "What each head adds", payload, 640)
 
 
@@ -124,12 +124,12 @@ def similarity(found: Similarity) -> View:
 
 def logit_lens(lens: LogitLens) -> View:
     """The prediction at every layer."""
-    return _view(CHART, "The answer, layer by layer", lens_payload(lens), 560)
+    return _view(CHART, "The answer, layer by layer", logit_lens_payload(lens), 560)
 
 
-def surprise(found: Surprise) -> View:
+def pseudo_log_likelihood(found: PseudoLogLikelihood) -> View:
     """How surprising each word is."""
-    payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
+    payload = surprisal_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
     return _view(SCORES, "How surprising each word is", payload, 360)
 
 

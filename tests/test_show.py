@@ -22,9 +22,9 @@ def views(checkpoint: Checkpoint) -> dict[str, show.View]:
         "masking": show.masking(interpret.mask_text(checkpoint.tokenizer, TEXT, seed=1)),
         "fill_mask": show.fill_mask(interpret.fill_mask(checkpoint, TEXT)),
         "attribution": show.attribution(interpret.attribute(checkpoint, TEXT)),
-        "head_effects": show.head_effects(interpret.head_effects(checkpoint, TEXT)),
+        "ablate_heads": show.ablate_heads(interpret.ablate_heads(checkpoint, TEXT)),
         "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
-        "surprise": show.surprise(interpret.surprise(checkpoint, TEXT)),
+        "pseudo-log-likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
     }
 
 

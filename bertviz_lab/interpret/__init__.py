@@ -1,11 +1,11 @@
 """Looking inside: a model and a text in, frozen labelled values out."""
 
-from bertviz_lab.interpret.attention.head_ablation import HeadEffects, head_effects
+from bertviz_lab.interpret.attention.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.attention.head_metrics import (
     METRICS,
-    HeadMap,
+    HeadMetrics,
     QueryKey,
-    head_map,
+    head_metrics,
     measure_heads,
     query_key,
     rollout,
@@ -14,24 +14,24 @@ from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute
 from bertviz_lab.interpret.attribution.example_attribution import explain_example, texts_of_example
 from bertviz_lab.interpret.embeddings import (
+    ContextComparison,
     EmbeddingSum,
-    Movement,
     Neighbour,
     Similarity,
+    compare_contexts,
     embedding_sum,
     nearest_tokens,
     similarity,
-    word_movement,
 )
-from bertviz_lab.interpret.inputs import encode_for
+from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.logit_lens import LogitLens, logit_lens
 from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
-from bertviz_lab.interpret.masking_statistics import MaskingCounts, count_masks
-from bertviz_lab.interpret.predictions.joint_fill import Filling, JointFilling, fill_jointly
+from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_statistics
+from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
 from bertviz_lab.interpret.predictions.model_comparison import (
     FillComparison,
     attention_difference,
-    compare_fills,
+    compare_fill_mask,
     untrained,
 )
 from bertviz_lab.interpret.predictions.predictions import (
@@ -47,7 +47,7 @@ from bertviz_lab.interpret.predictions.predictions import (
     next_sentence,
 )
 from bertviz_lab.interpret.predictions.probing import ProbeReport, probe
-from bertviz_lab.interpret.predictions.pseudo_likelihood import Surprise, surprise
+from bertviz_lab.interpret.predictions.pseudo_likelihood import PseudoLogLikelihood, pseudo_log_likelihood
 from bertviz_lab.interpret.predictions.token_labels import (
     Entity,
     PassageAnswer,
@@ -58,80 +58,80 @@ from bertviz_lab.interpret.predictions.token_labels import (
 )
 from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.targets import Target, choose_target
-from bertviz_lab.interpret.training_dynamics import Blank, Frame, Plane, frame, related_tokens, word_plane
+from bertviz_lab.interpret.training_dynamics import Frame, MaskedToken, Plane, embedding_plane, frame, related_tokens
 
 __all__ = [
     "METHODS",
     "METRICS",
     "Attribution",
-    "Blank",
     "Candidate",
     "Classification",
+    "ContextComparison",
     "EmbeddingSum",
     "Entity",
     "FillComparison",
     "FillMask",
-    "Filling",
+    "FilledSequence",
     "Frame",
-    "HeadEffects",
-    "HeadMap",
-    "JointFilling",
+    "HeadAblation",
+    "HeadMetrics",
+    "JointFill",
     "LabelScore",
     "LogitLens",
     "MaskPrediction",
     "MaskedLoss",
     "MaskedText",
-    "MaskingCounts",
+    "MaskedToken",
+    "MaskingStatistics",
     "Method",
-    "Movement",
     "Neighbour",
     "NextSentence",
     "PassageAnswer",
     "Plane",
     "ProbeReport",
+    "PseudoLogLikelihood",
     "QueryKey",
     "RankedCandidate",
     "Results",
     "Similarity",
     "Slice",
-    "Surprise",
     "Target",
     "TextTrace",
     "WordLabel",
     "WordLabels",
+    "ablate_heads",
     "answer_question",
     "attention_difference",
     "attribute",
     "choose_target",
     "classify",
-    "compare_fills",
-    "count_masks",
+    "compare_contexts",
+    "compare_fill_mask",
+    "embedding_plane",
     "embedding_sum",
-    "encode_for",
+    "encode_inputs",
     "explain_example",
-    "fill_jointly",
     "fill_mask",
     "frame",
-    "head_effects",
-    "head_map",
+    "head_metrics",
+    "joint_fill",
     "label_words",
     "logit_lens",
     "mask_epochs",
     "mask_text",
     "masked_loss",
+    "masking_statistics",
     "measure_heads",
     "nearest_tokens",
     "next_sentence",
     "probe",
+    "pseudo_log_likelihood",
     "query_key",
     "read_results",
     "related_tokens",
     "rollout",
     "similarity",
-    "surprise",
     "texts_of_example",
     "trace_text",
     "untrained",
-    "word_movement",
-    "word_plane",
 ]

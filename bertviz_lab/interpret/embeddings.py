@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import backbone, encode_for
+from bertviz_lab.interpret.inputs import backbone, encode_inputs
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -49,7 +49,7 @@ def cosine(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np
 @torch.inference_mode()
 def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
     """What the encoder is given for a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     embeddings = backbone(checkpoint).embeddings
     token = embeddings.word(inputs.input_ids)
     segment = embeddings.token_type(inputs.token_type_ids)
@@ -83,7 +83,7 @@ def similarity(
         raise InputError("Type some sentences first.")
     vectors = []
     for text in texts:
-        inputs = encode_for(checkpoint, text)
+        inputs = encode_inputs(checkpoint, text)
         states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
         own = [0] if pooling == "cls" else [i for i, s in enumerate(inputs.encoding.special_tokens_mask) if not s]
         vectors.append(states[layer][0, own or [0]].mean(0).numpy())
@@ -135,7 +135,7 @@ def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[
 
 
 @dataclass(frozen=True)
-class Movement:
+class ContextComparison:
     """A word in two sentences, layer by layer: embeddings first, (layers + 1,) each.
 
     `cosines`: between the two; `moved_a`, `moved_b`: between a layer and the one before, 1 at the embeddings.
@@ -151,7 +151,7 @@ class Movement:
     explained: float
 
 
-def word_movement(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> Movement:
+def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
     """How the vectors of one word part company in two contexts, such as "bank" by a river and in a street.
 
     Of a word in several pieces the mean is taken; of several occurrences the first. Raises `InputError` where the
@@ -161,13 +161,13 @@ def word_movement(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -
     points, explained = plane(np.concatenate(ways))
     map_a, map_b = np.split(points, 2)
     moved = [np.concatenate([[np.float32(1)], cosine(way[1:], way[:-1])]) for way in ways]
-    return Movement(word, cosine(*ways), moved[0], moved[1], map_a, map_b, explained)
+    return ContextComparison(word, cosine(*ways), moved[0], moved[1], map_a, map_b, explained)
 
 
 @torch.inference_mode()
 def _way(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
     """A word's vector at every layer, (layers + 1, hidden)."""
-    inputs = encode_for(checkpoint, text)
+    inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding
     wanted = word.strip().casefold()
     places: dict[int, list[int]] = {}

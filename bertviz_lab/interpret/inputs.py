@@ -15,7 +15,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 _TOKENS_AT_ONCE = 1024  # that a model is given when it is asked for many variants of a text
 
 
-def variants_at_once(length: int) -> int:
+def variants_per_batch(length: int) -> int:
     """How many variants of a text of `length` tokens make a batch."""
     return max(1, _TOKENS_AT_ONCE // length)
 
@@ -41,7 +41,7 @@ class ModelInputs:
         }
 
 
-def encode_for(
+def encode_inputs(
     checkpoint: Checkpoint, text_a: str, text_b: str | None = None, max_length: int | None = None
 ) -> ModelInputs:
     """Tokenize for a model; what exceeds what it reads is cut, and the encoding says how much.

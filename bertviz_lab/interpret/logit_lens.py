@@ -1,4 +1,4 @@
-"""The prediction at every layer: what the masked-word head would say if the model stopped there.
+"""The prediction at every layer: what the masked-LM head would say if the model stopped there.
 
 The head was trained for the last layer only, so what it reads out of earlier ones is a view, not their meaning
 (nostalgebraist 2020, "interpreting GPT: the logit lens").
@@ -8,15 +8,15 @@ from dataclasses import dataclass
 
 import torch
 
-from bertviz_lab.interpret.inputs import backbone, encode_for
+from bertviz_lab.interpret.inputs import backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import Target, choose_target, head_logits, with_head
+from bertviz_lab.interpret.targets import Target, choose_target, head_logits, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
-class LayerGuess:
+class LayerPrediction:
     """The head's reading of one layer."""
 
     layer: int  # 0 is the embeddings, before the first layer
@@ -32,19 +32,19 @@ class LogitLens:
 
     encoding: Encoding
     target: Target
-    layers: tuple[LayerGuess, ...]
+    layers: tuple[LayerPrediction, ...]
 
 
 @torch.inference_mode()
 def logit_lens(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, *, target: Target | None = None, top_k: int = 5
 ) -> LogitLens:
-    """Read every layer's vector at a [MASK] through the model's own masked-word head.
+    """Read every layer's vector at a [MASK] through the model's own masked-LM head.
 
     Raises `InputError` as `choose_target` does.
     """
-    model = with_head(checkpoint, "token")
-    inputs = encode_for(checkpoint, text, text_b)
+    model = require_head(checkpoint, "token")
+    inputs = encode_inputs(checkpoint, text, text_b)
     target = target or choose_target(checkpoint, inputs)
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
     vectors_ND = torch.cat([state[:, target.position] for state in states])
@@ -56,7 +56,7 @@ def logit_lens(
         inputs.encoding,
         target,
         tuple(
-            LayerGuess(layer, candidates_of(checkpoint.tokenizer, row, top_k), float(p), int(rank), float(entropy))
+            LayerPrediction(layer, candidates_of(checkpoint.tokenizer, row, top_k), float(p), int(rank), float(entropy))
             for layer, (row, p, rank, entropy) in enumerate(
                 zip(probabilities_NV, at_target, ranks, entropies, strict=True)
             )

@@ -12,7 +12,7 @@ from bertviz_lab.data.pretraining.masking import KEPT, MASKED, NOT_CHOSEN, REPLA
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import head_logits, with_head
+from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -123,8 +123,8 @@ class MaskedLoss:
 
 @torch.inference_mode()
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
-    """Ask a model for the tokens that were chosen. Raises `InputError` where it has no masked-word head."""
-    model = with_head(checkpoint, "token")
+    """Ask a model for the tokens that were chosen. Raises `InputError` where it has no masked-LM head."""
+    model = require_head(checkpoint, "token")
     asked = [position for position, label in enumerate(masked.labels) if label != -100]
     if not asked:
         return MaskedLoss(())

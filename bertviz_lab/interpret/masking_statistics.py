@@ -32,7 +32,7 @@ class OutcomeCount:
 
 
 @dataclass(frozen=True)
-class MaskingCounts:
+class MaskingStatistics:
     """What became of the chosen tokens over many draws, and how often each token was chosen, (tokens,)."""
 
     encoding: Encoding
@@ -42,7 +42,7 @@ class MaskingCounts:
     chosen_share: NDArray[np.float64]
 
 
-def count_masks(
+def masking_statistics(
     tokenizer: Tokenizer,
     text_a: str,
     text_b: str | None = None,
@@ -51,7 +51,7 @@ def count_masks(
     seed: int,
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
-) -> MaskingCounts:
+) -> MaskingStatistics:
     """Mask a sentence `draws` times and count.
 
     The bounds come from how much the draws differ among each other, which also holds where the pieces of a span
@@ -83,4 +83,4 @@ def count_masks(
         margin = _Z * math.sqrt(square if draws > 1 else total * share * (1 - share))
         low, high = max(0.0, total * share - margin), min(float(total), total * share + margin)
         outcomes.append(OutcomeCount(OUTCOMES[kind], int(count), total * share, low, high))
-    return MaskingCounts(encoding, draws, total, tuple(outcomes), chosen / draws)
+    return MaskingStatistics(encoding, draws, total, tuple(outcomes), chosen / draws)

@@ -21,11 +21,11 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: The masked-word head, the next-sentence head, a classifier's, a tagger's, and the two columns of an answer finder's.
+#: The masked-LM head, the next-sentence head, a classifier's, a tagger's, and the two columns of an answer finder's.
 TargetKind = Literal["token", "next", "label", "word", "start", "end"]
 
 _HEADS: dict[TargetKind, tuple[tuple[type, ...], str]] = {
-    "token": ((BertForPreTraining, BertForMaskedLM), "masked-word"),
+    "token": ((BertForPreTraining, BertForMaskedLM), "masked-LM"),
     "next": ((BertForPreTraining, BertForNextSentencePrediction), "next-sentence"),
     "label": ((BertForSequenceClassification,), "classification"),
     "word": ((BertForTokenClassification,), "word-labelling"),
@@ -45,7 +45,7 @@ class Target:
     name: str
     against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
 
-    is_number: bool = False  # the model has one label only and predicts a number: a regression
+    is_regression: bool = False  # the model has one label only and predicts a number: a regression
 
     @property
     def title(self) -> str:
@@ -71,7 +71,7 @@ class Target:
         return logits_BC.log_softmax(-1)[:, self.index]
 
 
-def with_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
+def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     """The model, which has a head of this kind. Raises `InputError` where it has not."""
     kinds, name = _HEADS[kind]
     if not isinstance(checkpoint.model, kinds):
@@ -128,7 +128,7 @@ def choose_target(
     no answer, by default of the likeliest in the passage. Raises `InputError` when the model has no such head, there
     is no such token or class, or a class is set against itself.
     """
-    model = with_head(checkpoint, kind)
+    model = require_head(checkpoint, kind)
     if kind in ("start", "end"):
         if choice or against:
             raise InputError("An answer's first or last token is named by its position, and set against nothing.")
@@ -154,7 +154,7 @@ def choose_target(
     other = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
     if other and other.index == index:
         raise InputError(f"{name} cannot be set against itself: name another one.")
-    return Target(kind, position, index, name, other, is_number=kind == "label" and len(names) == 1)
+    return Target(kind, position, index, name, other, is_regression=kind == "label" and len(names) == 1)
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:

@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attention.head_metrics import HeadMap, measure_heads
+from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
 from bertviz_lab.interpret.embeddings import plane
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import Candidate, LabelScore, RankedCandidate, candidates_of, ranked
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
 from bertviz_lab.interpret.targets import head_logits
@@ -30,7 +30,7 @@ MOST_BLANKS, _PARTS = 6, 7
 
 
 @dataclass(frozen=True)
-class Blank:
+class MaskedToken:
     """What a model would write for one [MASK], and what it would if it ended at an earlier layer."""
 
     position: int
@@ -52,8 +52,8 @@ class Frame:
 
     encoding: Encoding
     attentions: NDArray[np.float32]
-    heads: HeadMap
-    blanks: tuple[Blank, ...]
+    heads: HeadMetrics
+    blanks: tuple[MaskedToken, ...]
     is_next: float | None
     losses: NDArray[np.float32] | None
     labels: tuple[LabelScore, ...]
@@ -85,7 +85,7 @@ def frame(
     """
     if any(not 0 <= token < checkpoint.config.vocab_size for token in (*watched, *mapped)):
         raise InputError("A word that is to be followed is not in this model's vocabulary.")
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
     out = backbone(checkpoint)(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
@@ -97,20 +97,20 @@ def frame(
     return Frame(
         encoding=encoding,
         attentions=attentions,
-        heads=HeadMap(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
+        heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
         blanks=_blanks(checkpoint, encoding, states_SLD, watched, top_k) if words else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if words else None,
         labels=_labels(checkpoint, states_SLD[-1, :1]),
         words=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
         answer=_answer(checkpoint, text_a, text_b),
-        vectors=word_vectors(checkpoint, mapped),
+        vectors=word_embeddings(checkpoint, mapped),
     )
 
 
 def _blanks(
     checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, watched: Sequence[int], top_k: int
-) -> tuple[Blank, ...]:
+) -> tuple[MaskedToken, ...]:
     """The predictions at each [MASK], read from the vectors around every layer, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
     positions = encoding.mask_positions(tokenizer.mask_id)[:MOST_BLANKS]
@@ -120,7 +120,7 @@ def _blanks(
         best = [candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV]
         likeliest = candidates_of(tokenizer, rows_SV[-1], min(top_k, checkpoint.config.vocab_size))
         asked = tuple(ranked(tokenizer, rows_SV[-1], token) for token in watched)
-        found.append(Blank(position, likeliest, asked, tuple(best)))
+        found.append(MaskedToken(position, likeliest, asked, tuple(best)))
     return tuple(found)
 
 
@@ -169,7 +169,7 @@ def _answer(checkpoint: Checkpoint, question: str, passage: str | None) -> Passa
 
 
 @torch.inference_mode()
-def word_vectors(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np.float32]:
+def word_embeddings(checkpoint: Checkpoint, tokens: Sequence[int]) -> NDArray[np.float32]:
     """The word embeddings of some tokens scaled to length 1, (tokens, hidden): where they point is what tells."""
     table = backbone(checkpoint).embeddings.word.weight[torch.tensor(list(tokens), dtype=torch.long)]
     return torch.nn.functional.normalize(table.float(), dim=-1).numpy()
@@ -213,7 +213,7 @@ class Plane:
         return ((vectors - self.middle) @ self.axes.T).astype(np.float32)
 
 
-def word_plane(vectors: NDArray[np.float32]) -> Plane:
+def embedding_plane(vectors: NDArray[np.float32]) -> Plane:
     """The plane in which these word vectors, (words, hidden), differ most (principal components)."""
     points, explained = plane(vectors)
     middle = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)

@@ -37,9 +37,9 @@ def add_endpoints(session: Session) -> None:
 
     def tokenize(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
         """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
-        from bertviz_lab.interpret.inputs import encode_for
+        from bertviz_lab.interpret.inputs import encode_inputs
 
-        encoding = encode_for(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
+        encoding = encode_inputs(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
         return {
             "tokens": list(encoding.tokens),
             "ids": list(encoding.ids),

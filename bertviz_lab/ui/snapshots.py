@@ -140,10 +140,10 @@ class Histories:
 
     def plane(self, question: Question, step: int) -> dict[str, Any]:
         """The plane of the word map, fitted on a snapshot."""
-        from bertviz_lab.interpret import word_plane
-        from bertviz_lab.interpret.training_dynamics import word_vectors
+        from bertviz_lab.interpret import embedding_plane
+        from bertviz_lab.interpret.training_dynamics import word_embeddings
 
-        plane = word_plane(word_vectors(self.snapshot(question.history, step), question.mapped))
+        plane = embedding_plane(word_embeddings(self.snapshot(question.history, step), question.mapped))
         return plane_body(plane.middle, plane.axes, plane.explained)
 
     def curve(self, name: str) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> 
     text = "the [MASK] cat [MASK] on the mat"
     type_into(page.locator("#fill-text"), text)
     unfold(page, "Several blanks together")
-    best = interpret.fill_jointly(session.models.open(), text, beams=8).joint[0]
+    best = interpret.joint_fill(session.models.open(), text, beams=8).joint[0]
     expect(page.locator("#fill-together")).to_contain_text(" · ".join(best.tokens))
 
 
@@ -107,7 +107,7 @@ def test_each_word_has_its_surprise(page: Page, served: tuple[str, Session]) -> 
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), A)
     unfold(page, "How surprising is each word?")
-    truth = interpret.surprise(session.models.open(), A)
+    truth = interpret.pseudo_log_likelihood(session.models.open(), A)
     strip = page.locator("#fill-surprise")
     expect(strip).to_contain_text(f"pseudo-perplexity {truth.perplexity:.1f}")
     strip.locator("td.token button").nth(2).hover()
@@ -326,7 +326,7 @@ def test_a_model_without_a_head_says_which_and_shows_the_rest(
     for tab in FIELDS:
         shown = answer_in(page, tab, TEXT)
         if tab in ("Fill-mask", "Why"):
-            expect(shown, tab).to_contain_text("no masked-word head")
+            expect(shown, tab).to_contain_text("no masked-LM head")
         elif tab == "Next sentence":
             expect(shown, tab).to_contain_text("no next-sentence head")
         else:

@@ -197,7 +197,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]
         view.locator(f"[data-part={part}] summary").click()
     # Heads: what the sentence says of the head that does it most is true.
     metrics = {
-        step: interpret.head_map(interpret.trace_text(session.histories.snapshot("tiny-town", step), TEXT)).metrics
+        step: interpret.head_metrics(interpret.trace_text(session.histories.snapshot("tiny-town", step), TEXT)).metrics
         for step in STEPS
     }
     box = view.get_by_role("combobox", name="What is measured")

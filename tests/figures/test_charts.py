@@ -8,8 +8,8 @@ from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payl
 from bertviz_lab.figures.interpret.attribution import _times
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
-from bertviz_lab.figures.interpret.head_ablation import effects_payload
-from bertviz_lab.figures.interpret.masking import counts_payload
+from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
+from bertviz_lab.figures.interpret.masking import masking_statistics_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 from tests.ui.components.harness import SENTENCE, encoding
 
@@ -67,18 +67,20 @@ def test_scores_have_a_text_for_every_number_and_none_for_none() -> None:
 
 def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     effects, layers = np.array([[0.5, -0.25]]), np.array([1.0])
-    body = json.loads(effects_payload(effects, layers, "cat", [[True, False]]))
+    body = json.loads(head_ablation_payload(effects, layers, "cat", [[True, False]]))
     assert body["texts"] == [["off", "", ""]]
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
-    plain = json.loads(effects_payload(effects, layers, "cat"))
+    plain = json.loads(head_ablation_payload(effects, layers, "cat"))
     assert not plain["picks"]
     assert "Press" not in plain["sentence"]
 
 
 def test_masks_of_nothing_are_counted_as_none() -> None:
     outcome = SimpleNamespace(outcome="mask", observed=0, expected=0.0, low=0.0, high=0.0)
-    body = json.loads(counts_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8}))
+    body = json.loads(
+        masking_statistics_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8})
+    )
     assert body["series"][0]["values"] == [0.0]
     assert "0 tokens were chosen" in body["sentence"]
 

@@ -21,18 +21,18 @@ AWKWARD = {
     "control characters": "a\x00\x07b",
 }
 ANALYSES: dict[str, Callable[[Checkpoint, str], Any]] = {
-    "trace": lambda c, t: interpret.head_map(interpret.trace_text(c, t)),
+    "trace": lambda c, t: interpret.head_metrics(interpret.trace_text(c, t)),
     "embeddings": lambda c, t: interpret.embedding_sum(c, t).norms(),
     "similarity": lambda c, t: interpret.similarity(c, [t, "the red cat"]),
-    "surprise": interpret.surprise,
+    "pseudo-log-likelihood": interpret.pseudo_log_likelihood,
     "masking": lambda c, t: interpret.masked_loss(c, interpret.mask_text(c.tokenizer, t, seed=0, max_length=64)),
-    "draws": lambda c, t: interpret.count_masks(c.tokenizer, t, draws=10, seed=0),
+    "draws": lambda c, t: interpret.masking_statistics(c.tokenizer, t, draws=10, seed=0),
     "next sentence": lambda c, t: interpret.next_sentence(c, "the red cat sat", t),
     "fill-mask": lambda c, t: interpret.fill_mask(c, f"[MASK] {t}"),
-    "joint": lambda c, t: interpret.fill_jointly(c, f"[MASK] {t}", beams=2),
+    "joint": lambda c, t: interpret.joint_fill(c, f"[MASK] {t}", beams=2),
     "lens": lambda c, t: interpret.logit_lens(c, f"[MASK] {t}"),
     "attribution": lambda c, t: interpret.attribute(c, f"[MASK] {t}"),
-    "heads": lambda c, t: interpret.head_effects(c, f"[MASK] {t}"),
+    "heads": lambda c, t: interpret.ablate_heads(c, f"[MASK] {t}"),
 }
 
 
@@ -55,11 +55,13 @@ def test_a_hundred_blanks_are_filled_each_on_its_own() -> None:
     checkpoint = little_checkpoint(max_position_embeddings=128)
     assert len(interpret.fill_mask(checkpoint, "[MASK] " * 100).masks) == 100
     with pytest.raises(InputError, match="too many"):
-        interpret.fill_jointly(checkpoint, "[MASK] " * 100)
+        interpret.joint_fill(checkpoint, "[MASK] " * 100)
 
 
-@pytest.mark.parametrize("analysis", ["surprise", "masking", "next sentence", "joint", "lens", "attribution", "heads"])
+@pytest.mark.parametrize(
+    "analysis", ["pseudo-log-likelihood", "masking", "next sentence", "joint", "lens", "attribution", "heads"]
+)
 def test_a_model_without_the_head_says_which_is_missing(analysis: str) -> None:
     checkpoint = little_checkpoint(kind=BertForSequenceClassification)
-    with pytest.raises(InputError, match=r"has no (masked-word|next-sentence) head"):
+    with pytest.raises(InputError, match=r"has no (masked-LM|next-sentence) head"):
         ANALYSES[analysis](checkpoint, "the red cat sat on the mat")

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import embedding_sum, nearest_tokens, similarity, trace_text, word_movement
+from bertviz_lab.interpret import compare_contexts, embedding_sum, nearest_tokens, similarity, trace_text
 from bertviz_lab.interpret.embeddings import cosine, plane
 from tests.little import little_checkpoint
 
@@ -79,10 +79,10 @@ def test_the_nearest_tokens_are_those_with_the_largest_cosine() -> None:
 
 def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
     checkpoint = little_checkpoint()
-    found = word_movement(checkpoint, "the red cat sat", "a small red dog ran", "red")
+    found = compare_contexts(checkpoint, "the red cat sat", "a small red dog ran", "red")
     assert found.cosines.shape == (3,)
     assert found.map_a.shape == found.map_b.shape == (3, 2)
-    same = word_movement(checkpoint, "the red cat sat", "the red cat sat", "RED")
+    same = compare_contexts(checkpoint, "the red cat sat", "the red cat sat", "RED")
     np.testing.assert_allclose(same.cosines, 1, atol=1e-5)
     np.testing.assert_allclose(same.map_a, same.map_b, atol=1e-4)
 
@@ -90,7 +90,7 @@ def test_a_word_in_two_sentences_begins_almost_alike_and_parts() -> None:
 @pytest.mark.parametrize("word", ["zebra", "", "re"])
 def test_a_word_that_is_not_in_the_sentence_is_refused(word: str) -> None:
     with pytest.raises(InputError, match="not in the sentence"):
-        word_movement(little_checkpoint(), TEXT_A, TEXT_B, word)
+        compare_contexts(little_checkpoint(), TEXT_A, TEXT_B, word)
 
 
 def test_a_word_of_several_tokens_has_no_neighbours() -> None:

@@ -1,7 +1,7 @@
 import pytest
 
 from bertviz_lab import BertForMaskedLM, BertForSequenceClassification, InputError
-from bertviz_lab.interpret import choose_target, encode_for, fill_mask, logit_lens
+from bertviz_lab.interpret import choose_target, encode_inputs, fill_mask, logit_lens
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the [MASK]"
@@ -25,7 +25,7 @@ def test_there_is_a_guess_for_the_embeddings_and_for_each_layer() -> None:
 
 def test_another_blank_and_another_word_can_be_followed() -> None:
     checkpoint = little_checkpoint()
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     position = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)[1]
     target = choose_target(checkpoint, inputs, position=position, choice="mat")
     lens = logit_lens(checkpoint, TEXT, target=target)
@@ -38,5 +38,5 @@ def test_another_blank_and_another_word_can_be_followed() -> None:
 
 
 def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-word head"):
+    with pytest.raises(InputError, match="no masked-LM head"):
         logit_lens(little_checkpoint(kind=BertForSequenceClassification), TEXT)

@@ -3,7 +3,7 @@ import torch
 
 from bertviz_lab import InputError
 from bertviz_lab.data.pretraining.batches import masking_rule
-from bertviz_lab.interpret import count_masks, fill_mask, mask_epochs, mask_text, masked_loss
+from bertviz_lab.interpret import fill_mask, mask_epochs, mask_text, masked_loss, masking_statistics
 from tests.little import little_checkpoint
 
 TEXT = "the old man reads a book near the river in the morning and they walk to the house"
@@ -77,7 +77,7 @@ def test_no_text_is_refused(tokenizer) -> None:
     [{}, {"probability": 0.3, "mask_share": 0.5, "random_share": 0.25}, {"whole_word": True}, {"spans": True}],
 )
 def test_a_hundred_thousand_draws_keep_to_the_rule(tokenizer, options: dict) -> None:
-    counts = count_masks(tokenizer, TEXT, draws=100_000, seed=0, rule=masking_rule(tokenizer, **options))
+    counts = masking_statistics(tokenizer, TEXT, draws=100_000, seed=0, rule=masking_rule(tokenizer, **options))
     assert sum(outcome.observed for outcome in counts.outcomes) == counts.chosen
     for outcome in counts.outcomes:
         assert outcome.low < outcome.observed < outcome.high
@@ -85,7 +85,7 @@ def test_a_hundred_thousand_draws_keep_to_the_rule(tokenizer, options: dict) -> 
 
 
 def test_every_token_is_chosen_equally_often_and_special_ones_never(tokenizer) -> None:
-    counts = count_masks(tokenizer, TEXT, draws=20_000, seed=0)
+    counts = masking_statistics(tokenizer, TEXT, draws=20_000, seed=0)
     tokens = len(counts.encoding)
     share = round(0.15 * tokens) / (tokens - 2)
     assert counts.chosen_share[0] == counts.chosen_share[-1] == 0
@@ -95,7 +95,7 @@ def test_every_token_is_chosen_equally_often_and_special_ones_never(tokenizer) -
 def test_bounds_are_left_by_one_count_in_a_hundred(tokenizer) -> None:
     outside, seeds = 0, 300
     for seed in range(seeds):
-        masks = count_masks(tokenizer, TEXT, draws=60, seed=seed).outcomes[0]
+        masks = masking_statistics(tokenizer, TEXT, draws=60, seed=seed).outcomes[0]
         outside += not masks.low <= masks.observed <= masks.high
     assert outside <= 12  # of three expected; more than twelve come once in ten thousand times
 
@@ -103,7 +103,7 @@ def test_bounds_are_left_by_one_count_in_a_hundred(tokenizer) -> None:
 @pytest.mark.parametrize("draws", [0, 100_001])
 def test_no_draw_and_too_many_are_refused(tokenizer, draws: int) -> None:
     with pytest.raises(InputError, match="100,000"):
-        count_masks(tokenizer, TEXT, draws=draws, seed=0)
+        masking_statistics(tokenizer, TEXT, draws=draws, seed=0)
 
 
 def test_static_masks_come_again_and_dynamic_ones_do_not(tokenizer) -> None:

@@ -28,7 +28,7 @@ def town() -> Checkpoint:
 
 
 def question(town: Checkpoint, text: str, answer: str, wrong: str) -> Target:
-    return interpret.choose_target(town, interpret.encode_for(town, text), choice=answer, against=wrong)
+    return interpret.choose_target(town, interpret.encode_inputs(town, text), choice=answer, against=wrong)
 
 
 @pytest.mark.parametrize("planted", PLANTED)
@@ -57,7 +57,7 @@ def test_the_head_that_decides_looks_at_the_word_that_decides(
     town: Checkpoint, planted: tuple[str, str, str, str]
 ) -> None:
     text, answer, wrong, reason = planted
-    ((layer, head, effect), *_) = interpret.head_effects(town, text, target=question(town, text, answer, wrong)).top(1)
+    ((layer, head, effect), *_) = interpret.ablate_heads(town, text, target=question(town, text, answer, wrong)).top(1)
     assert effect > 1
     trace = interpret.trace_text(town, text)
     looks = trace.attentions[layer, head, trace.tokens.index("[MASK]")]

@@ -33,7 +33,7 @@ def test_every_row_of_attention_sums_to_one_and_every_metric_is_a_number(wiki, s
     for pair in sentences:
         trace = interpret.trace_text(wiki, *pair)
         np.testing.assert_allclose(trace.attentions.sum(-1), 1, atol=1e-5)
-        assert all(np.isfinite(values).all() for values in interpret.head_map(trace).metrics.values())
+        assert all(np.isfinite(values).all() for values in interpret.head_metrics(trace).metrics.values())
 
 
 def test_what_tokens_add_sums_to_the_whole_and_the_last_layer_is_the_answer(wiki, sentences) -> None:
@@ -49,7 +49,7 @@ def test_what_tokens_add_sums_to_the_whole_and_the_last_layer_is_the_answer(wiki
 def test_switching_a_head_off_gives_what_the_map_of_heads_says(wiki, sentences) -> None:
     for sentence, _ in sentences[:4]:
         text = hidden(sentence)
-        effects = interpret.head_effects(wiki, text)
+        effects = interpret.ablate_heads(wiki, text)
         for layer, head, effect in effects.top(2):
             head_mask = np.ones((2, 2))
             head_mask[layer, head] = 0

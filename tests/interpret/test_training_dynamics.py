@@ -12,7 +12,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.training_dynamics import MOST_BLANKS, word_vectors
+from bertviz_lab.interpret.training_dynamics import MOST_BLANKS, word_embeddings
 from tests.little import little_checkpoint
 
 TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
@@ -31,7 +31,7 @@ def ids(checkpoint, *words):
 def test_attention_is_that_of_a_trace(checkpoint, second):
     found, trace = interpret.frame(checkpoint, TEXT, second), interpret.trace_text(checkpoint, TEXT, second)
     np.testing.assert_allclose(found.attentions, trace.attentions, atol=1e-6)
-    metrics = interpret.head_map(trace).metrics
+    metrics = interpret.head_metrics(trace).metrics
     for name in interpret.METRICS:
         np.testing.assert_allclose(found.heads.metrics[name], metrics[name], atol=1e-6)
 
@@ -124,13 +124,13 @@ def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):
 
 def test_the_plane_is_that_of_the_principal_components(checkpoint):
     tokens = ids(checkpoint, "cat", "dog", "river", "the", "red", "book")
-    vectors = word_vectors(checkpoint, tokens)
+    vectors = word_embeddings(checkpoint, tokens)
     np.testing.assert_allclose(np.linalg.norm(vectors, axis=-1), 1, atol=1e-5)
-    plane = interpret.word_plane(vectors)
+    plane = interpret.embedding_plane(vectors)
     np.testing.assert_allclose(plane.axes @ plane.axes.T, np.eye(2), atol=1e-5)
     points, (sizes) = plane.project(vectors), np.linalg.svd(vectors - vectors.mean(0), compute_uv=False)
     np.testing.assert_allclose((points**2).sum(0), sizes[:2] ** 2, rtol=1e-4)
     assert plane.explained == pytest.approx((sizes[:2] ** 2).sum() / (sizes**2).sum(), abs=1e-5)
     # Another snapshot's words are projected onto the same plane, which does not move.
-    other = word_vectors(little_checkpoint(seed=1), tokens)
+    other = word_embeddings(little_checkpoint(seed=1), tokens)
     np.testing.assert_allclose(plane.project(other), (other - vectors.mean(0)) @ plane.axes.T, atol=1e-5)

@@ -44,7 +44,7 @@ def test_the_grid_can_ask_why_one_token_looks_at_another(session: Session) -> No
 
 def test_heads_come_with_their_metrics(session: Session) -> None:
     metrics = json.loads(attention.attention(session, "", A, B))["metrics"]
-    truth = interpret.head_map(interpret.trace_text(session.models.open(), A, B)).metrics
+    truth = interpret.head_metrics(interpret.trace_text(session.models.open(), A, B)).metrics
     assert set(metrics) == set(truth)
     for name, values in truth.items():
         assert metrics[name]["says"]
@@ -104,7 +104,7 @@ def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session
     checkpoint = session.models.open()
     assert items["Word explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
     shown = json.loads(why.effects(session, "", text, "", "", "[[0, 1]]"))
-    truth = interpret.head_effects(checkpoint, text)
+    truth = interpret.ablate_heads(checkpoint, text)
     np.testing.assert_allclose(np.array(shown["values"])[:, :-1], truth.effects, atol=1e-6)
     assert shown["texts"][0][1] == "off"
 
@@ -289,7 +289,7 @@ def test_heads_stay_off_until_another_model_is_asked(session: Session) -> None:
 def test_what_each_head_adds_is_computed_once_whichever_are_off(session: Session, monkeypatch) -> None:
     text = "the red [MASK] sat on the mat"
     first = json.loads(why.effects(session, "", text, "", "", "[]"))
-    monkeypatch.setattr(interpret, "head_effects", lambda *_, **__: pytest.fail("computed again"))
+    monkeypatch.setattr(interpret, "ablate_heads", lambda *_, **__: pytest.fail("computed again"))
     again = json.loads(why.effects(session, "", text, "", "", "[[0, 0]]"))
     assert again["values"] == first["values"]
     assert again["texts"][0][0] == "off"

@@ -54,7 +54,7 @@ def attribution_payload(
     if attention is not None:
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
     odds = f", against {first.target.against.name}," if first.target.against else ""
-    if first.target.is_number:
+    if first.target.is_regression:
         told = [
             f"With this text the {first.target.name} is {first.change:+.2f} from what it is with every word hidden."
         ]

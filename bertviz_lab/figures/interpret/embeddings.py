@@ -101,7 +101,7 @@ def neighbours_payload(word: str, neighbours: Sequence[Any]) -> Payload:
     )
 
 
-def movement_payloads(movement: Any) -> tuple[Payload, Payload]:
+def context_payloads(movement: Any) -> tuple[Payload, Payload]:
     """A word in two sentences: how alike it is at each layer, and both ways on a map."""
     layers = ["embeddings", *(str(layer) for layer in range(1, len(movement.cosines)))]
     lines = lines_payload(

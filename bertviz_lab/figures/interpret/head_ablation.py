@@ -10,7 +10,7 @@ from bertviz_lab.figures.charts import bars_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload
 
 
-def effects_payload(
+def head_ablation_payload(
     effects: NDArray[np.floating],
     layer_effects: NDArray[np.floating],
     name: str,

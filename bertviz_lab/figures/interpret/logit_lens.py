@@ -21,7 +21,7 @@ class LensLike(Protocol):
     def layers(self) -> Sequence[Any]: ...
 
 
-def lens_payload(lens: LensLike) -> Payload:
+def logit_lens_payload(lens: LensLike) -> Payload:
     """A row a layer: its first guesses, shaded by probability."""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
@@ -51,7 +51,7 @@ def _stays_first(layers: Sequence[Any]) -> bool:
     return all(rank == 1 for rank in ranks[start:])
 
 
-def surprise_payload(
+def surprisal_payload(
     encoding: EncodingLike,
     log_probabilities: NDArray[np.floating],
     expected: Sequence[Any],

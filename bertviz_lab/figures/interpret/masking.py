@@ -80,7 +80,7 @@ def masking_payload(
     )
 
 
-def counts_payload(counts: Any, plan: dict[str, float]) -> Payload:
+def masking_statistics_payload(counts: Any, plan: dict[str, float]) -> Payload:
     """What became of the chosen tokens in many draws, beside the rule and its bounds.
 
     `plan` has each outcome's share.

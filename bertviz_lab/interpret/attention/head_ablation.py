@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, variants_at_once
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, variants_per_batch
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
@@ -16,7 +16,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
-class HeadEffects:
+class HeadAblation:
     """The score of one prediction (see `Target.score`), with all heads and with some ablated."""
 
     encoding: Encoding
@@ -38,21 +38,21 @@ class HeadEffects:
 
 
 @torch.inference_mode()
-def head_effects(
+def ablate_heads(
     checkpoint: Checkpoint,
     text_a: str,
     text_b: str | None = None,
     *,
     target: Target | None = None,
     on_progress: Callable[[float], None] | None = None,
-) -> HeadEffects:
+) -> HeadAblation:
     """Switch off every head in turn, then every layer's heads together, and ask for the same prediction again.
 
     By default the prediction is the likeliest token of the first [MASK]. What lies below a head does not change
     without it, so each layer's heads start from the vectors that the whole model had there: this is exact, and
     twice as fast. `on_progress` hears the share that is done. Raises `InputError` as `choose_target` does.
     """
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
@@ -68,7 +68,7 @@ def head_effects(
         done += layers - layer
         if on_progress:
             on_progress(done / work)
-    return HeadEffects(inputs.encoding, target, whole, scores[:, :heads], scores[:, heads])
+    return HeadAblation(inputs.encoding, target, whole, scores[:, :heads], scores[:, heads])
 
 
 def _from_layer(
@@ -78,7 +78,7 @@ def _from_layer(
     length = hidden_1LD.shape[1]
     attn_mask = extended_attention_mask(inputs.attention_mask, length, checkpoint.config.is_decoder, hidden_1LD.device)
     scores = []
-    for head_mask_BLH in head_masks_NLH.split(variants_at_once(length)):
+    for head_mask_BLH in head_masks_NLH.split(variants_per_batch(length)):
         hidden_BLD = hidden_1LD.expand(len(head_mask_BLH), -1, -1)
         positions = None if target.reads is None else torch.full((len(head_mask_BLH), 1), target.reads)
         encoder = backbone(checkpoint).encoder

@@ -22,7 +22,7 @@ METRICS = {
 
 
 @dataclass(frozen=True)
-class HeadMap:
+class HeadMetrics:
     """One number a head for each of `METRICS`: (layers, heads) each."""
 
     metrics: dict[str, NDArray[np.float64]]
@@ -34,10 +34,10 @@ class HeadMap:
         return tuple((int(i // values.shape[1]), int(i % values.shape[1]), float(values.flat[i])) for i in order)
 
 
-def head_map(trace: TextTrace) -> HeadMap:
+def head_metrics(trace: TextTrace) -> HeadMetrics:
     """Every head's metrics on one text."""
     encoding = trace.encoding
-    return HeadMap(
+    return HeadMetrics(
         measure_heads(trace.attentions, np.array(encoding.token_type_ids), np.array(encoding.special_tokens_mask) == 1)
     )
 

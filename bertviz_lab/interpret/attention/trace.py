@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.interpret.inputs import backbone, encode_for, head_mask_for
+from bertviz_lab.interpret.inputs import backbone, encode_inputs, head_mask_for
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -54,7 +54,7 @@ def trace_text(
     `head_mask` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
     Raises `InputError` when there is no text, or the head mask has another shape than the model.
     """
-    inputs = encode_for(checkpoint, text_a, text_b, max_length)
+    inputs = encode_inputs(checkpoint, text_a, text_b, max_length)
     out = backbone(checkpoint)(
         **inputs.arguments(),
         output_trace=True,

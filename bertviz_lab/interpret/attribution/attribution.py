@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, variants_at_once
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, variants_per_batch
 from bertviz_lab.interpret.targets import Target, choose_target, final_vectors
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -67,7 +67,7 @@ def attribute(
     """
     if method not in METHODS:
         raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     target = target or choose_target(checkpoint, inputs)
     hidden = _everything_hidden(checkpoint, inputs)
     with torch.inference_mode():
@@ -78,7 +78,7 @@ def attribute(
     if method == "occlusion":
         scores = _occlusion(checkpoint, inputs, target, float(shown))
     elif method == "gradient x input":
-        words_LD = _word_vectors(checkpoint, inputs.input_ids)
+        words_LD = _word_embeddings(checkpoint, inputs.input_ids)
         scores = (_gradients(checkpoint, inputs, target, words_LD[None])[0] * words_LD).sum(-1)
     else:
         scores, steps = _integrated(checkpoint, inputs, hidden, target, change)
@@ -96,7 +96,7 @@ def _integrated(
     checkpoint: Checkpoint, inputs: ModelInputs, hidden: Tensor, target: Target, change: float
 ) -> tuple[Tensor, int]:
     """The integral by Gauss and Legendre, with twice as many points until it sums to what it should."""
-    shown_LD, from_LD = _word_vectors(checkpoint, inputs.input_ids), _word_vectors(checkpoint, hidden)
+    shown_LD, from_LD = _word_embeddings(checkpoint, inputs.input_ids), _word_embeddings(checkpoint, hidden)
     way_LD = shown_LD - from_LD
     steps = _FIRST_STEPS
     while True:
@@ -104,7 +104,7 @@ def _integrated(
         places = torch.tensor((nodes + 1) / 2, dtype=torch.float32)
         shares = torch.tensor(weights / 2, dtype=torch.float32)
         total_LD = torch.zeros_like(way_LD)
-        for place, share in zip(*(t.split(variants_at_once(len(way_LD))) for t in (places, shares)), strict=True):
+        for place, share in zip(*(t.split(variants_per_batch(len(way_LD))) for t in (places, shares)), strict=True):
             points_BLD = from_LD + place[:, None, None] * way_LD
             total_LD += (share[:, None, None] * _gradients(checkpoint, inputs, target, points_BLD)).sum(0)
         scores = (total_LD * way_LD).sum(-1)
@@ -113,7 +113,7 @@ def _integrated(
         steps *= 2
 
 
-def _word_vectors(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
+def _word_embeddings(checkpoint: Checkpoint, ids: Tensor) -> Tensor:
     """(1, tokens) to (tokens, hidden): the word embeddings alone, before position and segment are added."""
     return backbone(checkpoint).embeddings.word(ids)[0].detach()
 
@@ -135,7 +135,7 @@ def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, show
     hidden = _everything_hidden(checkpoint, inputs)[0]
     places = (hidden != inputs.input_ids[0]).nonzero()[:, 0]
     scores = torch.zeros(len(hidden))
-    for some in places.split(variants_at_once(len(hidden))):
+    for some in places.split(variants_per_batch(len(hidden))):
         ids_BL = inputs.input_ids.repeat(len(some), 1)
         ids_BL[torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
         vectors = final_vectors(checkpoint, target.reads, inputs.variants(ids_BL))

@@ -4,7 +4,7 @@ import math
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute
-from bertviz_lab.interpret.inputs import ModelInputs, encode_for
+from bertviz_lab.interpret.inputs import ModelInputs, encode_inputs
 from bertviz_lab.interpret.predictions.token_labels import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -27,7 +27,7 @@ def explain_example(checkpoint: Checkpoint, example: Example, prediction: Predic
     that is no "O"; of an answer its first token. Raises `InputError` for a model of another task.
     """
     text_a, text_b = texts_of_example(example)
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     if isinstance(example, LabelledWords):
         target = _word_target(checkpoint, inputs, example, prediction)
     elif isinstance(example, LabelledText):
@@ -39,7 +39,7 @@ def explain_example(checkpoint: Checkpoint, example: Example, prediction: Predic
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
     else:
         text_b, start = _shown_passage(checkpoint, example, prediction)
-        inputs = encode_for(checkpoint, text_a, text_b)
+        inputs = encode_inputs(checkpoint, text_a, text_b)
         position = _token_at(inputs, start) if start is not None else 0
         target = choose_target(checkpoint, inputs, "start", position=position)
     return [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]

@@ -7,8 +7,8 @@ from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone
-from bertviz_lab.interpret.predictions.predictions import blanks_of
-from bertviz_lab.interpret.targets import head_logits, with_head
+from bertviz_lab.interpret.predictions.predictions import encode_masked
+from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -17,7 +17,7 @@ _MOST_BEAMS = 20
 
 
 @dataclass(frozen=True)
-class Filling:
+class FilledSequence:
     """One way to fill all blanks of a text: a token a blank, in the blanks' order."""
 
     tokens: tuple[str, ...]
@@ -28,7 +28,7 @@ class Filling:
 
 
 @dataclass(frozen=True)
-class JointFilling:
+class JointFill:
     """All blanks filled together, the best first, beside each filled as if alone.
 
     `independent` has the likeliest token of every blank and the product of their probabilities.
@@ -36,8 +36,8 @@ class JointFilling:
 
     encoding: Encoding
     positions: tuple[int, ...]
-    joint: tuple[Filling, ...]
-    independent: Filling
+    joint: tuple[FilledSequence, ...]
+    independent: FilledSequence
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ class _Beam:
 
 
 @torch.inference_mode()
-def fill_jointly(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, beams: int = 5) -> JointFilling:
+def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, beams: int = 5) -> JointFill:
     """Fill the blank that the model is surest of, look again, fill the next, and keep the `beams` best ways.
 
     BERT is trained to fill blanks independently of each other, so the sum of the logarithms depends on the order:
     it ranks fillings, it is no exact probability. Raises `InputError` as `fill_mask` does.
     """
-    model = with_head(checkpoint, "token")
+    model = require_head(checkpoint, "token")
     if not 1 <= beams <= _MOST_BEAMS:
         raise InputError(f"Keep between 1 and {_MOST_BEAMS} ways to fill the blanks.")
-    inputs, positions = blanks_of(checkpoint, text, text_b)
+    inputs, positions = encode_masked(checkpoint, text, text_b)
     if len(positions) > _MOST_BLANKS:
         raise InputError(f"{len(positions)} blanks are too many to fill together: leave {_MOST_BLANKS} at most.")
 
@@ -79,7 +79,7 @@ def fill_jointly(checkpoint: Checkpoint, text: str, text_b: str | None = None, *
         tables = first_PV[None] if step == 0 else predict(torch.stack([way.ids for way in ways]))
         grown = [new for way, table in zip(ways, tables, strict=True) for new in _grow(way, table, positions, beams)]
         ways = sorted(_different(grown), key=lambda way: -way.score)[:beams]
-    return JointFilling(
+    return JointFill(
         inputs.encoding,
         positions,
         tuple(_finish(checkpoint, way) for way in ways),
@@ -110,9 +110,9 @@ def _different(ways: list[_Beam]) -> list[_Beam]:
     return list(best.values())
 
 
-def _finish(checkpoint: Checkpoint, way: _Beam) -> Filling:
+def _finish(checkpoint: Checkpoint, way: _Beam) -> FilledSequence:
     by_place = sorted(way.filled)
-    return Filling(
+    return FilledSequence(
         tokens=tuple(checkpoint.tokenizer.token(token_id) for _, token_id, _ in by_place),
         ids=tuple(token_id for _, token_id, _ in by_place),
         probabilities=tuple(p for _, _, p in by_place),

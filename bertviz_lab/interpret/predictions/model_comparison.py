@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.trace import TextTrace
-from bertviz_lab.interpret.predictions.predictions import blank_probabilities, candidates_of
+from bertviz_lab.interpret.predictions.predictions import candidates_of, mask_probabilities
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -36,12 +36,12 @@ def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
 
 
 @torch.inference_mode()
-def compare_fills(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
+def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
     """Ask several models for the same blanks; each splits the text by its own vocabulary.
 
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
-    tables = [blank_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
+    tables = [mask_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
     blanks = []
     for rows in zip(*tables, strict=False):  # a long text may lose more blanks to one model than to another
         likeliest = [

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_for, head_mask_for
-from bertviz_lab.interpret.targets import final_vectors, head_logits, single_token, with_head
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, head_mask_for
+from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head, single_token
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -89,13 +89,13 @@ def fill_mask(
     `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_mask`
     and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
     otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
-    has no masked-word head.
+    has no masked-LM head.
     """
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
     wanted = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
     mask = head_mask_for(checkpoint, head_mask)
-    inputs, positions, probabilities_PV = blank_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
+    inputs, positions, probabilities_PV = mask_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
         inputs.encoding,
         tuple(
@@ -109,23 +109,23 @@ def fill_mask(
     )
 
 
-def blank_probabilities(
+def mask_probabilities(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
 ) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
     """A text for the model, where its [MASK]s stand, and each one's probabilities, (blanks, vocabulary).
 
     `options` are the model's. Raises `InputError` as `fill_mask` does.
     """
-    model = with_head(checkpoint, "token")
-    inputs, positions = blanks_of(checkpoint, text, text_b)
+    model = require_head(checkpoint, "token")
+    inputs, positions = encode_masked(checkpoint, text, text_b)
     out = backbone(checkpoint)(**inputs.arguments(), masked_positions=torch.tensor([positions]), **options)
     return inputs, positions, head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
 
 
-def blanks_of(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
+def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
     """A text for the model and where its [MASK]s stand. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
-    inputs = encode_for(checkpoint, text, text_b)
+    inputs = encode_inputs(checkpoint, text, text_b)
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
     if not positions:
         mask = tokenizer.token(tokenizer.mask_id)
@@ -165,10 +165,10 @@ def next_sentence(
 
     Raises `InputError` when either is empty or the model has no such head.
     """
-    model = with_head(checkpoint, "next")
+    model = require_head(checkpoint, "next")
     if not text_a.strip() or not text_b.strip():
         raise InputError("Type both sentence A and sentence B.")
-    inputs = encode_for(checkpoint, text_a, text_b)
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     mask = head_mask_for(checkpoint, head_mask)
     vector_1D = final_vectors(checkpoint, 0, inputs.arguments(), head_mask=mask, causal=causal)
     is_next, is_random = head_logits(model, "next", vector_1D)[0].float().softmax(-1).tolist()
@@ -178,8 +178,8 @@ def next_sentence(
 @torch.inference_mode()
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
     """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
-    model = with_head(checkpoint, "label")
-    inputs = encode_for(checkpoint, text_a, text_b)
+    model = require_head(checkpoint, "label")
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     logits = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0].float()
     scores = logits if len(logits) == 1 else logits.softmax(-1)
     labelled = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True)]

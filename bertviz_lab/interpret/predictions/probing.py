@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bertviz_lab.data.probes import PROBES, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.targets import with_head
+from bertviz_lab.interpret.targets import require_head
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.pretraining.probing import PairScore, Questions, shares_right
 
@@ -33,9 +33,9 @@ def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
     """Ask a model one of the sets in `data.probes.PROBES`; "auto" takes the one whose words it knows best.
 
     Pairs are left out whose differing words are not whole words of the vocabulary, and those for the next-sentence
-    head where there is none. Raises `InputError` when no set fits, or the model has no masked-word head.
+    head where there is none. Raises `InputError` when no set fits, or the model has no masked-LM head.
     """
-    model = with_head(checkpoint, "token")
+    model = require_head(checkpoint, "token")
     probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
     scores = Questions(probes, checkpoint.tokenizer, checkpoint.max_length).ask(model)
     return ProbeReport(probes, shares_right(scores), scores)

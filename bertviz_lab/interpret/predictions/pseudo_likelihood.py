@@ -7,15 +7,15 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.interpret.inputs import encode_for, variants_at_once
+from bertviz_lab.interpret.inputs import encode_inputs, variants_per_batch
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
-from bertviz_lab.interpret.targets import final_vectors, head_logits, with_head
+from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 @dataclass(frozen=True)
-class Surprise:
+class PseudoLogLikelihood:
     """What the model thinks of each token of a text when it sees all others.
 
     `log_probabilities` (tokens,) are in nats, NaN at special tokens; `expected` has the likeliest token at each
@@ -38,25 +38,25 @@ class Surprise:
 
 
 @torch.inference_mode()
-def surprise(
+def pseudo_log_likelihood(
     checkpoint: Checkpoint,
     text_a: str,
     text_b: str | None = None,
     *,
     on_progress: Callable[[float], None] | None = None,
-) -> Surprise:
+) -> PseudoLogLikelihood:
     """Hide each token in turn and ask for it.
 
     The later pieces of a word are hidden together with the one that is asked for, because they give it away
-    (Kauf and Ivanova 2023). Raises `InputError` when there is no text, or the model has no masked-word head.
+    (Kauf and Ivanova 2023). Raises `InputError` when there is no text, or the model has no masked-LM head.
     """
-    model = with_head(checkpoint, "token")
-    inputs = encode_for(checkpoint, text_a, text_b)
+    model = require_head(checkpoint, "token")
+    inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
     places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
-    rows = variants_at_once(len(encoding))
+    rows = variants_per_batch(len(encoding))
     for start in range(0, len(places), rows):
         some = places[start : start + rows]
         ids_BL = inputs.input_ids.repeat(len(some), 1)
@@ -69,7 +69,7 @@ def surprise(
             (expected[place],) = candidates_of(tokenizer, row, 1)
         if on_progress:
             on_progress(min(1.0, (start + rows) / len(places)))
-    return Surprise(encoding, scores, tuple(expected))
+    return PseudoLogLikelihood(encoding, scores, tuple(expected))
 
 
 def _rest_of_word(encoding: Encoding, place: int) -> list[int]:

@@ -15,7 +15,7 @@ from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.data.tasks.qa_windows import lay_out, make_windows
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone
-from bertviz_lab.interpret.targets import head_logits, with_head
+from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics import entity_spans
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -72,7 +72,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
 
     Raises `InputError` where there is no word or the model labels no words.
     """
-    model = with_head(checkpoint, "word")
+    model = require_head(checkpoint, "word")
     tokenizer = checkpoint.tokenizer
     if isinstance(text, str):
         spans = _word_spans(tokenizer, text)
@@ -178,7 +178,7 @@ def answer_question(
     None is given where no answer is likelier than the best span by more than `threshold` nats; `math.inf` always
     gives one. Raises `InputError` where a text is empty, or the model finds no answers or has one segment only.
     """
-    model = with_head(checkpoint, "start")
+    model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
         raise InputError("Type both a question and a passage.")
     if checkpoint.config.type_vocab_size < 2:

@@ -1,8 +1,8 @@
 """Which of two sentences a model finds likelier: probes, scored while it learns.
 
 A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is hidden in turn, with the later
-pieces of its word (Kauf and Ivanova 2023), and asked for. That is what `interpret.surprise` adds up, here for hundreds
-of sentences at once. What happens next in a story is asked of the next-sentence head.
+pieces of its word (Kauf and Ivanova 2023), and asked for. That is what `interpret.pseudo_log_likelihood` adds up, here
+for hundreds of sentences at once. What happens next in a story is asked of the next-sentence head.
 """
 
 from collections import defaultdict

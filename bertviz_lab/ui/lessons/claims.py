@@ -52,11 +52,11 @@ def both_sides(session: Session, lesson: Lesson) -> Finding:
 
 def masking(session: Session, lesson: Lesson) -> Finding:
     """How many tokens of a thousand a model sees as [MASK] by the rule of 80, 10 and 10."""
-    from bertviz_lab.interpret import count_masks
+    from bertviz_lab.interpret import masking_statistics
 
     fields = lesson.proof[0].place.fields
     draws = int(fields["draws"])
-    found = count_masks(session.models.open(lesson.model).tokenizer, fields["text"], draws=draws, seed=1)
+    found = masking_statistics(session.models.open(lesson.model).tokenizer, fields["text"], draws=draws, seed=1)
     tokens = draws * sum(not special for special in found.encoding.special_tokens_mask)
     share = {outcome.outcome: outcome.observed / tokens for outcome in found.outcomes}
     numbers = {name: f"{1000 * value:.0f}" for name, value in share.items()}
@@ -84,7 +84,7 @@ def next_sentence(session: Session, lesson: Lesson) -> Finding:
 
 def embeddings(session: Session, lesson: Lesson) -> Finding:
     """How alike one word's two vectors are before the first layer; and in two sentences, after the last."""
-    from bertviz_lab.interpret import embedding_sum, word_movement
+    from bertviz_lab.interpret import compare_contexts, embedding_sum
     from bertviz_lab.interpret.embeddings import cosine
 
     checkpoint, text = session.models.open(lesson.model), lesson.look[0].place.fields["a"]
@@ -92,7 +92,7 @@ def embeddings(session: Session, lesson: Lesson) -> Finding:
     one, other = (at for at, token in enumerate(found.encoding.tokens) if token == "bike")
     token, total = (float(cosine(vectors[one], vectors[other])) for vectors in (found.token, found.total))
     apart = lesson.proof[0].place.fields
-    way = word_movement(checkpoint, apart["a"], apart["b"], apart["common"]).cosines
+    way = compare_contexts(checkpoint, apart["a"], apart["b"], apart["common"]).cosines
     told = way[0] > 0.999 and way[-1] < 0.95
     answer = _chosen(total > 0.9999, bool(told and token > 0.9999 and total < 0.97), False)
     numbers = {"token": f"{token:.2f}", "total": f"{total:.2f}", "first": f"{way[0]:.2f}", "last": f"{way[-1]:.2f}"}
@@ -194,7 +194,7 @@ def explanation(session: Session, lesson: Lesson) -> Finding:
     """The word that gets most attention against the word on which the answer rests."""
     import numpy as np
 
-    from bertviz_lab.interpret import attribute, choose_target, encode_for, trace_text
+    from bertviz_lab.interpret import attribute, choose_target, encode_inputs, trace_text
 
     checkpoint = session.models.open(lesson.model)
     asked, without_top, without_key = (step.place.fields for step in (lesson.look[0], lesson.proof[1], lesson.proof[2]))
@@ -207,7 +207,7 @@ def explanation(session: Session, lesson: Lesson) -> Finding:
     whole = _chance(checkpoint, text, word)
     less_top = _chance(checkpoint, without_top["text"], word, blank=1)  # of two blanks the first hides the noun
     less_key = _chance(checkpoint, without_key["text"], word, blank=1)
-    target = choose_target(checkpoint, encode_for(checkpoint, text), choice=word, against="costs")
+    target = choose_target(checkpoint, encode_inputs(checkpoint, text), choice=word, against="costs")
     blamed = trace.tokens[int(attribute(checkpoint, text, target=target).scores.argmax())]
     meant = (
         blamed == "skates"

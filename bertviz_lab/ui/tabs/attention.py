@@ -100,7 +100,7 @@ def create_attention(session: Session, header: Header) -> Tab:
 
 def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
     """The payload of the grid; the computation is kept for what the grid asks later."""
-    from bertviz_lab.interpret import METRICS, head_map, trace_text
+    from bertviz_lab.interpret import METRICS, head_metrics, trace_text
 
     checkpoint = session.models.open(model)
     trace = trace_text(checkpoint, checked(text_a), checked(text_b) or None)
@@ -109,7 +109,7 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
         for name in ("query_states", "key_states")
     )
     key = session.keep_trace(model, (text_a, text_b), KeptTrace(trace.attentions, queries, keys))
-    metrics = head_map(trace).metrics
+    metrics = head_metrics(trace).metrics
     payload = attention_payload(
         trace.tokens,
         trace.encoding.token_type_ids,

@@ -189,9 +189,9 @@ def answer(session: Session, own: Any, names: Any, text: Any, text_b: Any) -> tu
 
 
 def _fills(checkpoints: Sequence[Any], labels: Sequence[str], text: Any) -> str:
-    from bertviz_lab.interpret import compare_fills
+    from bertviz_lab.interpret import compare_fill_mask
 
-    compared = compare_fills(checkpoints, checked(text), top_k=5)
+    compared = compare_fill_mask(checkpoints, checked(text), top_k=5)
     return comparison_payload(_Named(tuple(labels), compared.blanks))
 
 

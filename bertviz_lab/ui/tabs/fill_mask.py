@@ -8,7 +8,7 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_payload
-from bertviz_lab.figures.interpret.logit_lens import lens_payload, surprise_payload
+from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload, surprisal_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.app_state import Session
@@ -125,35 +125,37 @@ def by_layer(session: Session, model: str, text: str) -> str:
     """The first blank's answer at every layer."""
     from bertviz_lab.interpret import logit_lens
 
-    payload = lens_payload(logit_lens(session.models.open(model), checked(text)))
+    payload = logit_lens_payload(logit_lens(session.models.open(model), checked(text)))
     return with_link(payload, "fill", model, "layers", text=text)
 
 
 def beside(session: Session, model: str, text: str, other: str) -> str:
     """The same blanks by two models."""
-    from bertviz_lab.interpret import compare_fills
+    from bertviz_lab.interpret import compare_fill_mask
 
     checkpoint = session.models.open(model)
     second = open_second(session, checkpoint, other)
-    payload = comparison_payload(compare_fills([checkpoint, second], checked(text)))
+    payload = comparison_payload(compare_fill_mask([checkpoint, second], checked(text)))
     return with_link(payload, "fill", model, "beside", text=text, other=other)
 
 
 def jointly(session: Session, model: str, text: str) -> str:
     """All blanks filled together."""
-    from bertviz_lab.interpret import fill_jointly
+    from bertviz_lab.interpret import joint_fill
 
-    payload = joint_payload(fill_jointly(session.models.open(model), checked(text), beams=8))
+    payload = joint_payload(joint_fill(session.models.open(model), checked(text), beams=8))
     return with_link(payload, "fill", model, "together", text=text)
 
 
 def surprising(session: Session, model: str, text: str, hidden: str) -> str:
     """The surprise of each word; blanks are filled first, with what a click has hidden or else the first guess."""
-    from bertviz_lab.interpret import surprise
+    from bertviz_lab.interpret import pseudo_log_likelihood
 
     checkpoint = session.models.open(model)
-    found = surprise(checkpoint, _filled(checkpoint, checked(text), _words(hidden)), on_progress=tell_progress)
-    payload = surprise_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
+    found = pseudo_log_likelihood(
+        checkpoint, _filled(checkpoint, checked(text), _words(hidden)), on_progress=tell_progress
+    )
+    payload = surprisal_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
     return with_link(payload, "fill", model, "surprise", text=text, hidden=hidden)
 
 

@@ -64,10 +64,10 @@ def show(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, s
 
 def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
     """The payload of the strip."""
-    from bertviz_lab.interpret.inputs import encode_for
+    from bertviz_lab.interpret.inputs import encode_inputs
 
     checkpoint = session.models.open(model)
-    encoding = encode_for(checkpoint, checked(text_a), checked(text_b) or None).encoding
+    encoding = encode_inputs(checkpoint, checked(text_a), checked(text_b) or None).encoding
     note = checkpoint.length_warning(len(encoding.ids))
     return with_link(token_payload(encoding, note=note), "input", model, a=text_a, b=text_b)
 

@@ -7,7 +7,12 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.masking import counts_payload, epochs_payload, losses_payload, masking_payload
+from bertviz_lab.figures.interpret.masking import (
+    epochs_payload,
+    losses_payload,
+    masking_payload,
+    masking_statistics_payload,
+)
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components import masking_strip
@@ -146,14 +151,18 @@ def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
 
 def counted(session: Session, model: str, text: str, *asked: Any) -> str:
     """The same text masked many times, beside the rule."""
-    from bertviz_lab.interpret import count_masks
+    from bertviz_lab.interpret import masking_statistics
 
     *knobs, draws = asked
     *shares, seed = knobs
     tokenizer, longest = _reading(session, model)
     rule = _rule(tokenizer, *shares)
-    found = count_masks(tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule, max_length=longest)
-    payload = counts_payload(found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share})
+    found = masking_statistics(
+        tokenizer, checked(text), draws=int(draws), seed=_whole(seed), rule=rule, max_length=longest
+    )
+    payload = masking_statistics_payload(
+        found, {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
+    )
     return _linked(payload, "draws", model, text, knobs, draws=draws)
 
 

@@ -76,10 +76,10 @@ def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     """What each token adds to the answer."""
-    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for
+    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
     checkpoint = session.models.open(model)
-    inputs = encode_for(checkpoint, checked(text_a), checked(text_b))
+    inputs = encode_inputs(checkpoint, checked(text_a), checked(text_b))
     target = choose_target(checkpoint, inputs, "next")
     found = [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
     title = f"What makes the model say that {target.name}"

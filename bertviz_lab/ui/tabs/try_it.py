@@ -182,13 +182,13 @@ def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     """What each token adds to the answer."""
-    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for
+    from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
     checkpoint, _ = asked_model(session, model)
     kinds = {"BertForTokenClassification": "word", "BertForQuestionAnswering": "start"}
     kind: Any = kinds.get(checkpoint.architecture, "label")
     texts = (checked(text_a), checked(text_b).strip() or None if kind != "word" else None)
-    target = choose_target(checkpoint, encode_for(checkpoint, *texts), kind)
+    target = choose_target(checkpoint, encode_inputs(checkpoint, *texts), kind)
     found = [attribute(checkpoint, *texts, method=method, target=target) for method in METHODS]
     return with_link(attribution_payload(found), "try", model, "words", a=text_a, b=text_b)
 

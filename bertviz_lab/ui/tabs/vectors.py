@@ -8,8 +8,8 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.embeddings import (
+    context_payloads,
     map_payload,
-    movement_payloads,
     neighbours_payload,
     similarity_payload,
 )
@@ -126,11 +126,11 @@ def neighbours(session: Session, model: str, word: str) -> str:
 
 def moved(session: Session, model: str, first: str, second: str, common: str) -> tuple[str, str]:
     """A word's way through the layers in two sentences."""
-    from bertviz_lab.interpret import word_movement
+    from bertviz_lab.interpret import compare_contexts
 
     try:
-        found = word_movement(session.models.open(model), checked(first), checked(second), checked(common).strip())
-        lines, way = movement_payloads(found)
+        found = compare_contexts(session.models.open(model), checked(first), checked(second), checked(common).strip())
+        lines, way = context_payloads(found)
     except Exception as error:
         return message_payload(sentence_of(error)), ""
     fields = {"a": first, "b": second, "common": common}

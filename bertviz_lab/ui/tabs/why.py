@@ -8,7 +8,7 @@ import gradio as gr
 import numpy as np
 
 from bertviz_lab.figures.interpret.attribution import attribution_payload
-from bertviz_lab.figures.interpret.head_ablation import change_payload, effects_payload
+from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.components.chart import chart
@@ -101,10 +101,10 @@ def create_why(session: Session, header: Header) -> Tab:
 def _question(session: Session, model: str, text: str, word: str, against: str) -> tuple[Any, Any]:
     """The model, and the prediction that is asked about."""
     from bertviz_lab.interpret import choose_target
-    from bertviz_lab.interpret.predictions.predictions import blanks_of
+    from bertviz_lab.interpret.predictions.predictions import encode_masked
 
     checkpoint = session.models.open(model)
-    inputs, _ = blanks_of(checkpoint, checked(text))
+    inputs, _ = encode_masked(checkpoint, checked(text))
     choice, other = checked(word).strip() or None, checked(against).strip() or None
     return checkpoint, choose_target(checkpoint, inputs, choice=choice, against=other)
 
@@ -134,16 +134,16 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
 
 def effects(session: Session, model: str, text: str, word: str, against: str, off: str) -> str:
     """The map of all heads, with those marked that are off."""
-    from bertviz_lab.interpret import head_effects
+    from bertviz_lab.interpret import ablate_heads
 
     checkpoint, target = _question(session, model, text, word, against)
     # What each head adds does not depend on which are off: of a large model it is computed once.
     found = session.remembered(
         ("effects", session.models.version(model), text, target.index, target.against and target.against.index),
-        lambda: head_effects(checkpoint, text, target=target, on_progress=tell_progress),
+        lambda: ablate_heads(checkpoint, text, target=target, on_progress=tell_progress),
     )
     marks = [[(layer, head) in _heads(off) for head in range(row.size)] for layer, row in enumerate(found.effects)]
-    payload = effects_payload(found.effects, found.whole - found.without_layer, target.title, marks)
+    payload = head_ablation_payload(found.effects, found.whole - found.without_layer, target.title, marks)
     return with_link(payload, "why", model, "heads", text=text, word=word, against=against, off=off)
 
 

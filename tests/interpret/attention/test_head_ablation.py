@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from bertviz_lab import BertForNextSentencePrediction, BertForSequenceClassification, BertModel, InputError
-from bertviz_lab.interpret import choose_target, encode_for, fill_mask, head_effects, next_sentence, trace_text
+from bertviz_lab.interpret import ablate_heads, choose_target, encode_inputs, fill_mask, next_sentence, trace_text
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the mat"
@@ -11,7 +11,7 @@ TEXT = "the red [MASK] sat on the mat"
 
 def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> None:
     checkpoint = little_checkpoint()
-    found = head_effects(checkpoint, TEXT)
+    found = ablate_heads(checkpoint, TEXT)
     for layer in range(2):
         for head in range(2):
             head_mask = np.ones((2, 2))
@@ -26,7 +26,7 @@ def test_switching_off_a_head_gives_what_the_model_with_a_head_mask_says() -> No
 
 def test_the_whole_is_the_prediction_itself() -> None:
     checkpoint = little_checkpoint()
-    found = head_effects(checkpoint, TEXT)
+    found = ablate_heads(checkpoint, TEXT)
     best = fill_mask(checkpoint, TEXT).masks[0].candidates[0]
     assert (found.target.name, np.exp(found.whole)) == (best.token, pytest.approx(best.probability, abs=1e-6))
 
@@ -51,7 +51,7 @@ def test_a_head_that_says_nothing_has_no_effect() -> None:
     size = checkpoint.config.hidden_size // 2
     with torch.no_grad():
         checkpoint.model.bert.encoder.layers[0].attention.output.weight[:, :size] = 0
-    found = head_effects(checkpoint, TEXT)
+    found = ablate_heads(checkpoint, TEXT)
     assert found.effects[0, 0] == pytest.approx(0, abs=1e-6)
     assert np.abs(found.effects[0, 1]) > 1e-3
     assert all((layer, head) != (0, 0) for layer, head, _ in found.top(3))
@@ -62,8 +62,8 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
     checkpoint = little_checkpoint(kind=kind)
     question = "next" if kind is BertForNextSentencePrediction else "label"
     texts = ("the red cat sat", "a small dog ran")
-    target = choose_target(checkpoint, encode_for(checkpoint, *texts), question)
-    found = head_effects(checkpoint, *texts, target=target)
+    target = choose_target(checkpoint, encode_inputs(checkpoint, *texts), question)
+    found = ablate_heads(checkpoint, *texts, target=target)
     assert found.without_head.shape == (2, 2)
     if question == "next":
         without = next_sentence(checkpoint, *texts, head_mask=np.array([[0, 1], [1, 1]]))
@@ -73,14 +73,14 @@ def test_other_heads_of_the_model_can_be_asked_too(kind: type) -> None:
 
 def test_progress_rises_to_one() -> None:
     heard: list[float] = []
-    head_effects(little_checkpoint(), TEXT, on_progress=heard.append)
+    ablate_heads(little_checkpoint(), TEXT, on_progress=heard.append)
     assert heard == sorted(heard)
     assert heard[-1] == 1
 
 
 def test_many_heads_and_long_texts_go_in_several_batches() -> None:
     checkpoint = little_checkpoint(max_position_embeddings=512)
-    found = head_effects(checkpoint, "the red cat [MASK] " + "sat on the mat " * 200)
+    found = ablate_heads(checkpoint, "the red cat [MASK] " + "sat on the mat " * 200)
     assert len(found.encoding) == 512
     assert np.isfinite(found.without_head).all()
 
@@ -89,11 +89,11 @@ def test_many_heads_and_long_texts_go_in_several_batches() -> None:
     ("kind", "text", "message"),
     [
         (None, "no blank here", "Put"),
-        (BertModel, TEXT, "no masked-word head"),
+        (BertModel, TEXT, "no masked-LM head"),
         (None, " ", "Type a sentence"),
     ],
 )
 def test_what_cannot_be_explained_is_refused(kind: type | None, text: str, message: str) -> None:
     checkpoint = little_checkpoint(**({"kind": kind} if kind else {}))
     with pytest.raises(InputError, match=message):
-        head_effects(checkpoint, text)
+        ablate_heads(checkpoint, text)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import METRICS, head_map, measure_heads, query_key, rollout, trace_text
+from bertviz_lab.interpret import METRICS, head_metrics, measure_heads, query_key, rollout, trace_text
 from tests.little import little_checkpoint
 
 TOKENS = 6
@@ -53,13 +53,13 @@ def test_a_head_that_looks_at_the_token_after_and_one_that_looks_at_itself() -> 
 
 def test_heads_are_ranked_by_a_metric() -> None:
     trace = trace_text(little_checkpoint(), "the red cat sat", "a small dog ran")
-    ranked = head_map(trace).ranked("entropy")
+    ranked = head_metrics(trace).ranked("entropy")
     assert [value for *_, value in ranked] == sorted((value for *_, value in ranked), reverse=True)
     assert {(layer, head) for layer, head, _ in ranked} == {(0, 0), (0, 1), (1, 0), (1, 1)}
 
 
 def test_a_single_text_has_no_attention_across() -> None:
-    assert (head_map(trace_text(little_checkpoint(), "the red cat sat")).metrics["across"] == 0).all()
+    assert (head_metrics(trace_text(little_checkpoint(), "the red cat sat")).metrics["across"] == 0).all()
 
 
 def test_rollout_follows_a_token_through_two_layers() -> None:

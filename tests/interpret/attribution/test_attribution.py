@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from bertviz_lab import BertForSequenceClassification, InputError
-from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_for, fill_mask
+from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs, fill_mask
 from tests.little import little_checkpoint
 
 TEXT = "the red cat [MASK] on the mat"
@@ -52,7 +52,7 @@ def test_occlusion_is_what_hiding_a_token_costs() -> None:
 def test_gradient_x_input_is_the_slope_along_each_word_vector() -> None:
     checkpoint = little_checkpoint()
     found = attribute(checkpoint, TEXT, method="gradient x input")
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     words = checkpoint.model.bert.embeddings.word(inputs.input_ids).detach().double()
     model = checkpoint.model.double()
     step, position = 1e-5, 3
@@ -80,7 +80,7 @@ def test_a_label_and_a_next_sentence_are_explained_likewise() -> None:
         ("next", little_checkpoint()),
         ("label", little_checkpoint(kind=BertForSequenceClassification, num_labels=3)),
     ):
-        target = choose_target(checkpoint, encode_for(checkpoint, *texts), kind)
+        target = choose_target(checkpoint, encode_inputs(checkpoint, *texts), kind)
         found = attribute(checkpoint, *texts, target=target)
         assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
 
@@ -99,7 +99,7 @@ def test_an_unknown_method_is_refused() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_two_answers_against_each_other_are_the_difference_of_both(method) -> None:
     checkpoint = little_checkpoint()
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     one, other = (choose_target(checkpoint, inputs, choice=word) for word in ("sat", "red"))
     both = choose_target(checkpoint, inputs, choice="sat", against="red")
     assert both.title == "sat rather than red"
@@ -114,4 +114,4 @@ def test_two_answers_against_each_other_are_the_difference_of_both(method) -> No
 def test_an_answer_is_not_set_against_itself() -> None:
     checkpoint = little_checkpoint()
     with pytest.raises(InputError, match="against itself"):
-        choose_target(checkpoint, encode_for(checkpoint, TEXT), choice="sat", against="sat")
+        choose_target(checkpoint, encode_inputs(checkpoint, TEXT), choice="sat", against="sat")

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from bertviz_lab import InputError
-from bertviz_lab.interpret import fill_jointly, fill_mask
+from bertviz_lab.interpret import fill_mask, joint_fill
 from tests.little import little_checkpoint
 
 TEXT = "the [MASK] cat [MASK] on the [MASK]"
@@ -14,7 +14,7 @@ def test_one_blank_is_filled_as_fill_mask_does() -> None:
     checkpoint = little_checkpoint()
     text = "the red [MASK] sat"
     best = fill_mask(checkpoint, text, 3).masks[0].candidates
-    found = fill_jointly(checkpoint, text, beams=3)
+    found = joint_fill(checkpoint, text, beams=3)
     assert [f.tokens for f in found.joint] == [(c.token,) for c in best]
     assert math.exp(found.joint[0].log_probability) == pytest.approx(best[0].probability, abs=1e-6)
     assert found.joint[0].ids == found.independent.ids
@@ -22,7 +22,7 @@ def test_one_blank_is_filled_as_fill_mask_does() -> None:
 
 def test_independent_blanks_are_the_first_guesses_of_fill_mask() -> None:
     checkpoint = little_checkpoint()
-    found = fill_jointly(checkpoint, TEXT)
+    found = joint_fill(checkpoint, TEXT)
     firsts = [mask.candidates[0] for mask in fill_mask(checkpoint, TEXT).masks]
     assert found.independent.tokens == tuple(c.token for c in firsts)
     assert found.independent.probabilities == pytest.approx([c.probability for c in firsts], abs=1e-6)
@@ -30,7 +30,7 @@ def test_independent_blanks_are_the_first_guesses_of_fill_mask() -> None:
 
 def test_with_one_way_each_blank_is_filled_in_the_text_as_it_then_is() -> None:
     checkpoint = little_checkpoint()
-    (way,) = fill_jointly(checkpoint, TEXT, beams=1).joint
+    (way,) = joint_fill(checkpoint, TEXT, beams=1).joint
     ids, left = torch.tensor([checkpoint.tokenizer.encode(TEXT).ids]), [0, 1, 2]
     positions = (ids[0] == checkpoint.tokenizer.mask_id).nonzero()[:, 0].tolist()
     for blank in way.order:
@@ -45,7 +45,7 @@ def test_with_one_way_each_blank_is_filled_in_the_text_as_it_then_is() -> None:
 
 
 def test_ways_are_different_and_the_best_comes_first() -> None:
-    found = fill_jointly(little_checkpoint(), TEXT, beams=8).joint
+    found = joint_fill(little_checkpoint(), TEXT, beams=8).joint
     assert len({way.ids for way in found}) == 8
     scores = [way.log_probability for way in found]
     assert scores == sorted(scores, reverse=True)
@@ -53,11 +53,11 @@ def test_ways_are_different_and_the_best_comes_first() -> None:
 
 def test_more_ways_never_end_with_a_worse_one() -> None:
     checkpoint = little_checkpoint()
-    few, many = (fill_jointly(checkpoint, "the red [MASK] [MASK]", beams=b).joint[0] for b in (1, 20))
+    few, many = (joint_fill(checkpoint, "the red [MASK] [MASK]", beams=b).joint[0] for b in (1, 20))
     assert many.log_probability >= few.log_probability - 1e-6
 
 
 @pytest.mark.parametrize(("text", "message"), [("no blank", "Put"), ("[MASK] " * 21, "too many")])
 def test_nothing_to_fill_and_too_much_are_refused(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        fill_jointly(little_checkpoint(), text)
+        joint_fill(little_checkpoint(), text)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import BertForMaskedLM, Checkpoint, InputError, Tokenizer
-from bertviz_lab.interpret import attention_difference, compare_fills, fill_mask, trace_text, untrained
+from bertviz_lab.interpret import attention_difference, compare_fill_mask, fill_mask, trace_text, untrained
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat"
@@ -19,7 +19,7 @@ def test_the_untrained_twin_has_the_same_shape_and_other_weights() -> None:
 
 def test_every_candidate_has_its_probability_in_both_models() -> None:
     one, other = little_checkpoint(), little_checkpoint(seed=1)
-    (blank,) = compare_fills([one, other], TEXT, top_k=3).blanks
+    (blank,) = compare_fill_mask([one, other], TEXT, top_k=3).blanks
     assert 3 <= len(blank) <= 6
     for candidate in blank:
         for checkpoint, probability in zip((one, other), candidate.probabilities, strict=True):
@@ -32,7 +32,7 @@ def test_a_token_that_one_vocabulary_lacks_has_no_probability_there() -> None:
     tokenizer = Tokenizer.train(["zebra zebra zebra the red sat"] * 9, vocab_size=60)
     model = BertForMaskedLM(one.config.replace(vocab_size=tokenizer.vocab_size)).eval()
     other = Checkpoint(model, tokenizer, model.config, name="zebra")
-    (blank,) = compare_fills([one, other], TEXT, top_k=50).blanks
+    (blank,) = compare_fill_mask([one, other], TEXT, top_k=50).blanks
     by_token = {candidate.token: candidate.probabilities for candidate in blank}
     assert by_token["zebra"][0] is None
     assert by_token["the"][0] is not None

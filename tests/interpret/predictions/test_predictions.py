@@ -81,7 +81,7 @@ def test_labels_come_most_probable_first_under_their_names() -> None:
 @pytest.mark.parametrize(
     ("analysis", "head"),
     [
-        (lambda c: fill_mask(c, "a [MASK]"), "masked-word"),
+        (lambda c: fill_mask(c, "a [MASK]"), "masked-LM"),
         (lambda c: next_sentence(c, "a", "b"), "next-sentence"),
         (lambda c: classify(c, "a"), "classification"),
     ],

@@ -65,5 +65,5 @@ def test_a_set_that_is_not_there_or_does_not_fit_is_refused_in_a_sentence(town: 
 
 
 def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-word head"):
+    with pytest.raises(InputError, match="no masked-LM head"):
         probe(little_checkpoint(kind=BertModel))

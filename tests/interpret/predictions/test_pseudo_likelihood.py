@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import BertModel, InputError
-from bertviz_lab.interpret import fill_mask, surprise
+from bertviz_lab.interpret import fill_mask, pseudo_log_likelihood
 from tests.little import little_checkpoint
 
 TEXT = "the red cat sat"
@@ -12,7 +12,7 @@ TEXT = "the red cat sat"
 
 def test_each_token_scores_what_fill_mask_gives_it() -> None:
     checkpoint = little_checkpoint()
-    found = surprise(checkpoint, TEXT)
+    found = pseudo_log_likelihood(checkpoint, TEXT)
     words = TEXT.split()
     for place, word in enumerate(words):
         hidden = " ".join("[MASK]" if at == place else other for at, other in enumerate(words))
@@ -22,7 +22,7 @@ def test_each_token_scores_what_fill_mask_gives_it() -> None:
 
 
 def test_special_tokens_have_no_score() -> None:
-    found = surprise(little_checkpoint(), TEXT, "a small dog ran")
+    found = pseudo_log_likelihood(little_checkpoint(), TEXT, "a small dog ran")
     special = np.array(found.encoding.special_tokens_mask) == 1
     assert np.isnan(found.log_probabilities[special]).all()
     assert not np.isnan(found.log_probabilities[~special]).any()
@@ -30,7 +30,7 @@ def test_special_tokens_have_no_score() -> None:
 
 
 def test_total_and_perplexity_come_from_the_same_numbers() -> None:
-    found = surprise(little_checkpoint(), TEXT)
+    found = pseudo_log_likelihood(little_checkpoint(), TEXT)
     own = found.log_probabilities[1:-1]
     assert found.total == pytest.approx(own.sum())
     assert found.perplexity == pytest.approx(math.exp(-own.mean()))
@@ -41,19 +41,19 @@ def test_the_rest_of_a_word_is_hidden_with_its_beginning() -> None:
     text = "catsunbelievably"
     pieces = checkpoint.tokenizer.encode(text).tokens[1:-1]
     assert len(pieces) > 1
-    found = surprise(checkpoint, text)
+    found = pseudo_log_likelihood(checkpoint, text)
     all_hidden = fill_mask(checkpoint, " ".join(["[MASK]"] * len(pieces)), word=pieces[0]).masks[0].asked
     assert found.log_probabilities[1] == pytest.approx(math.log(all_hidden.probability), abs=1e-4)
 
 
 def test_long_texts_go_in_batches_with_progress() -> None:
     heard: list[float] = []
-    found = surprise(little_checkpoint(), "the red cat sat on the mat " * 20, on_progress=heard.append)
+    found = pseudo_log_likelihood(little_checkpoint(), "the red cat sat on the mat " * 20, on_progress=heard.append)
     assert len(found.encoding) == 64
     assert heard[-1] == 1
     assert len(heard) > 1
 
 
 def test_a_model_without_the_head_is_refused() -> None:
-    with pytest.raises(InputError, match="no masked-word head"):
-        surprise(little_checkpoint(kind=BertModel), TEXT)
+    with pytest.raises(InputError, match="no masked-LM head"):
+        pseudo_log_likelihood(little_checkpoint(kind=BertModel), TEXT)

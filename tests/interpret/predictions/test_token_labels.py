@@ -19,12 +19,12 @@ from bertviz_lab import (
 )
 from bertviz_lab.interpret import (
     METHODS,
+    ablate_heads,
     answer_question,
     attribute,
     choose_target,
     classify,
-    encode_for,
-    head_effects,
+    encode_inputs,
     label_words,
 )
 from bertviz_lab.metrics import entity_spans
@@ -126,7 +126,7 @@ def test_a_mask_is_a_word_that_is_hidden() -> None:
     checkpoint = tagger()
     found = label_words(checkpoint, "the [MASK] sat")
     assert [word.text for word in found.words] == ["the", "[MASK]", "sat"]
-    inputs = encode_for(checkpoint, "the [MASK] sat")
+    inputs = encode_inputs(checkpoint, "the [MASK] sat")
     with torch.inference_mode():
         theirs = checkpoint.model(**inputs.arguments()).logits[0, 1:-1].softmax(-1)
     assert found.probabilities == pytest.approx(theirs.numpy(), abs=1e-5)
@@ -263,7 +263,7 @@ def explained(kind: str):
         checkpoint, texts = tagger(), (TEXT,)
     else:
         checkpoint, texts = finder(), ("who gave it", "she gave him the red book near the river")
-    inputs = encode_for(checkpoint, *texts)
+    inputs = encode_inputs(checkpoint, *texts)
     target = choose_target(checkpoint, inputs, kind, position=8)
     with torch.inference_mode():
         out = checkpoint.model(**inputs.arguments())
@@ -276,11 +276,11 @@ def explained(kind: str):
 @pytest.mark.parametrize("kind", ["word", "start", "end"])
 def test_heads_effects_are_on_the_log_probability_of_the_choice(kind) -> None:
     checkpoint, texts, target, score = explained(kind)
-    found = head_effects(checkpoint, *texts, target=target)
+    found = ablate_heads(checkpoint, *texts, target=target)
     assert found.whole == pytest.approx(score, abs=1e-4)
     head_mask = torch.ones(2, 2)
     head_mask[0, 1] = 0
-    inputs = encode_for(checkpoint, *texts)
+    inputs = encode_inputs(checkpoint, *texts)
     with torch.inference_mode():
         out = checkpoint.model(**inputs.arguments(), head_mask=head_mask)
     if kind == "word":
@@ -301,23 +301,23 @@ def test_tokens_share_what_the_choice_rests_on(kind, method) -> None:
         assert found.scores.sum() + found.error == pytest.approx(found.change, abs=1e-5)
         assert abs(found.error) <= max(0.1 * abs(found.change), 1e-2)
     if method == "occlusion":
-        ids = encode_for(checkpoint, *texts).input_ids.clone()
+        ids = encode_inputs(checkpoint, *texts).input_ids.clone()
         ids[0, 2] = checkpoint.tokenizer.mask_id
         with torch.inference_mode():
-            out = checkpoint.model(**encode_for(checkpoint, *texts).variants(ids))
+            out = checkpoint.model(**encode_inputs(checkpoint, *texts).variants(ids))
         logits = out.logits[0, target.position] if kind == "word" else getattr(out, f"{kind}_logits")[0]
         assert found.scores[2] == pytest.approx(score - float(logits.log_softmax(-1)[target.index]), abs=1e-4)
 
 
 def test_a_words_label_is_explained_against_another() -> None:
     checkpoint = tagger()
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     target = choose_target(checkpoint, inputs, "word", position=3, choice="B-PER", against="O")
     assert target.title == "B-PER rather than O"
     with torch.inference_mode():
         logits = checkpoint.model(**inputs.arguments()).logits[0, target.position]
     wanted = float(logits[LABELS.index("B-PER")] - logits[LABELS.index("O")])
-    assert head_effects(checkpoint, TEXT, target=target).whole == pytest.approx(wanted, abs=1e-4)
+    assert ablate_heads(checkpoint, TEXT, target=target).whole == pytest.approx(wanted, abs=1e-4)
     with pytest.raises(InputError, match="against itself"):
         choose_target(checkpoint, inputs, "word", position=3, choice="O", against="O")
     with pytest.raises(InputError, match="not one of"):
@@ -327,7 +327,7 @@ def test_a_words_label_is_explained_against_another() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_by_default_the_first_word_that_is_something_is_explained(seed) -> None:
     checkpoint = tagger(seed)
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     target = choose_target(checkpoint, inputs, "word")
     words = label_words(checkpoint, TEXT).words
     word = next((word for word in words if word.label != "O"), words[0])
@@ -337,7 +337,7 @@ def test_by_default_the_first_word_that_is_something_is_explained(seed) -> None:
 
 def test_any_token_of_a_word_names_the_word() -> None:
     checkpoint = tagger()
-    inputs = encode_for(checkpoint, TEXT)
+    inputs = encode_inputs(checkpoint, TEXT)
     word_ids = inputs.encoding.word_ids
     (last, *_) = (i for i in range(2, len(word_ids) - 1) if word_ids[i] == word_ids[i - 1])
     target = choose_target(checkpoint, inputs, "word", position=last)
@@ -348,12 +348,12 @@ def test_any_token_of_a_word_names_the_word() -> None:
 def test_a_place_without_a_word_is_refused(position) -> None:
     checkpoint = tagger()
     with pytest.raises(InputError, match="no word at this place"):
-        choose_target(checkpoint, encode_for(checkpoint, TEXT), "word", position=position)
+        choose_target(checkpoint, encode_inputs(checkpoint, TEXT), "word", position=position)
 
 
 def test_an_answers_edges_are_tokens_of_the_passage_or_none() -> None:
     checkpoint = finder()
-    inputs = encode_for(checkpoint, "who gave it", "she gave him the red book")
+    inputs = encode_inputs(checkpoint, "who gave it", "she gave him the red book")
     none = choose_target(checkpoint, inputs, "start", position=0)
     assert none.name == "no answer"
     for kind in ("start", "end"):
@@ -364,7 +364,7 @@ def test_an_answers_edges_are_tokens_of_the_passage_or_none() -> None:
             with pytest.raises(InputError, match="in the passage"):
                 choose_target(checkpoint, inputs, kind, position=outside)
     with pytest.raises(InputError, match="both a question and a passage"):
-        choose_target(checkpoint, encode_for(checkpoint, "who"), "start")
+        choose_target(checkpoint, encode_inputs(checkpoint, "who"), "start")
     with pytest.raises(InputError, match="set against nothing"):
         choose_target(checkpoint, inputs, "end", against="she")
 
@@ -377,7 +377,7 @@ def test_a_regression_gives_its_number_for_a_text_and_for_a_pair(tmp_path) -> No
     for texts in (("the red cat sat",), ("the red cat sat", "a small dog ran")):
         (only,) = classify(checkpoint, *texts).labels
         with torch.inference_mode():
-            logits = checkpoint.model(**encode_for(checkpoint, *texts).arguments()).logits
+            logits = checkpoint.model(**encode_inputs(checkpoint, *texts).arguments()).logits
         assert only.label == "similarity"
         assert only.score == pytest.approx(float(logits), abs=1e-5)
 

@@ -11,7 +11,7 @@ from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret import fill_mask, head_effects, trace_text
+from bertviz_lab.interpret import ablate_heads, fill_mask, trace_text
 from bertviz_lab.model.weights import state_for_huggingface
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint
 from bertviz_lab.training.loop.memory import estimate_memory
@@ -99,7 +99,7 @@ def test_a_model_that_reads_forwards_answers_without_looking_ahead(tokenizer):
     assert not np.triu(attentions, 1).any()
     one, other = (fill_mask(checkpoint, f"one two [MASK] {end}").masks[0].candidates[0] for end in ("four", "nine"))
     assert one == other
-    found = head_effects(checkpoint, "one two [MASK] four")
+    found = ablate_heads(checkpoint, "one two [MASK] four")
     gates = np.ones((3, 4))
     gates[1, 2] = 0
     (blank,) = fill_mask(checkpoint, "one two [MASK] four", word=found.target.name, head_mask=gates).masks

@@ -1,4 +1,4 @@
-"""Probes: scored as `interpret.surprise` would, without a trace left in the model or the run."""
+"""Probes: scored as `interpret.pseudo_log_likelihood` would, without a trace left in the model or the run."""
 
 import json
 from dataclasses import replace
