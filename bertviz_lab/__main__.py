@@ -203,8 +203,8 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Say what a fine-tuned model makes of every text in a file."""
-    from bertviz_lab.data.tasks.reading.drop_report import Ledger
-    from bertviz_lab.data.tasks.reading.unlabelled_inputs import read_inputs
+    from bertviz_lab.data.tasks.reading.raw_data import Ledger
+    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 

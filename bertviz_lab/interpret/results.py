@@ -10,8 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.example_files import read_examples
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task, read_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import (
     Calibration,

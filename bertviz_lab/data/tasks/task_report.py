@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bertviz_lab.data.tasks.examples import Dropped, Example, LabelledWords, Question, Task, TaskData
-from bertviz_lab.data.tasks.reading.drop_report import counted, listed
+from bertviz_lab.data.tasks.reading.raw_data import counted, listed
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 

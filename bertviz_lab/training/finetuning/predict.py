@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.example_files import holds_examples, read_examples
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    Task,
+    holds_examples,
+    read_examples,
+)
 from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
 from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.errors import InputError

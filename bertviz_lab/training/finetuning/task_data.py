@@ -15,8 +15,15 @@ import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.samples.task_samples import path_of
-from bertviz_lab.data.tasks.example_files import read_examples, write_examples
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Task, TaskData
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Task,
+    TaskData,
+    read_examples,
+    write_examples,
+)
 from bertviz_lab.data.tasks.reading.read_task import MAX_BYTES, read_pair, read_task
 from bertviz_lab.data.tasks.split import split_held_out
 from bertviz_lab.errors import InputError

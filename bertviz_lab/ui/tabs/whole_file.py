@@ -37,8 +37,8 @@ def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
 
 def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.reading.drop_report import Ledger
-    from bertviz_lab.data.tasks.reading.unlabelled_inputs import MOST, read_inputs
+    from bertviz_lab.data.tasks.reading.raw_data import Ledger
+    from bertviz_lab.data.tasks.unlabelled_inputs import MOST, read_inputs
     from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 
     try:

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.example_files import holds_examples, read_examples, write_examples
-from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
+from bertviz_lab.data.tasks.examples import (
+    Answer,
+    LabelledText,
+    LabelledWords,
+    Question,
+    holds_examples,
+    read_examples,
+    write_examples,
+)
 from tests.training.finetuning.support import TASKS, examples
 
 text = st.one_of(st.text(), st.sampled_from(["a\u2028b", "a\x85b", "a\r\nb", "\ud800", "\ufeff", "日本"]))

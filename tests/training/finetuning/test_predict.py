@@ -12,8 +12,7 @@ from transformers import pipeline
 
 from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
 from bertviz_lab.data.tasks.answer_spans import pick_answers
-from bertviz_lab.data.tasks.example_files import write_examples
-from bertviz_lab.data.tasks.examples import LabelledText, Question
+from bertviz_lab.data.tasks.examples import LabelledText, Question, write_examples
 from bertviz_lab.data.tasks.qa_windows import make_windows
 from bertviz_lab.interpret import answer_question, classify, label_words
 from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with, table_of, task_of

@@ -9,12 +9,67 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.reading.column_names import ASIDE, LABEL_NAMES, ONE_TEXT_NAMES, PAIR_NAMES
-from bertviz_lab.data.tasks.reading.drop_report import listed
+from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.raw_rows import Sheet
+from bertviz_lab.data.tasks.reading.raw_data import Sheet, listed
 from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, Wishes
 from bertviz_lab.errors import InputError
+
+#: The first and the second text of a pair.
+PAIR_NAMES = (
+    ("sentence1", "sentence2"),
+    ("premise", "hypothesis"),
+    ("question1", "question2"),
+    ("#1 string", "#2 string"),
+    ("question", "passage"),
+    ("question", "sentence"),
+    ("question", "context"),
+    ("query", "passage"),
+    ("query", "document"),
+    ("claim", "evidence"),
+    ("text_a", "text_b"),
+    ("text1", "text2"),
+    ("text_1", "text_2"),
+    ("sentence_a", "sentence_b"),
+    ("sentence_1", "sentence_2"),
+    ("string1", "string2"),
+    ("s1", "s2"),
+)
+#: A text, where there is one; the first of these that a table has.
+ONE_TEXT_NAMES = (*TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase")
+#: The label; the first of these that a table has.
+LABEL_NAMES = (
+    "label",
+    "labels",
+    "gold_label",
+    "class",
+    "category",
+    "sentiment",
+    "target",
+    "score",
+    "quality",
+    "is_duplicate",
+    "coarse_label",
+    "intent",
+    "emotion",
+    "topic",
+    "stars",
+    "rating",
+    "similarity",
+    "similarity_score",
+    "relatedness_score",
+    "polarity",
+    "airline_sentiment",
+    "label-coarse",
+    "fine_label",
+    "tag",
+    "answer",
+    "type",
+    "y",
+)
+#: What comes with examples and is neither text nor label.
+ASIDE = frozenset({"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"})
+
 
 _LONGEST_TITLE, _LONGEST_LABEL = 40, 60
 _SAMPLE = 2_000

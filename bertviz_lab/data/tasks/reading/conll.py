@@ -6,14 +6,14 @@ nodes such as 1.1 are no words of their own).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.tasks.examples import Reading
-from bertviz_lab.data.tasks.reading.drop_report import Ledger, Repairs, listed, place
-from bertviz_lab.data.tasks.reading.file_formats import columns_delimiter
-from bertviz_lab.data.tasks.reading.raw_rows import Sentences, preview
+from bertviz_lab.data.tasks.reading.load_files import columns_delimiter
+from bertviz_lab.data.tasks.reading.raw_data import Ledger, Repairs, Sentences, listed, place, preview
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.data.tasks.reading.tables import too_many
 from bertviz_lab.data.tasks.reading.text_file import TextFile
@@ -155,3 +155,63 @@ def _column(wanted: str, columns: tuple[str, ...], default: int, name: str) -> i
     if wanted.isdigit() and 1 <= int(wanted) <= len(columns):
         return int(wanted) - 1
     raise InputError(f"{quoted(name)} has no column {quoted(wanted)}; it has {listed(list(columns))}.")
+
+
+PLAIN = "plain"
+OUTSIDE = "O"
+_BEGIN, _SINGLE, _INSIDE, _LAST = "B", ("S", "U"), ("I", "M"), ("E", "L")
+_PREFIXES = frozenset("BIOESLUM")
+
+
+def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
+    """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that mark no spans."""
+    sentences = list(sentences)
+    labels = set(chain.from_iterable(sentences))
+    marks = labels - {OUTSIDE}
+    if not marks or not all(label[0] in _PREFIXES - {OUTSIDE} and label[1:2] in ("-", "") for label in marks):
+        return PLAIN
+    prefixes = {label[0] for label in marks}
+    bare = {label for label in marks if len(label) == 1}
+    if not prefixes & {"B", "I"} or (bare and OUTSIDE not in labels):
+        return PLAIN  # part-of-speech tags of one letter
+    if prefixes & {"L", "U"}:
+        return "BILOU"
+    if prefixes & {"E", "S", "M"}:
+        return "BIOES"
+    return "IOB1" if _is_iob1(sentences) else "BIO"
+
+
+def _is_iob1(sentences: Iterable[Sequence[str]]) -> bool:
+    """Spans begin with I-, and B- stands only right behind a word of its type."""
+    begins_inside = False
+    for labels in sentences:
+        before = OUTSIDE
+        for label in labels:
+            if label != OUTSIDE:
+                follows = before != OUTSIDE and before[1:] == label[1:]
+                if label[0] == _BEGIN and not follows:
+                    return False
+                begins_inside = begins_inside or not follows
+            before = label
+    return begins_inside
+
+
+def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
+    """The labels of a sentence as BIO, and how many of them could not follow the one before and begin a span now."""
+    if scheme == PLAIN:
+        return tuple(labels), 0
+    result, repaired = [], 0
+    open_type: str | None = None  # of the span that may go on
+    for label in labels:
+        prefix, kind = label[0], label[1:]  # the kind keeps its hyphen
+        if label == OUTSIDE:
+            result.append(OUTSIDE)
+            open_type = None
+            continue
+        if prefix == _BEGIN or prefix in _SINGLE or open_type != kind:
+            repaired += prefix not in (_BEGIN, *_SINGLE) and scheme != "IOB1"
+            result.append(_BEGIN + kind)
+        else:
+            result.append("I" + kind)
+        open_type = None if prefix in _SINGLE + _LAST else kind
+    return tuple(result), repaired

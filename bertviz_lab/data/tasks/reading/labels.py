@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.reading.drop_report import listed
+from bertviz_lab.data.tasks.reading.raw_data import listed
 from bertviz_lab.errors import InputError
 
 #: What tables have where there is no value.

@@ -17,15 +17,24 @@ from typing import TypedDict, Unpack, cast
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES, OnProgress
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Reading, Task, TaskData
-from bertviz_lab.data.tasks.reading.bio_tags import PLAIN, scheme_of, to_bio
 from bertviz_lab.data.tasks.reading.columns import Columns, choose_columns, column_names, split_header
-from bertviz_lab.data.tasks.reading.drop_report import Ledger, Repairs, counted, listed
+from bertviz_lab.data.tasks.reading.conll import PLAIN, scheme_of, to_bio
 from bertviz_lab.data.tasks.reading.labels import MOST_CLASSES, are_amounts, check_classes, ordered, spellings
 from bertviz_lab.data.tasks.reading.load_files import read_parts
-from bertviz_lab.data.tasks.reading.raw_rows import KINDS, Part, Questions, Sentences, Sheet
+from bertviz_lab.data.tasks.reading.raw_data import (
+    KINDS,
+    Ledger,
+    Part,
+    Questions,
+    Repairs,
+    Sentences,
+    Sheet,
+    counted,
+    listed,
+)
 from bertviz_lab.data.tasks.reading.read_options import MAX_EXAMPLES, NO_TEXT, Wishes
 from bertviz_lab.data.tasks.reading.squad import UNIT
-from bertviz_lab.data.tasks.reading.table_examples import check_numbers, label_counts, reading_of, texts_of
+from bertviz_lab.data.tasks.reading.tables import check_numbers, label_counts, reading_of, texts_of
 from bertviz_lab.errors import InputError
 
 __all__ = ["MAX_BYTES", "MAX_EXAMPLES", "NO_TEXT", "Reading", "check_held_out", "read_pair", "read_task"]

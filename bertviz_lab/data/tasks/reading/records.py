@@ -11,8 +11,7 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.tasks.examples import Reading
-from bertviz_lab.data.tasks.reading.drop_report import Ledger, place
-from bertviz_lab.data.tasks.reading.raw_rows import Part, Sentences, Sheet, preview
+from bertviz_lab.data.tasks.reading.raw_data import Ledger, Part, Sentences, Sheet, place, preview
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.data.tasks.reading.squad import is_squad, read_squad
 from bertviz_lab.data.tasks.reading.tables import too_many

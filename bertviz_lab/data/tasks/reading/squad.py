@@ -10,8 +10,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.tasks.examples import Answer, Question, Reading
-from bertviz_lab.data.tasks.reading.drop_report import Ledger, Repairs
-from bertviz_lab.data.tasks.reading.raw_rows import Questions, preview
+from bertviz_lab.data.tasks.reading.raw_data import Ledger, Questions, Repairs, preview
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.data.tasks.reading.tables import too_many
 from bertviz_lab.errors import InputError

@@ -12,7 +12,7 @@ from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 from bertviz_lab.data.corpora.sources import Meter, Source
-from bertviz_lab.data.tasks.reading.drop_report import Ledger, counted
+from bertviz_lab.data.tasks.reading.raw_data import Ledger, counted
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.errors import InputError
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.reading.bio_tags import scheme_of, to_bio
+from bertviz_lab.data.tasks.reading.conll import scheme_of, to_bio
 from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written

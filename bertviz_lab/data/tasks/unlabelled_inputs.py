@@ -12,9 +12,8 @@ from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.reading.columns import Profile, by_column, find_column, split_header, text_columns
-from bertviz_lab.data.tasks.reading.drop_report import Ledger
 from bertviz_lab.data.tasks.reading.load_files import read_parts
-from bertviz_lab.data.tasks.reading.raw_rows import Questions, Sentences, Sheet
+from bertviz_lab.data.tasks.reading.raw_data import Ledger, Questions, Sentences, Sheet
 from bertviz_lab.data.tasks.reading.read_options import Wishes
 from bertviz_lab.errors import InputError
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.reading.unlabelled_inputs import read_inputs
+from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
 from bertviz_lab.errors import InputError
 from tests.training.finetuning.support import examples, write
 
