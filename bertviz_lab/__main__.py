@@ -203,19 +203,19 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Say what a fine-tuned model makes of every text in a file."""
-    from bertviz_lab.data.tasks.reading.raw_data import Ledger
+    from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 
-    model, ledger = load_checkpoint(options.model), Ledger()
+    model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
-    examples = read_inputs(options.data, task_of(model), **columns, ledger=ledger)
+    examples = read_inputs(options.data, task_of(model), **columns, report=report)
     _warn(truncation_warning(model, examples))
     head, *rows = table_of(model, examples, predict_with(model, examples)[0])
-    for dropped in ledger.dropped:
+    for dropped in report.dropped:
         print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
-    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": ledger.dropped_rows}
+    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
     table = io.StringIO()
     csv.writer(table, lineterminator="\n").writerows([head, *rows])
     if options.out is None:

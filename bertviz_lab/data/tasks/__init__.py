@@ -1,6 +1,6 @@
-"""Labelled examples: files in, batches of one task out.
+"""Task data: labelled files in, batches of one task and answers out.
 
-In reading order: `examples` (what an example is), `reading` (any file to examples), `split` (held-out examples),
-`task_report` (what the examples are like), `features` and `qa_windows` (examples to token ids), `batches`,
-`answer_spans` (logits to answers), `example_files`.
+In reading order: `examples` (one example of each task, and its file in a run), `reading` (files to examples),
+`unlabelled_inputs` (files to predict on), `split` (training and held-out examples), `task_report` (their health),
+`features` and `qa_windows` (examples to token ids), `batches`, `answer_spans` (logits to answers).
 """

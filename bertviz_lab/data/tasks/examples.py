@@ -1,9 +1,9 @@
-"""What a labelled example is, one class a task, and what a reading of files gives.
+"""Task examples: one class for each kind of label, the data set that files are read into, and its file in a run.
 
-- `classification`: a text, or a pair of texts, has one label of a few (`LabelledText`, its label a string).
-- `regression`: a text, or a pair, has a number (`LabelledText`, its label a float).
-- `tokens`: every word has a label (`LabelledWords`).
-- `qa`: a question, and the passage in which its answer stands or does not (`Question`).
+- `classification`: a text, or a pair of texts, with one of a few labels (`LabelledText`, its label a string).
+- `regression`: a text, or a pair, with a number (`LabelledText`, its label a float).
+- `tokens`: a sentence with a label for each word (`LabelledWords`).
+- `qa`: a question, and a passage that contains its answer or does not (`Question`).
 """
 
 import json
@@ -50,7 +50,7 @@ class LabelledWords:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer as it stands in the passage: `passage[start : start + len(text)] == text`.
+    """An answer as a span of the passage: `passage[start : start + len(text)] == text`.
 
     Attributes:
         text: the words of the answer.
@@ -86,22 +86,22 @@ Example = LabelledText | LabelledWords | Question
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How one file was read: what was recognised, or was asked for. What does not apply is empty.
+class FileInfo:
+    """How one file was read, by inference or as given. What does not apply is empty.
 
     Attributes:
         name: of the file or data set, for people.
         format: "table", "label-text", "jsonl", "json", "parquet", "conll", "conllu", "squad" or "dataset".
         encoding: as Python names it.
         delimiter: between the cells of a row.
-        quoting: whether quotation marks wrap cells.
+        quoting: whether quotation marks enclose cells.
         header: whether the first row names the columns.
         columns: their names; "1", "2" ... where none are given.
         text_a: the column with the text, the words or the question.
         text_b: the column with the second text or the passage.
         label: the column with the label.
         scheme: of labels that mark spans: "IOB1", "BIO", "BIOES" or "BILOU"; "plain" for other labels of words.
-        rows: the first few as they stand in the file, for a preview; without the header.
+        rows: the first few as they are in the file, for a preview; without the header.
     """
 
     name: str
@@ -141,7 +141,7 @@ class TaskData:
         task: what all of them are.
         examples: in the order of the files and of their rows.
         labels: the class names in order (numbers by size, others by alphabet); none for regression and qa.
-        readings: how each file was read.
+        files: how each file was read.
         dropped: the rows that were left out, by reason.
         notes: what was repaired or looks odd, a sentence each.
     """
@@ -149,7 +149,7 @@ class TaskData:
     task: Task
     examples: tuple[Example, ...]
     labels: tuple[str, ...] = ()
-    readings: tuple[Reading, ...] = ()
+    files: tuple[FileInfo, ...] = ()
     dropped: tuple[Dropped, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -170,19 +170,19 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
 
 
 def read_examples(path: Path) -> tuple[Example, ...]:
-    """What `write_examples` wrote."""
+    """The examples that `write_examples` wrote."""
     examples: list[Example] = []
     with path.open(encoding="utf-8") as file:
         for line in file:
             body = json.loads(line)
             if "passage" in body and body["passage"] is None:
                 body["passage"] = cast(Question, examples[-1]).passage
-            examples.append(example_from(body))
+            examples.append(_example_from_json(body))
     return tuple(examples)
 
 
 def holds_examples(path: str | Path) -> bool:
-    """Whether a file is one of `write_examples`."""
+    """Was a file written by `write_examples`?"""
     try:
         with Path(path).open(encoding="utf-8") as file:
             body = json.loads(file.readline(1_000_000))
@@ -191,9 +191,7 @@ def holds_examples(path: str | Path) -> bool:
     return isinstance(body, dict) and body.get("kind") in _KINDS
 
 
-def example_from(body: dict[str, Any]) -> Example:
-    """An example out of its JSON object."""
-    body = dict(body)
+def _example_from_json(body: dict[str, Any]) -> Example:
     kind = _KINDS[body.pop("kind")]
     for name in ("words", "labels"):
         if name in body:

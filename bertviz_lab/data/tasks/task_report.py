@@ -1,4 +1,4 @@
-"""What labelled examples are like before anything is trained on them: classes, repeats, lengths, what looks wrong."""
+"""The health of task data before training: classes, duplicates, contradictions, leakage and lengths."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -6,28 +6,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.tasks.examples import Dropped, Example, LabelledWords, Question, Task, TaskData
-from bertviz_lab.data.tasks.reading.raw_data import counted, listed
+from bertviz_lab.data.tasks.reading.raw_data import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 
-#: Examples that are measured with the tokenizer; of more, as many spread evenly over them.
-MEASURED = 20_000
+#: Examples that are tokenized at most, spread evenly over all.
+MAX_MEASURED = 20_000
 _BINS = 20
-_UNBALANCED = 10  # the largest class is as many times the smallest
-_MOST_OF_ALL = 0.8  # or this share of everything
+#: Classes are unbalanced where the largest is so many times the smallest, or so large a fraction of all examples.
+_UNBALANCED_RATIO, _UNBALANCED_SHARE = 10, 0.8
 _CONTRADICTIONS = {
     "classification": ("text occurs with more than one label", "texts occur with more than one label"),
     "regression": ("text occurs with more than one number", "texts occur with more than one number"),
     "tokens": ("sentence occurs with different labels", "sentences occur with different labels"),
     "qa": ("question occurs with different answers", "questions occur with different answers"),
 }
-_MANY_CUT, _MANY_UNKNOWN, _MANY_REPEATED = 0.05, 0.02, 0.05
+_MAX_TRUNCATED, _MAX_UNKNOWN, _MAX_DUPLICATES = 0.05, 0.02, 0.05  # shares above which a note says so
 
 
 @dataclass(frozen=True)
 class ClassCount:
-    """How many examples have a label; for tokens, how many words."""
+    """Examples with a label; for tokens, words."""
 
     label: str
     train: int
@@ -36,16 +37,16 @@ class ClassCount:
 
 @dataclass(frozen=True)
 class LengthHistogram:
-    """How long the examples are, in tokens with the special ones.
+    """Lengths of the examples in tokens, special tokens included.
 
     Attributes:
-        edges: of the bars, one more than `counts`; a bar holds lengths from its left edge up to below its right one.
-        counts: measured examples in each bar.
+        edges: of the bins, one more than `counts`; the right edge does not belong to a bin.
+        counts: measured examples in each bin.
         median, longest: in tokens.
-        cut: measured examples that are longer than `max_length`. Their ends are lost, or for questions their passage
-            is read in several windows.
-        max_length: tokens that the model reads.
-        measured: examples that were measured; fewer than there are where there are many.
+        cut: measured examples longer than `max_length`. They are truncated, or for questions their passage is split
+            into windows.
+        max_length: max sequence length.
+        measured: examples that were measured; a sample where there are many.
     """
 
     edges: tuple[int, ...]
@@ -59,18 +60,18 @@ class LengthHistogram:
 
 @dataclass(frozen=True)
 class TaskReport:
-    """What a person should know before training.
+    """What to know of the data before training.
 
     Attributes:
         task: of the examples.
-        train_count, held_count: examples.
+        train_count, held_count: training and held-out examples.
         classes: in the order of the labels; none for regression. For qa: "answer" and "no answer".
-        duplicates: training examples that repeat an earlier one, label and all.
+        duplicates: training examples that repeat an earlier one with its label.
         contradictions: texts that occur in training with more than one label.
-        overlap: held-out examples whose text is trained on as well.
-        lengths: of the examples to train on.
+        overlap: held-out examples whose text occurs in training.
+        lengths: of the training examples.
         dropped: rows that were left out, by reason.
-        notes: from the reading, and what looks wrong here, a sentence each.
+        notes: from reading the files, and on what looks wrong, a sentence each.
         unknown_share: of the tokens, 0 to 1, that are `[UNK]`.
     """
 
@@ -88,13 +89,13 @@ class TaskReport:
 
 
 def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> TaskReport:
-    """Count, compare and measure.
+    """The report on the examples of a fine-tuning.
 
     Args:
-        train: the examples to train on, as they were read or with a part of them split off.
-        held_out: those to evaluate on; may be none.
-        tokenizer: the one that will be used.
-        max_length: tokens that the model reads of an example, special ones included.
+        train: the training examples.
+        held_out: the examples to evaluate on; may be empty.
+        tokenizer: the model's.
+        max_length: max sequence length, special tokens included.
     """
     answers: dict[Key, set[str]] = defaultdict(set)
     duplicates = 0
@@ -102,11 +103,11 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
         answer = _answer(example)
         duplicates += answer in answers[key]
         answers[key].add(answer)
-    contradictions = sum(len(several) > 1 for several in answers.values())
+    contradictions = sum(len(labels) > 1 for labels in answers.values())
     overlap = sum(key in answers for key in text_keys(held_out))
     lengths, unknown = _measure(train.examples, tokenizer, max_length)
     classes = _classes(train, held_out)
-    found = [
+    warnings = [
         *_about_classes(train.task, classes),
         *_about_repeats(train, duplicates, contradictions, overlap, len(held_out)),
         *_about_lengths(train.task, lengths, unknown),
@@ -121,13 +122,13 @@ def examine_task(train: TaskData, held_out: Sequence[Example], tokenizer: Tokeni
         overlap,
         lengths,
         train.dropped,
-        tuple(dict.fromkeys([*train.notes, *found])),
+        tuple(dict.fromkeys([*train.notes, *warnings])),
         unknown,
     )
 
 
 def _answer(example: Example) -> str:
-    """What is to be learnt of an example, to tell repeats from contradictions."""
+    """The label of an example as text, to tell duplicates from contradictions."""
     if isinstance(example, LabelledWords):
         return " ".join(example.labels)
     if isinstance(example, Question):
@@ -154,9 +155,9 @@ def _classes(train: TaskData, held_out: Sequence[Example]) -> tuple[ClassCount, 
 
 
 def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> tuple[LengthHistogram, float]:
-    some = examples[:: max(1, -(-len(examples) // MEASURED))]
+    sample = examples[:: max(1, -(-len(examples) // MAX_MEASURED))]
     first, second = [], []
-    for example in some:
+    for example in sample:
         if isinstance(example, LabelledWords):
             first.append(" ".join(example.words))
             second.append("")
@@ -166,11 +167,11 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
         else:
             first.append(example.text_a)
             second.append(example.text_b or "")
-    passages = list(dict.fromkeys(second))  # that of a question is often that of the next
+    passages = list(dict.fromkeys(second))
     encoded = zip(passages, tokenizer.ids(passages), strict=True)
     measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}
     total = unknown = 0
-    lengths = np.zeros(len(some), np.int64)
+    lengths = np.zeros(len(sample), np.int64)
     for n, (ids, passage) in enumerate(zip(tokenizer.ids(first), second, strict=True)):
         length, unknown_there = measured[passage]
         lengths[n] = len(ids) + 2 + (length + 1 if length else 0)
@@ -187,7 +188,7 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
         longest=longest,
         cut=int((lengths > max_length).sum()),
         max_length=max_length,
-        measured=len(some),
+        measured=len(sample),
     )
     return histogram, unknown / total if total else 0.0
 
@@ -195,33 +196,33 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
 def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
     if task not in ("classification", "tokens"):
         return
-    what = "words" if task == "tokens" else "examples"
+    unit = "words" if task == "tokens" else "examples"
     untrained = [c.label for c in classes if not c.train and c.held_out]
     if untrained:
-        yield f"Only held-out {what} have the label {listed(untrained)}: it cannot be learnt."
+        yield f"Only held-out {unit} have the label {quoted_list(untrained)}: it cannot be learnt."
     trained = [c for c in classes if c.train]
     if task == "tokens" or len(trained) < 2:
         return
     largest, smallest = max(trained, key=lambda c: c.train), min(trained, key=lambda c: c.train)
     total = sum(c.train for c in trained)
-    if largest.train >= min(_UNBALANCED * smallest.train, _MOST_OF_ALL * total):
+    if largest.train >= min(_UNBALANCED_RATIO * smallest.train, _UNBALANCED_SHARE * total):
         yield (
-            f"The classes are unbalanced: {listed([largest.label])} has {largest.train:,} examples, "
-            f"{listed([smallest.label])} {smallest.train:,}. Always answering {listed([largest.label])} would be right "
-            f"in {largest.train / total:.0%} of all: look at F1 rather than accuracy."
+            f"The classes are unbalanced: {quoted(largest.label)} has {largest.train:,} examples, "
+            f"{quoted(smallest.label)} {smallest.train:,}. Always answering {quoted(largest.label)} would be right in "
+            f"{largest.train / total:.0%} of all: look at F1 rather than accuracy."
         )
     unseen = [c.label for c in trained if not c.held_out]
     if unseen and any(c.held_out for c in classes):
-        yield f"No held-out example has the label {listed(unseen)}, so nothing is known of how well it is learnt."
+        yield f"No held-out example has the label {quoted_list(unseen)}, so nothing is known of how well it is learnt."
 
 
 def _about_repeats(
     train: TaskData, duplicates: int, contradictions: int, overlap: int, held_count: int
 ) -> Iterable[str]:
-    if duplicates > _MANY_REPEATED * len(train.examples):
+    if duplicates > _MAX_DUPLICATES * len(train.examples):
         yield f"{duplicates:,} of {len(train.examples):,} examples repeat an earlier one."
     if contradictions:
-        yield f"{counted(contradictions, *_CONTRADICTIONS[train.task])}: no model can be right about all of them."
+        yield f"{pluralized(contradictions, *_CONTRADICTIONS[train.task])}: no model can be right about all of them."
     if overlap:
         yield (
             f"{overlap:,} of {held_count:,} held-out examples have a text that is trained on as well, so the scores "
@@ -230,9 +231,9 @@ def _about_repeats(
 
 
 def _about_lengths(task: Task, lengths: LengthHistogram, unknown: float) -> Iterable[str]:
-    if lengths.measured and lengths.cut > _MANY_CUT * lengths.measured:
+    if lengths.measured and lengths.cut > _MAX_TRUNCATED * lengths.measured:
         share = lengths.cut / lengths.measured
         how = "are read in several windows" if task == "qa" else "lose their ends"
         yield f"{share:.0%} of the examples are longer than {lengths.max_length} tokens and {how}."
-    if unknown > _MANY_UNKNOWN:
+    if unknown > _MAX_UNKNOWN:
         yield f"{unknown:.1%} of the tokens are unknown to the vocabulary ([UNK]); a model with another may do better."

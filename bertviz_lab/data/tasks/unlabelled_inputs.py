@@ -1,4 +1,4 @@
-"""Texts without labels, out of a file: what a fine-tuned model is asked about many of at once."""
+"""The inputs in a file, labelled or not, as examples to predict on."""
 
 import io
 import math
@@ -11,14 +11,14 @@ from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.reading.columns import Profile, by_column, find_column, split_header, text_columns
-from bertviz_lab.data.tasks.reading.load_files import read_parts
-from bertviz_lab.data.tasks.reading.raw_data import Ledger, Questions, Sentences, Sheet
-from bertviz_lab.data.tasks.reading.read_options import Wishes
+from bertviz_lab.data.tasks.reading.columns import Profile, find_column, split_header, text_columns
+from bertviz_lab.data.tasks.reading.load_files import load_raw_data
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawQuestions, RawSentences
+from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError
 
-#: Texts that are read of one file.
-MOST = 100_000
+#: Inputs that are read from one file at most.
+MAX_INPUTS = 100_000
 
 
 def read_inputs(
@@ -27,39 +27,51 @@ def read_inputs(
     *,
     text_a: str = "",
     text_b: str = "",
-    ledger: Ledger | None = None,
-    most: int = MOST,
-    longest: float = math.inf,
+    report: DropReport | None = None,
+    max_inputs: int = MAX_INPUTS,
+    max_characters: float = math.inf,
 ) -> tuple[Example, ...]:
-    """The texts of a file as examples without labels: "" for texts, 0.0 for numbers, "O" for words, no answers.
+    """The inputs in a file as examples with empty labels: "" for classes, 0.0 for numbers, "O" for words, no answers.
 
-    A .txt file has a text a line. Of a table the columns are guessed as for labelled examples, or named; labels that
-    are there are passed over. For `tokens` a text is cut into words at its blanks; for `qa` the file is SQuAD, or a
-    table with questions and passages. `ledger` hears of rows that have no such text. Raises `InputError` where there
-    are none at all, or more than `most`, or one of more than `longest` characters.
+    A .txt file has a text a line. The columns of a table are inferred as for task data, or given; its labels are
+    ignored. For `tokens` a text is split into words at white space; for `qa` the file is SQuAD, or a table with
+    questions and passages.
+
+    Args:
+        path: the file.
+        task: what the examples are for.
+        text_a, text_b: columns, as in `ReadOptions`.
+        report: counts rows without such an input.
+        max_inputs: inputs allowed in the file.
+        max_characters: characters allowed in one input.
+
+    Raises:
+        InputError: the file cannot be read, has no inputs, or exceeds a limit.
     """
-    ledger = ledger or Ledger()
-    found: list[Example]
+    report = report or DropReport()
+    read: list[Example]
     if Path(path).suffix.lower() in (".txt", ".text"):
-        found = [LabelledText(line, None, "", row) for row, line in _lines(path)]
+        read = [LabelledText(line, None, "", row) for row, line in _lines(path)]
     else:
-        parts = read_parts([path], Wishes(text_a=text_a, text_b=text_b, max_examples=most), ledger)
-        found = [example for part in parts for example in _of_part(part, text_a, text_b, ledger)]
-    if len(found) > most:
-        raise InputError(f"The file has {len(found):,} texts, and {most:,} are taken at once: give a part of it.")
-    examples = []
-    for example in found:
-        asked = _as_asked(example, task)
-        if asked is None:
-            ledger.drop("there is no text, or no passage beside the question", Path(path).name, "row", example.row)
-        elif _length(asked) > longest:
-            raise InputError(f"Row {asked.row:,} has more than {longest:,} characters: shorten it.")
+        options = ReadOptions(text_a=text_a, text_b=text_b, max_examples=max_inputs)
+        read = [
+            example for raw in load_raw_data([path], options, report) for example in _examples(raw, options, report)
+        ]
+    if len(read) > max_inputs:
+        raise InputError(f"The file has {len(read):,} texts, and {max_inputs:,} are taken at once: give a part of it.")
+    inputs = []
+    for example in read:
+        task_input = _input_for(task, example)
+        if task_input is None:
+            report.drop("there is no text, or no passage beside the question", Path(path).name, "row", example.row)
+        elif _length(task_input) > max_characters:
+            raise InputError(f"Row {example.row:,} has more than {max_characters:,} characters: shorten it.")
         else:
-            examples.append(asked)
-    if not examples:
-        what = {"qa": "questions with their passages"}.get(task, "texts")
-        raise InputError(f"{quoted(Path(path).name)} holds no {what}; give a file with a text a line, or a table.")
-    return tuple(examples)
+            inputs.append(task_input)
+    if not inputs:
+        contents = "questions with their passages" if task == "qa" else "texts"
+        raise InputError(f"{quoted(Path(path).name)} holds no {contents}; give a file with a text a line, or a table.")
+    return tuple(inputs)
 
 
 def _lines(path: str | Path) -> list[tuple[int, str]]:
@@ -81,31 +93,31 @@ def _length(example: Example) -> int:
     return len(example.text_a) + len(example.text_b or "")
 
 
-def _of_part(part: Sheet | Sentences | Questions, text_a: str, text_b: str, ledger: Ledger) -> Sequence[Example]:
-    if isinstance(part, Questions):
-        return part.questions
-    if isinstance(part, Sentences):
-        rows = zip(part.words, part.labels, part.rows, strict=True)
+def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequence[Example]:
+    if isinstance(raw, RawQuestions):
+        return raw.questions
+    if isinstance(raw, RawSentences):
+        rows = zip(raw.words, raw.labels, raw.rows, strict=True)
         return [LabelledWords(words, labels, row) for words, labels, row in rows]
-    split_header(part, Wishes(text_a=text_a, text_b=text_b))
-    first, second = (find_column(part, text_a), None) if text_a else _guess(part)
-    second = find_column(part, text_b) if text_b and text_b != "none" else second if text_b != "none" else None
-    found = []
-    for number, row in zip(part.numbers, part.rows, strict=True):
+    split_header(raw, options)
+    second: int | None = None
+    if options.text_a:
+        first = find_column(raw, options.text_a)
+    else:
+        first, second = text_columns(raw, [Profile.of(column) for column in raw.columns], set())
+    if options.text_b:
+        second = None if options.text_b == NO_TEXT else find_column(raw, options.text_b)
+    examples = []
+    for number, row in zip(raw.numbers, raw.rows, strict=True):
         if len(row) > max(first, second or 0) and row[first].strip():
-            found.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
+            examples.append(LabelledText(row[first], row[second] if second is not None else None, "", number))
         else:
-            ledger.drop("the text is empty", part.name, part.unit, number)
-    return found
+            report.drop("the text is empty", raw.file_name, raw.unit, number)
+    return examples
 
 
-def _guess(sheet: Sheet) -> tuple[int, int | None]:
-    names = [name.lower() for name in sheet.names or []]
-    return text_columns(sheet, names, [Profile.of(column) for column in by_column(sheet)], set())
-
-
-def _as_asked(example: Example, task: Task) -> Example | None:
-    """An example as the model is asked it; None where it has not what the task needs."""
+def _input_for(task: Task, example: Example) -> Example | None:
+    """An example as an input of the task, without its label; None where it lacks what the task needs."""
     if task == "qa":
         if isinstance(example, LabelledText) and example.text_b:
             return Question(str(example.row), example.text_a, example.text_b, (), example.row)

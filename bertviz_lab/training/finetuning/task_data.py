@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.samples.task_samples import path_of
 from bertviz_lab.data.tasks.examples import (
     Example,
@@ -24,8 +25,8 @@ from bertviz_lab.data.tasks.examples import (
     read_examples,
     write_examples,
 )
-from bertviz_lab.data.tasks.reading.read_task import MAX_BYTES, read_pair, read_task
-from bertviz_lab.data.tasks.split import split_held_out
+from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import write_json
 
@@ -58,7 +59,7 @@ def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple
         notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
     else:
         data = read_task(files, config.task, **reading)
-        train, held = split_held_out(data, config.eval_share, config.seed)
+        train, held = split_examples(data, config.eval_share, config.seed)
         notes = [*data.notes, *_told(data)]
         notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out to score on.")
     if config.max_train_examples and config.max_train_examples < len(train):

@@ -15,7 +15,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import (
-    Checkpoint,
     checkpoint_folder,
     load_checkpoint,
     parameter_count,

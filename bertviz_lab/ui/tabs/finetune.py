@@ -208,20 +208,20 @@ def show_examples(
         report, data, _ = task_form.report_of(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
         return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
-    (reading, *_) = data.readings
-    return preview_payload(reading, data.examples[:8]), _numbers(report), *_column_updates(reading)
+    (info, *_) = data.files
+    return preview_payload(info, data.examples[:8]), _numbers(report), *_column_updates(info)
 
 
 def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
     return str(dict(zip(names, values, strict=True)).get("model") or RANDOM)
 
 
-def _column_updates(reading: Any) -> list[Any]:
+def _column_updates(info: Any) -> list[Any]:
     """The columns that the file has, with those chosen that were recognised."""
     found = []
     for name in _COLUMNS:
         choices = [("guess", ""), *(("none", "none") for _ in range(name == "text_b"))]
-        choices += [(column, column) for column in reading.columns]
+        choices += [(column, column) for column in info.columns]
         found.append(gr.update(choices=choices))
     return found
 

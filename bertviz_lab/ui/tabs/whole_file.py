@@ -37,8 +37,8 @@ def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
 
 def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.reading.raw_data import Ledger
-    from bertviz_lab.data.tasks.unlabelled_inputs import MOST, read_inputs
+    from bertviz_lab.data.tasks.reading.raw_data import DropReport
+    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs
     from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
 
     try:
@@ -46,9 +46,11 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         if not name:
             raise InputError("Choose a model that was fine-tuned first.")
         (path,) = uploaded_paths(file)
-        checkpoint, ledger = session.models.open(name), Ledger()
-        most = _MOST_SHARED if session.settings.shared else MOST
-        examples = read_inputs(path, task_of(checkpoint), ledger=ledger, most=most, longest=MOST_CHARACTERS)
+        checkpoint, report = session.models.open(name), DropReport()
+        max_inputs = _MOST_SHARED if session.settings.shared else MAX_INPUTS
+        examples = read_inputs(
+            path, task_of(checkpoint), report=report, max_inputs=max_inputs, max_characters=MOST_CHARACTERS
+        )
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         table = download_folder() / f"{path.stem}-predicted.csv"
         with table.open("w", encoding="utf-8", newline="") as stream:
@@ -57,8 +59,8 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     told = [f"{len(examples):,} predictions by {checkpoint.name}."]
     told += [truncation_warning(checkpoint, examples)]
-    told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in ledger.dropped]
-    return gr.update(value=str(table), visible=True), notice_payload(" ".join(filter(None, told)), "good")
+    told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
 
 
 def _harmless(row: list[Any]) -> list[Any]:

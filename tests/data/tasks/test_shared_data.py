@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
-from bertviz_lab.data.tasks.split import split_held_out
+from bertviz_lab.data.tasks.split import split_examples
 
 UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"
 SPANS = "corporation creative-work group location person product"
@@ -40,8 +40,8 @@ def test_published_data_is_read_right_with_no_option_given(shared_data, train, h
     assert [len(data.examples) for data in sets] == list(counts)
     for data in sets:
         assert (data.task, data.labels, data.dropped, data.notes) == (task, tuple(labels.split()), (), ())
-        reading = data.readings[0]
-        assert (reading.text_a, reading.text_b, reading.label) == columns
+        info = data.files[0]
+        assert (info.text_a, info.text_b, info.label) == columns
 
 
 @pytest.mark.parametrize(
@@ -68,14 +68,14 @@ def test_answers_stand_where_they_are_said_to(shared_data):
     assert sum(bool(e.answers) for e in data.examples) == 2910
     assert len({e.title for e in data.examples}) == 16
     assert all(e.passage.startswith(a.text, a.start) for e in data.examples for a in e.answers)
-    train, held = split_held_out(data)
+    train, held = split_examples(data)
     assert not {e.title for e in train} & {e.title for e in held}
     assert 0.05 < len(held) / len(data.examples) < 0.2
 
 
 def test_held_out_messages_keep_the_share_of_spam(shared_data):
     data = read_task(shared_data / "sms_spam/sms.tsv")
-    shares = [Counter(e.label for e in side)["spam"] / len(side) for side in split_held_out(data)]
+    shares = [Counter(e.label for e in side)["spam"] / len(side) for side in split_examples(data)]
     assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData
-from bertviz_lab.data.tasks.split import split_held_out
+from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 
 
@@ -30,13 +30,13 @@ def questions(passages: int, each: int, titles: int) -> TaskData:
 
 def test_every_label_is_held_out_in_its_share():
     data = classes(["a"] * 700 + ["b"] * 250 + ["c"] * 50)
-    train, held = split_held_out(data, 0.1)
+    train, held = split_examples(data, 0.1)
     assert Counter(e.label for e in held) == {"a": 70, "b": 25, "c": 5}
     assert len(train) == 900
 
 
 def test_both_sides_keep_the_order_of_the_data():
-    for side in split_held_out(classes(list("ab") * 100)):
+    for side in split_examples(classes(list("ab") * 100)):
         rows = [e.row for e in side]
         assert rows == sorted(rows)
 
@@ -44,50 +44,50 @@ def test_both_sides_keep_the_order_of_the_data():
 def test_the_seed_alone_decides_and_the_order_of_the_rows_does_not():
     data = classes(list("aab") * 50)
     turned = TaskData("classification", data.examples[::-1], data.labels)
-    held = {e.row for e in split_held_out(data, 0.2, seed=1)[1]}
-    assert held == {e.row for e in split_held_out(turned, 0.2, seed=1)[1]}
-    assert held != {e.row for e in split_held_out(data, 0.2, seed=2)[1]}
+    held = {e.row for e in split_examples(data, 0.2, seed=1)[1]}
+    assert held == {e.row for e in split_examples(turned, 0.2, seed=1)[1]}
+    assert held != {e.row for e in split_examples(data, 0.2, seed=2)[1]}
 
 
 def test_the_same_text_is_on_one_side():
     texts = [f"text {n % 40}" if n % 2 else f"TEXT   {n % 40}" for n in range(200)]
-    train, held = split_held_out(classes(list("ab") * 100, texts), 0.2)
+    train, held = split_examples(classes(list("ab") * 100, texts), 0.2)
     assert not {e.text_a.lower().split()[1] for e in train} & {e.text_a.lower().split()[1] for e in held}
     assert 20 <= len(held) <= 60
 
 
 def test_a_class_of_one_example_is_trained_on():
-    train, _ = split_held_out(classes(["a"] * 50 + ["rare"]), 0.5)
+    train, _ = split_examples(classes(["a"] * 50 + ["rare"]), 0.5)
     assert "rare" in {e.label for e in train}
 
 
 def test_numbers_are_held_out_from_every_range():
     examples = tuple(LabelledText(f"text {n}", None, n / 10, n) for n in range(1000))
-    _, held = split_held_out(TaskData("regression", examples), 0.1)
+    _, held = split_examples(TaskData("regression", examples), 0.1)
     assert Counter(int(e.label) // 10 for e in held) == dict.fromkeys(range(10), 10)
 
 
 def test_articles_are_never_on_both_sides():
-    train, held = split_held_out(questions(100, 3, titles=25), 0.2)
+    train, held = split_examples(questions(100, 3, titles=25), 0.2)
     assert not {e.title for e in train} & {e.title for e in held}
     assert 45 <= len(held) <= 75
 
 
 @pytest.mark.parametrize("titles", [0, 1, 2])
 def test_with_few_articles_passages_are_never_on_both_sides(titles):
-    train, held = split_held_out(questions(100, 3, titles), 0.1)
+    train, held = split_examples(questions(100, 3, titles), 0.1)
     assert not {e.passage for e in train} & {e.passage for e in held}
     assert 15 <= len(held) <= 45
 
 
 def test_one_passage_cannot_be_split():
     with pytest.raises(InputError, match="one passage"):
-        split_held_out(questions(1, 50, 1))
+        split_examples(questions(1, 50, 1))
 
 
 def test_sentences_of_words_are_held_out_at_random():
     examples = tuple(LabelledWords((f"word{n}", "."), ("O", "O"), n) for n in range(300))
-    _, held = split_held_out(TaskData("tokens", examples, ("O",)), 0.1)
+    _, held = split_examples(TaskData("tokens", examples, ("O",)), 0.1)
     assert len(held) == 30
     assert max(e.row for e in held) > 150 > min(e.row for e in held)
 
@@ -95,18 +95,18 @@ def test_sentences_of_words_are_held_out_at_random():
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])
 def test_a_share_that_is_none_is_refused(share):
     with pytest.raises(InputError, match="between 0 and 1"):
-        split_held_out(classes(list("ab") * 10), share)
+        split_examples(classes(list("ab") * 10), share)
 
 
 def test_too_few_examples_are_refused():
     with pytest.raises(InputError, match="too few"):
-        split_held_out(classes(["a", "b"], ["same", "same"]))
+        split_examples(classes(["a", "b"], ["same", "same"]))
 
 
 @given(st.lists(st.sampled_from("abc"), min_size=2, max_size=200), st.floats(0.05, 0.9), st.integers(0, 9))
 def test_every_example_is_on_one_side(labels, share, seed):
     data = classes(labels)
-    train, held = split_held_out(data, share, seed)
+    train, held = split_examples(data, share, seed)
     assert sorted([*train, *held], key=lambda e: e.row) == list(data.examples)
     assert train
     assert held

@@ -1,6 +1,6 @@
-"""Labelled files: their format, columns and task are recognised, and each can be given.
+"""Files to task data: format, columns and task are inferred, and each can be given.
 
-In reading order: `read_task` (the way in), `read_options`, `load_files`, `text_file`, `file_formats`, `raw_rows` (what
-a file holds), one module a format (`tables`, `records`, `conll`, `squad`), `columns` and `column_names`, `labels`,
-`bio_tags`, `table_examples`, `drop_report`, `unlabelled_inputs`.
+In reading order: `read_task` (the entry point), `read_options`, `load_files` (finds files, detects formats),
+`text_file` (encoding, lines), `raw_data` (what a file holds, and what was dropped of it); the formats `tables`,
+`records` (JSON, Parquet), `conll` (with the BIO schemes) and `squad`; `columns` and `labels` (what they mean).
 """

@@ -1,7 +1,7 @@
-"""What the columns of a table mean: is the first row a header, where are the text, a second one, and the label?
+"""The columns of a table: whether the first row is a header, and which columns are the text, its pair and the label.
 
-Names that are in use say it (`sentence1`, `hypothesis`, `label` ...). Without them the content does: texts are long, a
-label is one of a few short values, and what numbers the rows or is always the same is neither.
+Common names decide (`sentence1`, `hypothesis`, `label` ...). Without them the content does: texts are long, a label is
+one of a few short values, and a column of row numbers or of one constant value is neither.
 """
 
 from collections import Counter
@@ -11,73 +11,37 @@ from dataclasses import dataclass
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.raw_data import Sheet, listed
-from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, Wishes
+from bertviz_lab.data.tasks.reading.raw_data import RawTable, quoted_list
+from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError
 
-#: The first and the second text of a pair.
+#: Names of the two texts of a pair, in lower case like all names here.
 PAIR_NAMES = (
-    ("sentence1", "sentence2"),
-    ("premise", "hypothesis"),
-    ("question1", "question2"),
-    ("#1 string", "#2 string"),
-    ("question", "passage"),
-    ("question", "sentence"),
-    ("question", "context"),
-    ("query", "passage"),
-    ("query", "document"),
-    ("claim", "evidence"),
-    ("text_a", "text_b"),
-    ("text1", "text2"),
-    ("text_1", "text_2"),
-    ("sentence_a", "sentence_b"),
-    ("sentence_1", "sentence_2"),
-    ("string1", "string2"),
-    ("s1", "s2"),
-)
-#: A text, where there is one; the first of these that a table has.
-ONE_TEXT_NAMES = (*TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase")
-#: The label; the first of these that a table has.
+    ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"), ("#1 string", "#2 string"),
+    ("question", "passage"), ("question", "sentence"), ("question", "context"), ("query", "passage"),
+    ("query", "document"), ("claim", "evidence"), ("text_a", "text_b"), ("text1", "text2"), ("text_1", "text_2"),
+    ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("string1", "string2"), ("s1", "s2"),
+)  # fmt: skip
+#: Names of a single text and of the label, the likeliest first.
+SINGLE_TEXT_NAMES = (
+    *TEXT_NAMES, "text_a", "sentence1", "question", "query", "utterance", "headline", "title", "phrase",
+)  # fmt: skip
 LABEL_NAMES = (
-    "label",
-    "labels",
-    "gold_label",
-    "class",
-    "category",
-    "sentiment",
-    "target",
-    "score",
-    "quality",
-    "is_duplicate",
-    "coarse_label",
-    "intent",
-    "emotion",
-    "topic",
-    "stars",
-    "rating",
-    "similarity",
-    "similarity_score",
-    "relatedness_score",
-    "polarity",
-    "airline_sentiment",
-    "label-coarse",
-    "fine_label",
-    "tag",
-    "answer",
-    "type",
-    "y",
+    "label", "labels", "gold_label", "class", "category", "sentiment", "target", "score", "quality", "is_duplicate",
+    "coarse_label", "intent", "emotion", "topic", "stars", "rating", "similarity", "similarity_score",
+    "relatedness_score", "polarity", "airline_sentiment", "label-coarse", "fine_label", "tag", "answer", "type", "y",
+)  # fmt: skip
+#: Names of columns that are neither text nor label.
+METADATA_NAMES = frozenset(
+    {"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"}
 )
-#: What comes with examples and is neither text nor label.
-ASIDE = frozenset({"id", "idx", "index", "split", "fold", "lang", "language", "source", "genre", "date", "url", "user"})
-
-
-_LONGEST_TITLE, _LONGEST_LABEL = 40, 60
-_SAMPLE = 2_000
+_MAX_TITLE_LENGTH, _MAX_LABEL_LENGTH = 40, 60
+_PROFILE_ROWS = 2_000
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Indexes of the columns that are used; `text_b` None for texts that are no pairs."""
+    """Indexes of the columns that are used; `text_b` is None for single texts."""
 
     text_a: int
     text_b: int | None
@@ -89,12 +53,13 @@ class Profile:
     """What a column holds.
 
     Attributes:
+        rows: of the table.
         distinct: different values in all rows.
-        length: mean number of characters, over the rows of a sample, as are the shares that follow.
-        spaced: share of values with a blank inside.
+        length: mean number of characters; this and the following are measured on a sample of the rows.
+        spaced: fraction of values with a space inside.
         words: mean number of words.
-        filled: share of values that are not missing.
-        numbers, decimals: shares of the filled ones.
+        filled: fraction of values that are not missing.
+        numbers, decimals: fractions of the values that are not missing.
     """
 
     rows: int
@@ -108,7 +73,7 @@ class Profile:
 
     @classmethod
     def of(cls, values: list[str]) -> "Profile":
-        sample = values[:: max(1, len(values) // _SAMPLE)]
+        sample = values[:: max(1, len(values) // _PROFILE_ROWS)]
         count = max(1, len(sample))
         filled = [value for value in sample if not is_missing(value)]
         numbers = [value for value in filled if number_of(value) is not None]
@@ -131,176 +96,159 @@ class Profile:
     @property
     def is_id(self) -> bool:
         """Numbers the rows, or names them."""
-        alone = self.distinct > 0.9 * self.rows and self.rows >= 5 and self.spaced < 0.05
-        return alone and self.length <= _LONGEST_TITLE and not self.decimals
+        is_unique = self.distinct > 0.9 * self.rows and self.rows >= 5 and self.spaced < 0.05
+        return is_unique and self.length <= _MAX_TITLE_LENGTH and not self.decimals
 
     @property
     def is_label(self) -> bool:
         """One of a few short values, or a number."""
-        if self.is_constant or self.length > _LONGEST_LABEL or self.filled < 0.5 or self.is_id:
+        if self.is_constant or self.length > _MAX_LABEL_LENGTH or self.filled < 0.5 or self.is_id:
             return False
         if self.numbers > 0.9 and self.decimals:
             return True
         return self.distinct <= max(2, self.rows // 5)
 
 
-def split_header(sheet: Sheet, wishes: Wishes) -> None:
-    """Take the names of the columns from the first row of a sheet, if it is a header."""
-    if sheet.names is not None or not sheet.rows or not has_header(sheet.rows, wishes):
+def split_header(table: RawTable, options: ReadOptions) -> None:
+    """Take the names of the columns from the first row of a table, if it is a header."""
+    if table.names is not None or not table.rows or not has_header(table.rows, options):
         return
-    names = [cell.strip() for cell in sheet.rows[0]]
-    sheet.rows, sheet.numbers = sheet.rows[1:], sheet.numbers[1:]
-    if len(names) == sheet.width - 1 and Profile.of(by_column(sheet)[0]).is_id:
-        names = ["", *names]  # as R writes it, with numbers of rows that have no name
-    sheet.names = names[: sheet.width]
+    names = [cell.strip() for cell in table.rows[0]]
+    table.rows, table.numbers = table.rows[1:], table.numbers[1:]
+    if len(names) == table.width - 1 and Profile.of(table.columns[0]).is_id:
+        names = ["", *names]  # R writes row numbers without a column name
+    table.names = names[: table.width]
 
 
-def has_header(rows: list[list[str]], wishes: Wishes) -> bool:
+def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     """Does the first row name the columns?"""
-    if wishes.header != "auto":
-        return wishes.header == "yes"
-    first = [cell.strip() for cell in rows[0]]
-    lower = [cell.lower() for cell in first]
-    if any(len(cell) > _LONGEST_TITLE for cell in first) or not any(first):
+    if options.header != "auto":
+        return options.header == "yes"
+    titles = [cell.strip() for cell in rows[0]]
+    lower = [title.lower() for title in titles]
+    if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
         return False
-    asked = [name.lower() for name in (wishes.text_a, wishes.text_b, wishes.label) if name and not name.isdigit()]
-    if any(name in lower for name in asked):
+    given = [name.lower() for name in (options.text_a, options.text_b, options.label) if name and not name.isdigit()]
+    if any(name in lower for name in given):
         return True
-    body = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(first))]
-    again = [cell in set(column) for cell, column in zip(first, body, strict=True)]
-    known = {*LABEL_NAMES, *ONE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)}
-    if any(name in known for name in lower) and not any(a and cell for a, cell in zip(again, first, strict=True)):
+    columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
+    recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
+    known = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)}
+    if any(name in known for name in lower) and not any(r and title for r, title in zip(recurs, titles, strict=True)):
         return True
-    if len(rows) < 3 or any(number_of(cell) is not None for cell in first if cell) or len(set(lower)) < len(lower):
+    if len(rows) < 3 or any(number_of(title) is not None for title in titles if title) or len(set(lower)) < len(lower):
         return False
-    profiles = [Profile.of(column) for column in body]
-    if any(p.numbers == 1 and p.filled > 0.5 and cell for p, cell in zip(profiles, first, strict=True)):
+    profiles = [Profile.of(column) for column in columns]
+    if any(p.numbers == 1 and p.filled > 0.5 and title for p, title in zip(profiles, titles, strict=True)):
         return True
-    text = max(range(len(first)), key=lambda c: profiles[c].length)
-    title = first[text]
-    labels = [c for c in range(len(first)) if c != text and profiles[c].is_label]
-    if not labels or not title or title.count(" ") > 2 or any(again[c] for c in labels):
+    text = max(range(len(titles)), key=lambda c: profiles[c].length)
+    title = titles[text]
+    labels = [c for c in range(len(titles)) if c != text and profiles[c].is_label]
+    if not labels or not title or title.count(" ") > 2 or any(recurs[c] for c in labels):
         return False
     if any(profiles[c].distinct > max(2, profiles[c].rows // 8) for c in labels):
         return False
-    # The first row has a label of its own: a class of one example, or a title over texts that are longer, or one over
-    # classes of many.
-    often = all(min(Counter(body[c]).values()) >= 3 for c in labels)
-    return profiles[text].length > 2 * len(title) or (often and " " not in title and title[-1].isalnum())
+    # The first row's label occurs nowhere else. It is a header if its text is a title: much shorter than the others, or
+    # one word above classes that all have several examples. Otherwise it is the only example of its class.
+    frequent = all(min(Counter(columns[c]).values()) >= 3 for c in labels)
+    return profiles[text].length > 2 * len(title) or (frequent and " " not in title and title[-1].isalnum())
 
 
-def choose_columns(sheet: Sheet, wishes: Wishes, like: tuple[Sheet, Columns] | None = None) -> Columns:
-    """The columns of a sheet that has its header split off; `like` is another of the same making, already known.
+def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, Columns] | None = None) -> Columns:
+    """The columns of a table after `split_header`; those of `like`, a table read before, if both are built alike.
 
     Raises:
-        InputError: a column that is named is not there or is named twice, or none looks like a text or a label.
+        InputError: a named column is missing or is named twice, or no column looks like a text or a label.
     """
-    names = [name.lower() for name in sheet.names or []]
-    if like and not any((wishes.text_a, wishes.text_b, wishes.label)):
+    if like and not any((options.text_a, options.text_b, options.label)):
         other, columns = like
-        if sheet.width == other.width and (sheet.names is None or other.names is None or sheet.names == other.names):
+        if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
             return columns
-    used = {
-        what: find_column(sheet, wanted)
-        for what, wanted in (("text_a", wishes.text_a), ("text_b", wishes.text_b), ("label", wishes.label))
-        if wanted and not (what == "text_b" and wanted == NO_TEXT)
+    given = {
+        role: find_column(table, name)
+        for role, name in (("text_a", options.text_a), ("text_b", options.text_b), ("label", options.label))
+        if name and not (role == "text_b" and name == NO_TEXT)
     }
-    if len(set(used.values())) < len(used):
-        raise InputError(f"Texts and label of {quoted(sheet.name)} are to be different columns; name each once.")
-    if sheet.width < 2:
+    if len(set(given.values())) < len(given):
+        raise InputError(f"Texts and label of {quoted(table.file_name)} are to be different columns; name each once.")
+    if table.width < 2:
         raise InputError(
-            f"{quoted(sheet.name)} has one column only, and a text and a label are needed; name its delimiter, "
+            f"{quoted(table.file_name)} has one column only, and a text and a label are needed; name its delimiter, "
             "or give a file with both."
         )
-    profiles = [Profile.of(column) for column in by_column(sheet)]
-    taken = set(used.values())
-    label = used.get("label", -1)
-    if label < 0:
-        label = _label_column(sheet, names, profiles, taken)
-        taken.add(label)
-    if wishes.text_b == NO_TEXT:
-        text_b: int | None = None
-        text_a = used.get("text_a", -1)
-        return Columns(text_a if text_a >= 0 else text_columns(sheet, names, profiles, taken)[0], None, label)
-    if "text_a" in used:
-        pair = _partner(names, used["text_a"]) if "text_b" not in used else used["text_b"]
-        return Columns(used["text_a"], pair if pair != label else None, label)
-    if "text_b" in used:
-        return Columns(text_columns(sheet, names, profiles, taken)[0], used["text_b"], label)
-    text_a, text_b = text_columns(sheet, names, profiles, taken)
-    return Columns(text_a, text_b, label)
+    profiles = [Profile.of(column) for column in table.columns]
+    taken = set(given.values())
+    label = given["label"] if "label" in given else _label_column(table, profiles, taken)
+    text_a, text_b = given.get("text_a"), given.get("text_b")
+    if text_a is None:
+        text_a, pair = text_columns(table, profiles, taken | {label})
+        text_b = pair if text_b is None else text_b
+    elif text_b is None:
+        pair = _partner(table, text_a)
+        text_b = pair if pair != label else None
+    return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
 
 
-def column_names(sheet: Sheet) -> tuple[str, ...]:
-    """What the columns can be called: by their names, and by their numbers where they have none."""
-    return tuple(
-        sheet.names[c] if sheet.names and c < len(sheet.names) and sheet.names[c] else str(c + 1)
-        for c in range(sheet.width)
-    )
-
-
-def find_column(sheet: Sheet, wanted: str) -> int:
+def find_column(table: RawTable, name: str) -> int:
     """The column of this name (case aside), or of this number from 1. Raises `InputError` where there is none."""
-    names = column_names(sheet)
-    for candidates, name in ((names, wanted), ([n.lower() for n in names], wanted.strip().lower())):
-        if name in candidates:
-            return list(candidates).index(name)
-    if wanted.isdigit() and 1 <= int(wanted) <= sheet.width:
-        return int(wanted) - 1
-    raise InputError(f"{quoted(sheet.name)} has no column {quoted(wanted)}; it has {listed(list(names), 20)}.")
+    names = table.column_names
+    for candidates, candidate in ((names, name), ([n.lower() for n in names], name.strip().lower())):
+        if candidate in candidates:
+            return candidates.index(candidate)
+    if name.isdigit() and 1 <= int(name) <= table.width:
+        return int(name) - 1
+    raise InputError(f"{quoted(table.file_name)} has no column {quoted(name)}; it has {quoted_list(names, 20)}.")
 
 
-def by_column(sheet: Sheet) -> list[list[str]]:
-    """The cells of each column, over the even rows."""
-    even = [row for row in sheet.rows if len(row) == sheet.width]
-    return [list(column) for column in zip(*even, strict=True)] or [[] for _ in range(sheet.width)]
+def _lower_names(table: RawTable) -> list[str]:
+    return [name.lower() for name in table.names or []]
 
 
-def _label_column(sheet: Sheet, names: list[str], profiles: Sequence[Profile], taken: set[int]) -> int:
+def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int:
+    names = _lower_names(table)
     for name in LABEL_NAMES:
         if name in names and names.index(name) not in taken:
             return names.index(name)
-    free = [c for c in range(sheet.width) if c not in taken]
-    aside = {c for c in free if c < len(names) and names[c] in ASIDE}
-    labels = [c for c in free if profiles[c].is_label and c not in aside]
+    free = [c for c in range(table.width) if c not in taken]
+    metadata = {c for c in free if c < len(names) and names[c] in METADATA_NAMES}
+    labels = [c for c in free if profiles[c].is_label and c not in metadata]
     if labels:
-        # Of several, the one with the fewest values, complete ones first; of two alike, the last.
+        # Of several, the one with the fewest values, complete ones first; at a tie, the last.
         return min(labels, key=lambda c: (profiles[c].filled < 0.9, profiles[c].distinct, -c))
-    if sheet.width == 2 and not taken:  # few rows, or wrong ones, which are refused with their counts later
+    if table.width == 2 and not taken:  # few rows, or no labels, which `check_classes` refuses with their counts
         return min(free, key=lambda c: (profiles[c].is_constant, profiles[c].distinct, profiles[c].length))
     if len(free) == 1:
         return free[0]
     raise InputError(
-        f"No column of {quoted(sheet.name)} looks like a label, one of a few short values; name it: "
-        f"{listed(list(column_names(sheet)), 20)}."
+        f"No column of {quoted(table.file_name)} looks like a label, one of a few short values; name it: "
+        f"{quoted_list(table.column_names, 20)}."
     )
 
 
-def text_columns(
-    sheet: Sheet, names: list[str], profiles: Sequence[Profile], taken: set[int]
-) -> tuple[int, int | None]:
+def text_columns(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> tuple[int, int | None]:
     """The column of the text, and that of the second text of a pair, among those that are not taken."""
+    names = _lower_names(table)
     for first, second in PAIR_NAMES:
         if first in names and second in names and not {names.index(first), names.index(second)} & taken:
             return names.index(first), names.index(second)
-    for name in ONE_TEXT_NAMES:
+    for name in SINGLE_TEXT_NAMES:
         if name in names and names.index(name) not in taken and not profiles[names.index(name)].is_constant:
             return names.index(name), None
-    free = [c for c in range(sheet.width) if c not in taken]
+    free = [c for c in range(table.width) if c not in taken]
     texts = [c for c in free if not (profiles[c].is_constant or profiles[c].is_id or profiles[c].numbers > 0.9)]
     texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
     if not texts:
-        raise InputError(f"{quoted(sheet.name)} has no column left for the text; name other columns.")
+        raise InputError(f"{quoted(table.file_name)} has no column left for the text; name other columns.")
     longest = max(texts, key=lambda c: profiles[c].length)
-    others = [c for c in texts if c != longest and _is_second(profiles[c], profiles[longest])]
-    if not others:
+    seconds = [c for c in texts if c != longest and _is_second(profiles[c], profiles[longest])]
+    if not seconds:
         return longest, None
-    other = max(others, key=lambda c: profiles[c].length)
-    return min(longest, other), max(longest, other)
+    second_longest = max(seconds, key=lambda c: profiles[c].length)
+    return min(longest, second_longest), max(longest, second_longest)
 
 
 def _is_second(profile: Profile, longest: Profile) -> bool:
-    """A second text beside the longest: of several words, hardly ever the same, and not much shorter."""
+    """A second text beside the longest: several words, rarely the same, and not much shorter."""
     return (
         profile.words >= 3
         and profile.spaced > 0.8
@@ -309,8 +257,9 @@ def _is_second(profile: Profile, longest: Profile) -> bool:
     )
 
 
-def _partner(names: list[str], text_a: int) -> int | None:
-    """The second of a pair whose first is named."""
+def _partner(table: RawTable, text_a: int) -> int | None:
+    """The second column of a pair whose first is given."""
+    names = _lower_names(table)
     for first, second in PAIR_NAMES:
         if text_a < len(names) and names[text_a] == first and second in names:
             return names.index(second)

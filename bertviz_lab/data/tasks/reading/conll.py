@@ -1,114 +1,160 @@
-"""A word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U.
+"""One word and its label a line, a blank line between sentences: CoNLL columns and CoNLL-U; and the BIO schemes.
 
-The word is the first column and the label the last, unless they are named by number. Sources: the shared tasks of
-CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and empty
-nodes such as 1.1 are no words of their own).
+The word is the first column and the label the last, unless other columns are given. Sources: the shared tasks of
+CoNLL-2003 (columns, `-DOCSTART-`) and Universal Dependencies (CoNLL-U: ten columns; ranges such as 1-2 and empty nodes
+such as 1.1 are not words of their own).
+
+Labels that mark spans of words become BIO (IOB2), whichever scheme they are in:
+
+    IOB1    I-PER I-PER O; B-PER only where a span follows another of its type
+    BIO     B-PER I-PER O
+    BIOES   B-PER E-PER, S-PER for a span of one word (also with M- inside)
+    BILOU   B-PER L-PER, U-PER for a span of one word
+
+Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Ratinov & Roth 2009 (BILOU).
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.examples import Reading
-from bertviz_lab.data.tasks.reading.load_files import columns_delimiter
-from bertviz_lab.data.tasks.reading.raw_data import Ledger, Repairs, Sentences, listed, place, preview
-from bertviz_lab.data.tasks.reading.read_options import Wishes
-from bertviz_lab.data.tasks.reading.tables import too_many
+from bertviz_lab.data.tasks.examples import FileInfo
+from bertviz_lab.data.tasks.reading.raw_data import (
+    DropReport,
+    RawSentences,
+    RepairCounter,
+    preview,
+    quoted_list,
+    row_location,
+)
+from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.data.tasks.reading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
-CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-#: Of the sentences, a file may have this share with lines that are no word and label; with more it is no such file.
-_BROKEN = 0.2
-Row = tuple[int, list[str]]
+PLAIN, OUTSIDE = "plain", "O"
+_BEGIN, _SINGLE, _LAST = "B", ("S", "U"), ("E", "L")
+_PREFIXES = frozenset("BIESLUM")
+_DOCUMENT_START = "-DOCSTART-"
+_CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
+#: A file with a larger fraction of malformed sentences is refused.
+_MAX_MALFORMED = 0.2
+_Row = tuple[int, list[str]]  # the number of a line, and its cells
 
 
-def read_conll(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
-    """Sentences of words in columns; those with a line that has not its columns are dropped.
+def looks_like_conll(lines: Sequence[str]) -> bool:
+    """Are there blank lines between blocks, and in nearly all other lines as many columns, of one word each?"""
+    while lines and not lines[-1].strip():
+        lines = lines[:-1]
+    token_lines = _token_lines(lines)
+    blank_lines = sum(not line.strip() for line in lines)
+    if not token_lines or blank_lines == 0 or blank_lines > len(token_lines):
+        return False
+    delimiter = _find_delimiter(token_lines)
+    rows = [line.split(delimiter or None) for line in token_lines]
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    if width < 2 or count < 0.9 * len(rows):
+        return False
+    words = [row[0] for row in rows if len(row) == width]
+    labels = [row[-1].strip() for row in rows if len(row) == width]
+    if any(" " in label for label in labels):
+        return False
+    few = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
+    return few and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+
+
+def read_conll(file: TextFile, options: ReadOptions, report: DropReport) -> RawSentences:
+    """Sentences in columns; those with a line of another width are dropped.
 
     Raises:
-        InputError: there is one column only, a column is named that is not there, or too many lines are broken.
+        InputError: there is only one column, a given column is missing, or too many sentences are malformed.
     """
     sample = file.sample()
-    delimiter = wishes.delimiter.strip(" ") or columns_delimiter(sample)
-    rows = [_cells(line, delimiter) for line in sample if line.strip() and not line.startswith(("#", "-DOCSTART-"))]
+    delimiter = options.delimiter.strip(" ") or _find_delimiter(sample)
+    rows = [_cells(line, delimiter) for line in _token_lines(sample)]
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
     if width < 2:
         raise InputError(
             f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
         )
     columns = tuple(str(n) for n in range(1, width + 1))
-    word = _column(wishes.text_a, columns, 0, file.name)
-    label = _column(wishes.label, columns, width - 1, file.name)
-    tags = {row[label] for row in rows if len(row) == width}
-    reading = Reading(
+    word = _column(options.text_a, columns, 0, file.name)
+    label = _column(options.label, columns, width - 1, file.name)
+    labels = {row[label] for row in rows if len(row) == width}
+
+    def is_comment(line: str) -> bool:
+        """A line that begins with # is a comment, unless it is a word "#" whose label other words have too."""
+        cells = _cells(line, delimiter)
+        return len(cells) != width or cells[label] not in labels
+
+    info = FileInfo(
         file.name, "conll", file.encoding, delimiter or " ", columns=columns,
         text_a=columns[word], label=columns[label], rows=preview(rows),
     )  # fmt: skip
-    part, broken, first = Sentences(reading, "line"), 0, ""
-    wordless = Repairs(file.name, "line")
-    for block in _blocks(file, lambda line: _is_comment(line, delimiter, width, label, tags)):
-        cells = [(number, _cells(line, delimiter)) for number, line in block]
-        wrong = next(((number, row) for number, row in cells if len(row) != width), None)
-        if wrong:
-            number, row = wrong
-            broken += 1
-            first = first or f"{place(file.name, 'line', number)} has {len(row)}"
-            ledger.drop(f"its sentence has a line of {len(row)} columns, not {width}", file.name, "line", number)
+    sentences = RawSentences(info, "line")
+    skipped = RepairCounter(file.name, "line")
+    malformed, first_malformed = 0, ""
+    for block in _blocks(file, is_comment):
+        rows_of_block = [(number, _cells(line, delimiter)) for number, line in block]
+        other = _row_of_other_width(rows_of_block, width, file.name, report)
+        if other:
+            malformed += 1
+            first_malformed = first_malformed or f"{row_location(file.name, 'line', other[0])} has {len(other[1])}"
             continue
-        _add(part, cells, word, label, wordless, ledger)
-        if len(part.words) > wishes.max_examples:
-            raise too_many(file.name, wishes)
-    if broken > _BROKEN * (broken + len(part.words)):
+        _add_sentence(sentences, rows_of_block, word, label, skipped, report)
+        options.check_count(len(sentences.words), file.name)
+    if malformed > _MAX_MALFORMED * (malformed + len(sentences.words)):
         raise InputError(
-            f"{broken:,} of {broken + len(part.words):,} sentences of {quoted(file.name)} have a line that is not "
-            f"{width} columns (first: {first}); correct them, or give the delimiter."
+            f"{malformed:,} of {malformed + len(sentences.words):,} sentences of {quoted(file.name)} have a line that "
+            f"is not {width} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
-    wordless.tell(ledger, "line without a word was left out", "lines without a word were left out")
-    file.tell(ledger)
-    return part
+    _note_skipped(skipped, file, report)
+    return sentences
 
 
-def read_conllu(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sentences:
-    """Sentences of CoNLL-U with the universal part of speech, or what `wishes.label` names ("xpos", "deprel", "5")."""
-    label = _column(wishes.label.lower(), CONLLU_COLUMNS, CONLLU_COLUMNS.index("upos"), file.name)
-    word = _column(wishes.text_a.lower(), CONLLU_COLUMNS, CONLLU_COLUMNS.index("form"), file.name)
-    reading = Reading(
-        file.name, "conllu", file.encoding, "\t", columns=CONLLU_COLUMNS,
-        text_a=CONLLU_COLUMNS[word], label=CONLLU_COLUMNS[label],
+def read_conllu(file: TextFile, options: ReadOptions, report: DropReport) -> RawSentences:
+    """Sentences of CoNLL-U, labelled by `upos` or by the column that `options.label` names ("xpos", "deprel", "5")."""
+    label = _column(options.label.lower(), _CONLLU_COLUMNS, _CONLLU_COLUMNS.index("upos"), file.name)
+    word = _column(options.text_a.lower(), _CONLLU_COLUMNS, _CONLLU_COLUMNS.index("form"), file.name)
+    info = FileInfo(
+        file.name, "conllu", file.encoding, "\t", columns=_CONLLU_COLUMNS,
+        text_a=_CONLLU_COLUMNS[word], label=_CONLLU_COLUMNS[label],
     )  # fmt: skip
-    part = Sentences(reading, "line")
-    wordless = Repairs(file.name, "line")
-    first: list[list[str]] = []
+    sentences = RawSentences(info, "line")
+    skipped = RepairCounter(file.name, "line")
     for block in _blocks(file, lambda line: line.startswith("#")):
-        cells = [(number, line.rstrip("\r\n").split("\t")) for number, line in block]
-        first = first or [row for _, row in cells]
-        wrong = next(((number, row) for number, row in cells if len(row) != len(CONLLU_COLUMNS)), None)
-        if wrong:
-            reason = f"its sentence has a line of {len(wrong[1])} columns, not {len(CONLLU_COLUMNS)}"
-            ledger.drop(reason, file.name, "line", wrong[0])
+        rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in block]
+        if not sentences.info.rows:
+            sentences.info = replace(info, rows=preview([row for _, row in rows]))
+        if _row_of_other_width(rows, len(_CONLLU_COLUMNS), file.name, report):
             continue
-        words = [(number, row) for number, row in cells if "-" not in row[0] and "." not in row[0]]
-        if any(row[label] == "_" for _, row in words):
-            ledger.drop(f"a word has no {CONLLU_COLUMNS[label]}", file.name, "line", block[0][0])
+        rows = [(number, row) for number, row in rows if "-" not in row[0] and "." not in row[0]]
+        if any(row[label] == "_" for _, row in rows):
+            report.drop(f"a word has no {_CONLLU_COLUMNS[label]}", file.name, "line", block[0][0])
             continue
-        _add(part, words, word, label, wordless, ledger)
-        if len(part.words) > wishes.max_examples:
-            raise too_many(file.name, wishes)
-    wordless.tell(ledger, "line without a word was left out", "lines without a word were left out")
-    file.tell(ledger)
-    part.reading = replace(reading, rows=preview(first))
-    return part
+        _add_sentence(sentences, rows, word, label, skipped, report)
+        options.check_count(len(sentences.words), file.name)
+    _note_skipped(skipped, file, report)
+    return sentences
 
 
-def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterable[list[tuple[int, str]]]:
-    """The lines between blank lines, with their numbers; comments left out."""
+def _token_lines(lines: Sequence[str]) -> list[str]:
+    return [line.rstrip("\r\n") for line in lines if line.strip() and not line.startswith(("#", _DOCUMENT_START))]
+
+
+def _find_delimiter(lines: Sequence[str]) -> str:
+    """A tab, or "" for white space of any kind."""
+    with_tab = ["\t" in line.rstrip() for line in lines if line.strip()]
+    return "\t" if sum(with_tab) > 0.9 * len(with_tab) else ""
+
+
+def _blocks(file: TextFile, is_comment: Callable[[str], bool]) -> Iterator[list[tuple[int, str]]]:
+    """The lines between blank lines, with their numbers and without comments."""
     block: list[tuple[int, str]] = []
     with file.lines("\n") as lines:
         for number, line in enumerate(lines, 1):
-            if line.isspace() or line.startswith("-DOCSTART-"):
+            if line.isspace() or line.startswith(_DOCUMENT_START):
                 if block:
                     yield block
                 block = []
@@ -124,55 +170,55 @@ def _cells(line: str, delimiter: str) -> list[str]:
     return [cell.strip() for cell in line.rstrip().split(delimiter)]
 
 
-def _is_comment(line: str, delimiter: str, width: int, label: int, tags: set[str]) -> bool:
-    """A line that begins with # and is no word: "#" may be one, with a label that other words have."""
-    cells = _cells(line, delimiter)
-    return len(cells) != width or cells[label] not in tags
+def _row_of_other_width(rows: list[_Row], width: int, file_name: str, report: DropReport) -> _Row | None:
+    """The first row of a sentence that does not have `width` cells; if there is one, the sentence is dropped."""
+    for number, row in rows:
+        if len(row) != width:
+            report.drop(f"its sentence has a line of {len(row)} columns, not {width}", file_name, "line", number)
+            return number, row
+    return None
 
 
-def _add(part: Sentences, cells: list[Row], word: int, label: int, wordless: Repairs, ledger: Ledger) -> None:
-    kept = [(number, row[word], row[label]) for number, row in cells if row[word].strip()]
-    if len(kept) < len(cells):
-        for number, row in cells:
-            if not row[word].strip():
-                wordless.add(number)
-    if not kept:
-        return
-    missing = next((number for number, _, tag in kept if not tag), None)
-    if missing is not None:
-        ledger.drop("its sentence has a word without a label", part.reading.name, "line", missing)
-        return
-    part.words.append(tuple(text for _, text, _ in kept))
-    part.labels.append(tuple(tag for _, _, tag in kept))
-    part.rows.append(kept[0][0])
+def _add_sentence(
+    sentences: RawSentences, rows: list[_Row], word: int, label: int, skipped: RepairCounter, report: DropReport
+) -> None:
+    for number, row in rows:
+        if not row[word].strip():
+            skipped.add(number)
+    rows = [(number, row) for number, row in rows if row[word].strip()]
+    unlabelled = next((number for number, row in rows if not row[label]), None)
+    if unlabelled is not None:
+        report.drop("its sentence has a word without a label", sentences.info.name, "line", unlabelled)
+    elif rows:
+        sentences.words.append(tuple(row[word] for _, row in rows))
+        sentences.labels.append(tuple(row[label] for _, row in rows))
+        sentences.rows.append(rows[0][0])
 
 
-def _column(wanted: str, columns: tuple[str, ...], default: int, name: str) -> int:
-    if not wanted:
+def _note_skipped(skipped: RepairCounter, file: TextFile, report: DropReport) -> None:
+    skipped.note_in(report, "line without a word was left out", "lines without a word were left out")
+    file.note_losses(report)
+
+
+def _column(name: str, columns: tuple[str, ...], default: int, file_name: str) -> int:
+    if not name:
         return default
-    if wanted in columns:
-        return columns.index(wanted)
-    if wanted.isdigit() and 1 <= int(wanted) <= len(columns):
-        return int(wanted) - 1
-    raise InputError(f"{quoted(name)} has no column {quoted(wanted)}; it has {listed(list(columns))}.")
+    if name in columns:
+        return columns.index(name)
+    if name.isdigit() and 1 <= int(name) <= len(columns):
+        return int(name) - 1
+    raise InputError(f"{quoted(file_name)} has no column {quoted(name)}; it has {quoted_list(columns)}.")
 
 
-PLAIN = "plain"
-OUTSIDE = "O"
-_BEGIN, _SINGLE, _INSIDE, _LAST = "B", ("S", "U"), ("I", "M"), ("E", "L")
-_PREFIXES = frozenset("BIOESLUM")
-
-
-def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
-    """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that mark no spans."""
-    sentences = list(sentences)
+def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:
+    """ "IOB1", "BIO", "BIOES", "BILOU", or "plain" for labels that do not mark spans."""
     labels = set(chain.from_iterable(sentences))
-    marks = labels - {OUTSIDE}
-    if not marks or not all(label[0] in _PREFIXES - {OUTSIDE} and label[1:2] in ("-", "") for label in marks):
+    span_labels = labels - {OUTSIDE}
+    if not span_labels or not all(label[0] in _PREFIXES and label[1:2] in ("-", "") for label in span_labels):
         return PLAIN
-    prefixes = {label[0] for label in marks}
-    bare = {label for label in marks if len(label) == 1}
-    if not prefixes & {"B", "I"} or (bare and OUTSIDE not in labels):
+    prefixes = {label[0] for label in span_labels}
+    has_untyped = any(len(label) == 1 for label in span_labels)
+    if not prefixes & {"B", "I"} or (has_untyped and OUTSIDE not in labels):
         return PLAIN  # part-of-speech tags of one letter
     if prefixes & {"L", "U"}:
         return "BILOU"
@@ -181,37 +227,37 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> str:
     return "IOB1" if _is_iob1(sentences) else "BIO"
 
 
-def _is_iob1(sentences: Iterable[Sequence[str]]) -> bool:
-    """Spans begin with I-, and B- stands only right behind a word of its type."""
+def _is_iob1(sentences: Sequence[Sequence[str]]) -> bool:
+    """Spans begin with I-, and B- occurs only directly after a word of its type."""
     begins_inside = False
     for labels in sentences:
-        before = OUTSIDE
+        previous = OUTSIDE
         for label in labels:
             if label != OUTSIDE:
-                follows = before != OUTSIDE and before[1:] == label[1:]
-                if label[0] == _BEGIN and not follows:
+                continues = previous != OUTSIDE and previous[1:] == label[1:]
+                if label[0] == _BEGIN and not continues:
                     return False
-                begins_inside = begins_inside or not follows
-            before = label
+                begins_inside = begins_inside or not continues
+            previous = label
     return begins_inside
 
 
 def to_bio(labels: Sequence[str], scheme: str) -> tuple[tuple[str, ...], int]:
-    """The labels of a sentence as BIO, and how many of them could not follow the one before and begin a span now."""
+    """The labels of a sentence as BIO, and how many continued no span: they begin one now."""
     if scheme == PLAIN:
         return tuple(labels), 0
-    result, repaired = [], 0
-    open_type: str | None = None  # of the span that may go on
+    bio_labels, repaired = [], 0
+    open_type: str | None = None  # of the span that the next label may continue
     for label in labels:
-        prefix, kind = label[0], label[1:]  # the kind keeps its hyphen
+        prefix, span_type = label[0], label[1:]  # the type keeps its hyphen
         if label == OUTSIDE:
-            result.append(OUTSIDE)
+            bio_labels.append(OUTSIDE)
             open_type = None
             continue
-        if prefix == _BEGIN or prefix in _SINGLE or open_type != kind:
+        if prefix == _BEGIN or prefix in _SINGLE or open_type != span_type:
             repaired += prefix not in (_BEGIN, *_SINGLE) and scheme != "IOB1"
-            result.append(_BEGIN + kind)
+            bio_labels.append(_BEGIN + span_type)
         else:
-            result.append("I" + kind)
-        open_type = None if prefix in _SINGLE + _LAST else kind
-    return tuple(result), repaired
+            bio_labels.append("I" + span_type)
+        open_type = None if prefix in _SINGLE + _LAST else span_type
+    return tuple(bio_labels), repaired

@@ -1,4 +1,4 @@
-"""Labels of texts: which are missing, whether they are classes or numbers, and their names and order."""
+"""Labels of texts: which are missing, whether they are classes or regression targets, and their names and order."""
 
 import math
 import re
@@ -7,29 +7,28 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.reading.raw_data import listed
+from bertviz_lab.data.tasks.reading.raw_data import quoted_list
 from bertviz_lab.errors import InputError
 
-#: What tables have where there is no value.
+#: What tables have in cells without a value.
 MISSING = frozenset({"", "nan", "<na>", "#n/a", "null"})
-#: More different labels than this are none that a classifier is trained on here.
-MOST_CLASSES = 1_000
-_FEW_NUMBERS = 30  # whole numbers that are classes whatever they are
-_GAPLESS = 200  # and those that count from 0 or 1 without a gap
-_ALWAYS = 0.9  # share of numbers that makes a column one of numbers
-_WHOLE = re.compile(r"[+-]?\d+(\.0+)?")
-#: Columns of these names hold amounts, not the numbers of classes, where there are more than a handful.
-_AMOUNTS = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
-_HANDFUL = 11
+#: A column with more different values is not taken for classes.
+MAX_CLASSES = 1_000
+_MAX_INTEGER_CLASSES = 30  # different integers that are classes
+_MAX_CONSECUTIVE_CLASSES = 200  # likewise, if they count from 0 or 1 without a gap
+_MAX_SCORE_CLASSES = 11  # likewise, in a column with one of the `_SCORE_NAMES`
+_MIN_NUMERIC = 0.9  # fraction of numbers in a numeric column
+_INTEGER = re.compile(r"[+-]?\d+(\.0+)?")
+_SCORE_NAMES = ("score", "similarity", "similarity_score", "relatedness_score", "relatedness", "rating", "value")
 
 
 def is_missing(label: str) -> bool:
-    """No label: an empty cell, or what stands for one."""
+    """Is this an empty cell, or a mark of one?"""
     return label.strip().lower() in MISSING
 
 
 def number_of(label: str) -> float | None:
-    """The finite number that a label spells; None for another."""
+    """The finite number that a label spells; None where it spells none."""
     try:
         value = float(label)
     except ValueError:
@@ -37,36 +36,36 @@ def number_of(label: str) -> float | None:
     return value if math.isfinite(value) and "_" not in label else None
 
 
-def are_amounts(labels: Mapping[str, int], column: str) -> bool:
-    """Are labels with these counts numbers to predict (regression), rather than classes?
+def is_regression(counts: Mapping[str, int], column: str) -> bool:
+    """Are labels with these counts, in a column of this name, regression targets rather than classes?
 
-    Numbers with decimals are, and whole numbers that are many; a few whole numbers are classes.
+    Numbers with decimals are, and many different integers; a few different integers are classes.
     """
-    spelt = {label: n for label, n in labels.items() if not is_missing(label)}
-    numbers = {label: n for label, n in spelt.items() if number_of(label) is not None}
-    if sum(numbers.values()) < _ALWAYS * sum(spelt.values()) or not numbers:
+    present = {label: n for label, n in counts.items() if not is_missing(label)}
+    numbers = {label: n for label, n in present.items() if number_of(label) is not None}
+    if sum(numbers.values()) < _MIN_NUMERIC * sum(present.values()) or not numbers:
         return False
-    if len(numbers) < len(spelt) and len(spelt) - len(numbers) >= len(numbers):
+    if len(numbers) < len(present) and len(present) - len(numbers) >= len(numbers):
         return False
-    if not all(_WHOLE.fullmatch(label.strip()) for label in numbers):
+    if not all(_INTEGER.fullmatch(label.strip()) for label in numbers):
         return True
     values = sorted({float(label) for label in numbers})
-    if column.strip().lower() in _AMOUNTS:
-        return len(values) > _HANDFUL
-    gapless = values[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(values))
-    return len(values) > (_GAPLESS if gapless else _FEW_NUMBERS)
+    if column.strip().lower() in _SCORE_NAMES:
+        return len(values) > _MAX_SCORE_CLASSES
+    consecutive = values[0] in (0, 1) and all(b - a == 1 for a, b in pairwise(values))
+    return len(values) > (_MAX_CONSECUTIVE_CLASSES if consecutive else _MAX_INTEGER_CLASSES)
 
 
-def spellings(labels: Iterable[str]) -> dict[str, str]:
-    """The class that each label names: blanks around it aside, and 1.0 is 1 where all are whole numbers."""
+def class_names(labels: Iterable[str]) -> dict[str, str]:
+    """The class that each label names: without white space around it, and 1.0 is 1 where all labels are integers."""
     stripped = {label: label.strip() for label in labels}
     names = [name for name in stripped.values() if not is_missing(name)]
-    if names and all(_WHOLE.fullmatch(name) for name in names) and any("." in name for name in names):
+    if names and all(_INTEGER.fullmatch(name) for name in names) and any("." in name for name in names):
         return {label: name.split(".")[0] for label, name in stripped.items()}
     return stripped
 
 
-def ordered(labels: Iterable[str]) -> tuple[str, ...]:
+def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     """Class names in order: by size where all are numbers, else by alphabet."""
     names = set(labels)
     if all(number_of(name) is not None for name in names):
@@ -75,15 +74,15 @@ def ordered(labels: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_classes(counts: Counter[str], where: str, columns: str) -> None:
-    """Refuse what is no set of classes.
+    """Refuse a column that does not hold classes.
 
     Args:
         counts: how often each class occurs.
         where: the column, with its file, for the message.
-        columns: what to choose from, or "".
+        columns: from which another can be chosen, or "".
 
     Raises:
-        InputError: there is one class, or there are so many that this is no column of labels.
+        InputError: there is one class only, or there are too many for a column of labels.
     """
     total = sum(counts.values())
     others = f"; name another: {columns}" if columns else "; name another column"
@@ -93,8 +92,8 @@ def check_classes(counts: Counter[str], where: str, columns: str) -> None:
         raise InputError(
             f"{who} the label {quoted(only)} in {where}, and one class cannot be told from others{others}."
         )
-    if len(counts) > MOST_CLASSES or (total >= 40 and len(counts) > total / 2):
-        first = listed(list(counts), 3)
+    if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
+        first = quoted_list(list(counts), 3)
         raise InputError(
             f"{where[:1].upper()}{where[1:]} has {len(counts):,} different values in {total:,} rows ({first}), "
             f"so it is no label{others}."

@@ -1,60 +1,74 @@
-"""What a file holds before its columns are interpreted, and the report of what was dropped or repaired on the way."""
+"""What a file holds before its columns are interpreted, and the report of rows that were dropped or repaired."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.examples import Dropped, Question, Reading
+from bertviz_lab.data.tasks.examples import Dropped, FileInfo, Question
 
-#: Rows that a preview shows.
-PREVIEW = 8
+_PREVIEW_ROWS = 8
+_MAX_LOCATIONS = 5  # that are named for one reason
 
 
 @dataclass
-class Sheet:
+class RawTable:
     """Rows of cells, all of them text.
 
     Attributes:
-        reading: what was recognised so far; the columns and what they mean come later.
-        unit: what a row is called in messages.
-        rows: the cells, header aside where `names` are known.
+        info: what is known of the file so far; its columns are found later.
+        unit: what a row is called in messages: "row", "line" or "record".
+        rows: the cells, without the header where `names` are known.
         numbers: of the rows in their file, from 1.
         width: cells in most of the rows.
-        names: of the columns, where the format says them; None where a first row may.
-        extend: cells over are part of the text, which held the delimiter.
+        names: of the columns; None until it is known whether the first row is a header.
+        delimiter: that a text with surplus cells was split at; "" where cells cannot be split.
     """
 
-    reading: Reading
+    info: FileInfo
     unit: str
     rows: list[list[str]]
     numbers: Sequence[int]
     width: int
     names: list[str] | None = None
-    extend: str = ""
+    delimiter: str = ""
 
     @property
-    def name(self) -> str:
-        return self.reading.name
+    def file_name(self) -> str:
+        return self.info.name
 
-    def labels_of(self, column: int) -> str:
+    @property
+    def column_names(self) -> tuple[str, ...]:
+        """What the columns can be called: by their names, and by their numbers where they have none."""
+        return tuple(
+            self.names[c] if self.names and c < len(self.names) and self.names[c] else str(c + 1)
+            for c in range(self.width)
+        )
+
+    @property
+    def columns(self) -> list[list[str]]:
+        """The cells of each column, over the rows of `width` cells."""
+        complete = [row for row in self.rows if len(row) == self.width]
+        return [list(column) for column in zip(*complete, strict=True)] or [[] for _ in range(self.width)]
+
+    def describe_column(self, column: int) -> str:
         """A column as messages name it."""
-        named = self.names[column] if self.names and column < len(self.names) else ""
-        return f"column {quoted(named)}" if named else f"column {column + 1}"
+        name = self.names[column] if self.names and column < len(self.names) else ""
+        return f"column {quoted(name)}" if name else f"column {column + 1}"
 
 
 @dataclass
-class Sentences:
-    """Sentences with a label a word, as they stand in the file.
+class RawSentences:
+    """Sentences with a label a word, as they are in the file.
 
     Attributes:
-        reading: how they were read.
-        unit: what `rows` count.
-        words, labels: of each sentence, as many of one as of the other.
+        info: what is known of the file.
+        unit: what `rows` count: "line" or "record".
+        words, labels: of each sentence, as many labels as words.
         rows: where each sentence begins.
     """
 
-    reading: Reading
+    info: FileInfo
     unit: str
     words: list[tuple[str, ...]] = field(default_factory=list)
     labels: list[tuple[str, ...]] = field(default_factory=list)
@@ -62,84 +76,80 @@ class Sentences:
 
 
 @dataclass
-class Questions:
+class RawQuestions:
     """Questions about passages."""
 
-    reading: Reading
+    info: FileInfo
     questions: list[Question] = field(default_factory=list)
 
 
-Part = Sheet | Sentences | Questions
-KINDS = {Sheet: "texts with a label each", Sentences: "words with a label each", Questions: "questions about passages"}
+RawData = RawTable | RawSentences | RawQuestions
 
 
 def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """The first rows, for a `Reading`."""
-    return tuple(tuple(row) for row in rows[:PREVIEW])
+    """The first rows, for a `FileInfo`."""
+    return tuple(tuple(row) for row in rows[:_PREVIEW_ROWS])
 
 
-#: Places that are named for one reason.
-PLACES = 5
-
-
-def place(name: str, unit: str, row: int) -> str:
+def row_location(file_name: str, unit: str, row: int) -> str:
     """A row as messages name it: '"reviews.csv" row 17'."""
-    return f"{quoted(name)} {unit} {row:,}"
+    return f"{quoted(file_name)} {unit} {row:,}"
 
 
-def listed(names: list[str], most: int = 10) -> str:
-    """Names in quotation marks, with commas; of many, the first."""
-    more = f" and {len(names) - most:,} more" if len(names) > most else ""
-    return ", ".join(map(quoted, names[:most])) + more
+def quoted_list(names: Sequence[str], limit: int = 10) -> str:
+    """Names in quotation marks, separated by commas, `limit` of them at most."""
+    more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
+    return ", ".join(map(quoted, names[:limit])) + more
 
 
-def counted(number: int, one: str, many: str) -> str:
+def pluralized(count: int, singular: str, plural: str) -> str:
     """ "1 line", "1,200 lines"."""
-    return f"{number:,} {one if number == 1 else many}"
+    return f"{count:,} {singular if count == 1 else plural}"
 
 
-class Ledger:
-    """Filled while files are read. Every row that gives no example is in `dropped`, every repair in `notes`."""
+class DropReport:
+    """Rows that gave no example, by reason, and notes on what was repaired; filled while files are read."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
         self._counts: Counter[str] = Counter()
-        self._places: dict[str, list[str]] = {}
+        self._locations: dict[str, list[str]] = {}
 
-    def drop(self, reason: str, name: str, unit: str, row: int) -> None:
-        """One row gives no example, for this reason."""
+    def drop(self, reason: str, file_name: str, unit: str, row: int) -> None:
+        """Count a row that gives no example, for this reason."""
         self._counts[reason] += 1
-        where = self._places.setdefault(reason, [])
-        if len(where) < PLACES:
-            where.append(place(name, unit, row))
+        locations = self._locations.setdefault(reason, [])
+        if len(locations) < _MAX_LOCATIONS:
+            locations.append(row_location(file_name, unit, row))
 
     def note(self, sentence: str) -> None:
-        """A sentence for the person, once."""
+        """Add a sentence, unless it is there already."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
-        return tuple(Dropped(reason, n, tuple(self._places[reason])) for reason, n in self._counts.items())
+        return tuple(Dropped(reason, n, tuple(self._locations[reason])) for reason, n in self._counts.items())
 
     @property
     def dropped_rows(self) -> int:
         return sum(self._counts.values())
 
 
-class Repairs:
+class RepairCounter:
     """Counts one kind of repair in one file, and remembers the first row of it."""
 
-    def __init__(self, name: str, unit: str) -> None:
-        self.name, self.unit = name, unit
-        self.count, self.first = 0, 0
+    def __init__(self, file_name: str, unit: str) -> None:
+        self.file_name, self.unit = file_name, unit
+        self.count, self.first_row = 0, 0
 
-    def add(self, row: int) -> None:
-        self.count += 1
-        self.first = self.first or row
+    def add(self, row: int, count: int = 1) -> None:
+        if count:
+            self.count += count
+            self.first_row = self.first_row or row
 
-    def tell(self, ledger: Ledger, one: str, many: str) -> None:
-        """Note `one` or `many` with the count in front and the first place behind, if there was any."""
+    def note_in(self, report: DropReport, singular: str, plural: str) -> None:
+        """Note the count, what was repaired and the first location, if there was any."""
         if self.count:
-            what = counted(self.count, one, many)
-            ledger.note(f"{what} (first: {place(self.name, self.unit, self.first)}).")
+            location = row_location(self.file_name, self.unit, self.first_row)
+            report.note(f"{pluralized(self.count, singular, plural)} (first: {location}).")

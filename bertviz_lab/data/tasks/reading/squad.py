@@ -1,18 +1,17 @@
-"""Questions about passages: SQuAD 1.1 and 2.0, nested as they are published or a record a question as on the hub.
+"""SQuAD 1.1 and 2.0: nested as they are published, or one question a record as on the hub.
 
-An answer that does not stand where the file says is looked for: the nearest place where its text stands is taken and
-counted. Source: Rajpurkar et al. 2016 and 2018.
+An answer that is not at its stated offset is taken from its nearest occurrence in the passage, which is counted.
+Source: Rajpurkar et al. 2016 and 2018.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.tasks.examples import Answer, Question, Reading
-from bertviz_lab.data.tasks.reading.raw_data import Ledger, Questions, Repairs, preview
-from bertviz_lab.data.tasks.reading.read_options import Wishes
-from bertviz_lab.data.tasks.reading.tables import too_many
+from bertviz_lab.data.tasks.examples import Answer, FileInfo, Question
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawQuestions, RepairCounter, preview
+from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
 UNIT = "question"
@@ -32,97 +31,79 @@ def is_squad(record: Any) -> bool:
     )
 
 
-@dataclass
-class _Found:
-    """One question as the file has it."""
-
-    raw: Mapping[str, Any]
-    passage: Any
-    title: str
-
-
-def read_squad(records: list[Any], reading: Reading, wishes: Wishes, ledger: Ledger) -> Questions:
+def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report: DropReport) -> RawQuestions:
     """All questions of the records, in order.
 
     Raises:
-        InputError: there are no questions, or more than may be read.
+        InputError: there are no questions, or more than `options.max_examples`.
     """
-    part = Questions(replace(reading, format="squad" if reading.format in ("json", "jsonl") else reading.format))
-    moved = Repairs(reading.name, UNIT)
-    for number, found in enumerate(_questions(records), 1):
-        question = _question(found, number, moved)
+    questions: list[Question] = []
+    moved = RepairCounter(info.name, UNIT)
+    for number, (entry, passage, title) in enumerate(_entries(records), 1):
+        question = _question(entry, passage, title, number, moved)
         if isinstance(question, str):
-            ledger.drop(question, reading.name, UNIT, number)
+            report.drop(question, info.name, UNIT, number)
             continue
-        part.questions.append(question)
-        if len(part.questions) > wishes.max_examples:
-            raise too_many(reading.name, wishes)
-    if not part.questions:
-        raise InputError(
-            f"{quoted(reading.name)} holds no question with a passage{_why(ledger)}; give data in SQuAD's format."
-        )
-    moved.tell(
-        ledger,
-        "answer did not stand where its file says and was taken from the nearest place where it does",
-        "answers did not stand where their file says and were taken from the nearest place where they do",
+        questions.append(question)
+        options.check_count(len(questions), info.name)
+    if not questions:
+        reason = f" ({report.dropped[0].reason})" if report.dropped else ""
+        raise InputError(f"{quoted(info.name)} holds no question with a passage{reason}; give data in SQuAD's format.")
+    moved.note_in(
+        report,
+        "answer was not at its stated offset and was taken from its nearest occurrence",
+        "answers were not at their stated offsets and were taken from their nearest occurrences",
     )
-    shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in part.questions[:8]]
-    part.reading = replace(
-        part.reading, columns=("question", "context", "answers"), text_a="question", text_b="context",
-        label="answers", rows=preview(shown),
+    shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in questions[:100]]
+    info = replace(
+        info, format="squad" if info.format in ("json", "jsonl") else info.format, rows=preview(shown),
+        columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers",
     )  # fmt: skip
-    return part
+    return RawQuestions(info, questions)
 
 
-def _why(ledger: Ledger) -> str:
-    return f" ({ledger.dropped[0].reason})" if ledger.dropped else ""
-
-
-def _questions(records: list[Any]) -> Iterator[_Found]:
+def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]:
+    """Each question as the file has it, with its passage and its title."""
     for record in records:
         if not isinstance(record, dict):
             continue
         title = str(record.get("title") or "")
         if "question" in record:
-            yield _Found(record, record.get("context"), title)
+            yield record, record.get("context"), title
             continue
         for paragraph in record["paragraphs"] if isinstance(record.get("paragraphs"), list) else [record]:
-            if not isinstance(paragraph, dict):
-                continue
-            raws = paragraph.get("qas")
-            for raw in raws if isinstance(raws, list) else []:
-                if isinstance(raw, dict):
-                    yield _Found(raw, paragraph.get("context"), title)
+            entries = paragraph.get("qas") if isinstance(paragraph, dict) else None
+            for entry in entries if isinstance(entries, list) else []:
+                if isinstance(entry, dict):
+                    yield entry, paragraph.get("context"), title
 
 
-def _question(found: _Found, number: int, moved: Repairs) -> Question | str:
-    """The question, or the reason why it is none."""
-    raw, passage = found.raw, found.passage
-    text = raw.get("question")
+def _question(entry: Mapping[str, Any], passage: Any, title: str, number: int, moved: RepairCounter) -> Question | str:
+    """The question, or the reason why it is dropped."""
+    text = entry.get("question")
     if not isinstance(passage, str) or not passage.strip():
         return "its passage is empty"
     if not isinstance(text, str) or not text.strip():
         return "the question is empty"
-    given = _answers(raw.get("answers"))
-    if raw.get("is_impossible") is True:
-        given = []
-    elif given is None:
+    stated = _answers(entry.get("answers"))
+    if entry.get("is_impossible") is True:
+        stated = []
+    elif stated is None:
         return "it has no answers and does not say that there are none"
     answers = []
-    for answer, start in given:
-        placed = _placed(answer, start, passage)
-        if placed is None:
+    for answer_text, start in stated:
+        answer = _find_answer(answer_text, start, passage)
+        if answer is None:
             continue
-        if placed.start != start + len(answer) - len(answer.lstrip()):
-            moved.add(number)
-        answers.append(placed)
-    if given and not answers:
-        return "no answer of it stands in the passage"
-    return Question(str(raw.get("id") or number), text, passage, tuple(answers), number, found.title)
+        moved.add(number, answer.start != start + len(answer_text) - len(answer_text.lstrip()))
+        answers.append(answer)
+    if stated and not answers:
+        return "none of its answers is in the passage"
+    return Question(str(entry.get("id") or number), text, passage, tuple(answers), number, title)
 
 
 def _answers(value: Any) -> list[tuple[str, int]] | None:
-    """Texts and offsets, of a list of objects or of lists of each (as on the hub); None where there are none to see."""
+    """Texts and offsets, of a list of objects or of two lists (as on the hub); None where it is neither."""
     if isinstance(value, dict):
         texts, starts = value.get("text"), value.get("answer_start")
         if not isinstance(texts, list):
@@ -136,7 +117,7 @@ def _answers(value: Any) -> list[tuple[str, int]] | None:
     return [(text, start if isinstance(start, int) else -1) for text, start in pairs if isinstance(text, str)]
 
 
-def _placed(text: str, start: int, passage: str) -> Answer | None:
+def _find_answer(text: str, start: int, passage: str) -> Answer | None:
     """The answer without the white space around it, at the occurrence nearest to `start`; None where none is near."""
     answer = text.strip()
     if not answer:

@@ -7,21 +7,23 @@ from dataclasses import replace
 
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
-from bertviz_lab.data.tasks.examples import LabelledText, Reading
-from bertviz_lab.data.tasks.reading.columns import Columns, column_names
+from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
+from bertviz_lab.data.tasks.reading.columns import Columns
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.load_files import FASTTEXT
-from bertviz_lab.data.tasks.reading.raw_data import Ledger, Repairs, Sheet, place, preview
-from bertviz_lab.data.tasks.reading.read_options import Wishes
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawTable, RepairCounter, preview, row_location
+from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.data.tasks.reading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
-_DELIMITERS = (",", "\t", ";", "|")
-#: Labels before a text; only fastText has more than one.
-_LABEL, _TEXT = "label", "text"
+#: Delimiters that are tried.
+DELIMITERS = (",", "\t", ";", "|")
+#: Before each label in fastText's files.
+FASTTEXT_PREFIX = "__label__"
+#: With a larger fraction of rows of another width, the delimiter or the quoting was inferred wrongly.
+_MAX_UNEVEN = 0.5
 
 
-def read_table(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sheet:
+def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
     """The rows of a table.
 
     Raises:
@@ -29,47 +31,44 @@ def read_table(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sheet:
     """
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))  # the process's limit: raise it only
     sample = file.sample_with_quotes()
-    dialect = _dialect(file.name, sample, wishes)
-    # Without quoting a carriage return inside a line is a character of its cell; with it, `csv` knows.
-    feeds = dialect.quoting or not any(line.endswith("\n") for line in sample)
+    dialect = _dialect(file.name, sample, options)
+    # Without quoting a carriage return inside a line is a character of its cell; with quoting, `csv` decides.
+    universal_newlines = dialect.quoting or not any(line.endswith("\n") for line in sample)
     rows: list[list[str]] = []
     numbers: list[int] = []
     number = 0
-    with file.lines("" if feeds else "\n") as lines:
+    with file.lines("" if universal_newlines else "\n") as lines:
         try:
             for number, row in enumerate(dialect.rows(lines), 1):
                 if any(row):
                     rows.append(row)
                     numbers.append(number)
-                    if len(rows) > wishes.max_examples + 1:
-                        raise too_many(file.name, wishes)
+                    options.check_count(len(rows) - 1, file.name)  # one may be the header
         except csv.Error as error:
             raise InputError(
-                f"{place(file.name, 'row', number + 1)} cannot be read ({error}); check the quotation marks there, "
-                "or say that the table has no quoting."
+                f"{row_location(file.name, 'row', number + 1)} cannot be read ({error}); check the quotation marks "
+                "there, or say that the table has no quoting."
             ) from None
-    file.tell(ledger)
+    file.note_losses(report)
     width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
-    reading = Reading(
-        file.name, "table", file.encoding, dialect.delimiter if width > 1 else "", quoting=dialect.quoting
-    )
-    return Sheet(reading, "row", rows, numbers, width, extend=dialect.delimiter)
+    info = FileInfo(file.name, "table", file.encoding, dialect.delimiter if width > 1 else "", quoting=dialect.quoting)
+    return RawTable(info, "row", rows, numbers, width, delimiter=dialect.delimiter)
 
 
-def _dialect(name: str, sample: list[str], wishes: Wishes) -> Dialect:
-    first = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
-    delimiters: Iterable[str] = wishes.delimiter or sorted(_DELIMITERS, key=lambda s: s != first)
+def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
+    likeliest = "\t" if name.lower().endswith((".tsv", ".tab")) else ","
+    delimiters: Iterable[str] = options.delimiter or sorted(DELIMITERS, key=lambda d: d != likeliest)
     guess = guess_dialect(sample, delimiters)
-    if wishes.delimiter and guess.delimiter != wishes.delimiter:  # uneven rows, but somebody knows
-        guess = Dialect(wishes.delimiter, any(line.startswith('"') for line in sample))
-    if wishes.quoting == "auto":
+    if options.delimiter and guess.delimiter != options.delimiter:  # rows are uneven, but it was given
+        guess = Dialect(options.delimiter, any(line.startswith('"') for line in sample))
+    if options.quoting == "auto":
         return guess
-    quoting = wishes.quoting == "yes"
+    quoting = options.quoting == "yes"
     spaced = quoting and f'{guess.delimiter} "' in "".join(sample)
     return replace(guess, quoting=quoting, spaced=spaced)
 
 
-def read_label_lines(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sheet:
+def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
     """Lines of a label and a text: "0 How far is it?", "__label__spam You have won".
 
     Raises:
@@ -78,151 +77,140 @@ def read_label_lines(file: TextFile, wishes: Wishes, ledger: Ledger) -> Sheet:
     rows: list[list[str]] = []
     numbers: list[int] = []
     with file.lines("\n") as lines:
-        for number, row in _label_rows(lines, file.name, ledger):
+        for number, row in _label_rows(lines, file.name, report):
             rows.append(row)
             numbers.append(number)
-            if len(rows) > wishes.max_examples:
-                raise too_many(file.name, wishes)
-    file.tell(ledger)
-    reading = Reading(file.name, "label-text", file.encoding, " ")
-    return Sheet(reading, "line", rows, numbers, 2, names=[_LABEL, _TEXT])
+            options.check_count(len(rows), file.name)
+    file.note_losses(report)
+    info = FileInfo(file.name, "label-text", file.encoding, " ")
+    return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
 
 
-def _label_rows(lines: Iterator[str], name: str, ledger: Ledger) -> Iterator[tuple[int, list[str]]]:
+def _label_rows(lines: Iterator[str], file_name: str, report: DropReport) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(lines, 1):
         line = line.rstrip("\r\n")
         if not line.strip():
             continue
         label, *rest = line.split(None, 1)
         text = rest[0] if rest else ""
-        if label.startswith(FASTTEXT):
-            if text.startswith(FASTTEXT):
-                ledger.drop("it has several labels, and the lab learns one", name, "line", number)
+        if label.startswith(FASTTEXT_PREFIX):
+            if text.startswith(FASTTEXT_PREFIX):
+                report.drop("it has several labels, and the lab learns one", file_name, "line", number)
                 continue
-            label = label.removeprefix(FASTTEXT)
+            label = label.removeprefix(FASTTEXT_PREFIX)
         yield number, [label, text]
 
 
-def too_many(name: str, wishes: Wishes) -> InputError:
-    """More examples than may be read."""
-    return InputError(
-        f"{quoted(name)} holds more than {wishes.max_examples:,} examples; take a part of it, or allow more."
-    )
-
-
-#: With a larger share of uneven rows, the delimiter or the quoting is not what was taken for it.
-_UNEVEN = 0.5
-
-
-def reading_of(sheet: Sheet, columns: Columns) -> Reading:
-    """How the sheet was read, complete."""
-    names = column_names(sheet)
+def file_info(table: RawTable, columns: Columns) -> FileInfo:
+    """How a table was read, with its columns."""
+    names = table.column_names
     return replace(
-        sheet.reading,
-        header=sheet.names is not None and sheet.reading.format == "table",
+        table.info,
+        header=table.names is not None and table.info.format == "table",
         columns=names,
         text_a=names[columns.text_a],
         text_b="" if columns.text_b is None else names[columns.text_b],
         label=names[columns.label],
-        rows=preview(sheet.rows),
+        rows=preview(table.rows),
     )
 
 
-def label_counts(sheet: Sheet, columns: Columns) -> Counter[str]:
-    """How often each value stands in the column of the label, as it is written, over the even rows."""
-    column = columns.label
-    return Counter(row[column] for row in sheet.rows if len(row) == sheet.width)
+def label_counts(table: RawTable, columns: Columns) -> Counter[str]:
+    """How often each value occurs in the label column, as it is written, over the rows of the usual width."""
+    return Counter(row[columns.label] for row in table.rows if len(row) == table.width)
 
 
-def texts_of(sheet: Sheet, columns: Columns, classes: Mapping[str, str] | None, ledger: Ledger) -> list[LabelledText]:
-    """The examples of a sheet, in order.
+def labelled_texts(
+    table: RawTable, columns: Columns, classes: Mapping[str, str] | None, report: DropReport
+) -> list[LabelledText]:
+    """The examples of a table, in order; every row gives one or is counted in the report with its reason.
 
     Args:
-        sheet: its rows, header aside.
+        table: its rows, after `split_header`.
         columns: those to use.
-        classes: the class that each value of the label's column names; None takes labels for numbers.
-        ledger: hears which rows are dropped, and why.
+        classes: the class that each value of the label column names; None for regression targets.
+        report: counts the rows that are dropped.
 
     Raises:
-        InputError: most rows are uneven, or most labels are no numbers where numbers are wanted.
+        InputError: most rows have another width.
     """
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
-    where_label, where_a = sheet.labels_of(label), sheet.labels_of(text_a)
-    where_b = "" if text_b is None else sheet.labels_of(text_b)
-    unlabelled = "-" if column_names(sheet)[label].lower() == "gold_label" else ""  # people did not agree
-    longer, shorter = Repairs(sheet.name, sheet.unit), Repairs(sheet.name, sheet.unit)
+    label_column, first_column = table.describe_column(label), table.describe_column(text_a)
+    second_column = "" if text_b is None else table.describe_column(text_b)
+    no_majority = "-" if table.column_names[label].lower() == "gold_label" else ""  # in SNLI and MultiNLI
+    longer, shorter = RepairCounter(table.file_name, table.unit), RepairCounter(table.file_name, table.unit)
     examples: list[LabelledText] = []
-    broken = 0
-    for number, row in zip(sheet.numbers, sheet.rows, strict=True):
-        if len(row) != sheet.width:
-            mended = _mended(row, sheet, columns, classes)
-            if mended is None:
-                broken += 1
-                ledger.drop(_uneven(len(row), sheet.width), sheet.name, sheet.unit, number)
+    uneven = 0
+    for number, row in zip(table.numbers, table.rows, strict=True):
+        reason = ""
+        if len(row) != table.width:
+            repaired = _repaired(row, table, columns, classes)
+            if repaired is None:
+                uneven += 1
+                cells = "cell" if len(row) == 1 else "cells"
+                reason = f"it has {len(row)} {cells}, and most rows have {table.width}"
+                report.drop(reason, table.file_name, table.unit, number)
                 continue
-            (longer if len(row) > sheet.width else shorter).add(number)
-            row = mended
+            (longer if len(row) > table.width else shorter).add(number)
+            row = repaired
         first, second, value = row[text_a], None if text_b is None else row[text_b], row[label]
-        if is_missing(value) or value == unlabelled:
-            ledger.drop(f"the label is missing ({where_label})", sheet.name, sheet.unit, number)
+        target = number_of(value) if classes is None else classes.get(value) or value.strip()
+        if is_missing(value) or value == no_majority:
+            reason = f"the label is missing ({label_column})"
         elif not first.strip():
-            ledger.drop(f"the text is empty ({where_a})", sheet.name, sheet.unit, number)
+            reason = f"the text is empty ({first_column})"
         elif second is not None and not second.strip():
-            ledger.drop(f"the second text is empty ({where_b})", sheet.name, sheet.unit, number)
+            reason = f"the second text is empty ({second_column})"
         elif "\n" in value:
-            ledger.drop(
-                f"it has several labels, and the lab learns one ({where_label})", sheet.name, sheet.unit, number
-            )
-        elif classes is not None:
-            examples.append(LabelledText(first, second, classes.get(value) or value.strip(), number))
-        elif (amount := number_of(value)) is not None:
-            examples.append(LabelledText(first, second, amount, number))
+            reason = f"it has several labels, and the lab learns one ({label_column})"
+        elif target is None:
+            reason = f"the label is no finite number ({label_column})"
         else:
-            ledger.drop(f"the label is no finite number ({where_label})", sheet.name, sheet.unit, number)
-    if broken > _UNEVEN * len(sheet.rows):
+            examples.append(LabelledText(first, second, target, number))
+        if reason:
+            report.drop(reason, table.file_name, table.unit, number)
+    if uneven > _MAX_UNEVEN * len(table.rows):
         raise InputError(
-            f"{broken:,} of {len(sheet.rows):,} rows of {quoted(sheet.name)} have not {sheet.width} cells as the "
-            "others have; say which delimiter it has, and whether quotation marks wrap its cells."
+            f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
+            "the others do; give its delimiter, and whether quotation marks enclose its cells."
         )
-    _tell(longer, shorter, ledger, columns)
+    _note_repairs(longer, shorter, report, columns)
     return examples
 
 
-def check_numbers(sheet: Sheet, columns: Columns) -> None:
-    """Raises `InputError`, naming the first, where half the labels or more are no numbers."""
-    counts = {label: n for label, n in label_counts(sheet, columns).items() if not is_missing(label)}
-    wrong = sum(n for label, n in counts.items() if number_of(label) is None)
-    if counts and 2 * wrong >= sum(counts.values()):
-        for number, row in zip(sheet.numbers, sheet.rows, strict=True):
-            value = row[columns.label] if len(row) == sheet.width else ""
+def check_numbers(table: RawTable, columns: Columns) -> None:
+    """Raises `InputError`, naming the first, where half the labels or more are not numbers."""
+    counts = {label: n for label, n in label_counts(table, columns).items() if not is_missing(label)}
+    not_numbers = sum(n for label, n in counts.items() if number_of(label) is None)
+    if counts and 2 * not_numbers >= sum(counts.values()):
+        for number, row in zip(table.numbers, table.rows, strict=True):
+            value = row[columns.label] if len(row) == table.width else ""
             if not is_missing(value) and number_of(value) is None:
                 raise InputError(
-                    f"{quoted(value)} in {place(sheet.name, sheet.unit, number)}, {sheet.labels_of(columns.label)}, "
-                    "is no number, as regression needs; name another column, or choose classification."
+                    f"{quoted(value)} in {row_location(table.file_name, table.unit, number)}, "
+                    f"{table.describe_column(columns.label)}, is no number, as regression needs; name another column, "
+                    "or choose classification."
                 )
 
 
-def _uneven(cells: int, width: int) -> str:
-    return f"it has {cells} {'cell' if cells == 1 else 'cells'}, and most rows have {width}"
+def _repaired(row: list[str], table: RawTable, columns: Columns, classes: Mapping[str, str] | None) -> list[str] | None:
+    """A row of another width as one that can be read; None where it is ambiguous which cell is which.
 
-
-def _mended(row: list[str], sheet: Sheet, columns: Columns, classes: Mapping[str, str] | None) -> list[str] | None:
-    """An uneven row as one that can be read; None where it is not clear which cell is which.
-
-    Too short a row will do if all cells that are needed are there. In too long a one the text held the delimiter if a
-    label stands where it would stand then; otherwise what is over at the end is left out if a label stands in its
-    place.
+    A short row is accepted if it has all the cells that are needed. In a long one the text contained the delimiter, if
+    joining its cells puts a label into the label column; otherwise surplus cells at the end are left out, if the label
+    column has a label.
     """
-    over = len(row) - sheet.width
-    if over < 0:
-        needed = max(columns.text_a, columns.label, columns.text_b or 0)
-        return row if needed < len(row) else None
-    at = columns.text_a
-    if columns.text_b is None and sheet.extend:
-        joined = [*row[:at], sheet.extend.join(row[at : at + over + 1]), *row[at + over + 1 :]]
+    surplus = len(row) - table.width
+    if surplus < 0:
+        last_needed = max(columns.text_a, columns.label, columns.text_b or 0)
+        return row if last_needed < len(row) else None
+    start = columns.text_a
+    if columns.text_b is None and table.delimiter:
+        end = start + surplus + 1
+        joined = [*row[:start], table.delimiter.join(row[start:end]), *row[end:]]
         if _is_label(joined[columns.label], classes):
             return joined
-    return row[: sheet.width] if _is_label(row[columns.label], classes) else None
+    return row[: table.width] if _is_label(row[columns.label], classes) else None
 
 
 def _is_label(value: str, classes: Mapping[str, str] | None) -> bool:
@@ -231,15 +219,16 @@ def _is_label(value: str, classes: Mapping[str, str] | None) -> bool:
     return number_of(value) is not None if classes is None else value in classes
 
 
-def _tell(longer: Repairs, shorter: Repairs, ledger: Ledger, columns: Columns) -> None:
-    what = "were taken for text" if columns.text_b is None else "were left out"
-    longer.tell(
-        ledger,
-        f"row of {quoted(longer.name)} has more cells than the others; those over {what}",
-        f"rows of {quoted(longer.name)} have more cells than the others; those over {what}",
+def _note_repairs(longer: RepairCounter, shorter: RepairCounter, report: DropReport, columns: Columns) -> None:
+    how = "were taken for text" if columns.text_b is None else "were left out"
+    name = quoted(longer.file_name)
+    longer.note_in(
+        report,
+        f"row of {name} has more cells than the others; those over {how}",
+        f"rows of {name} have more cells than the others; those over {how}",
     )
-    shorter.tell(
-        ledger,
-        f"row of {quoted(shorter.name)} has fewer cells than the others, but those that are needed",
-        f"rows of {quoted(shorter.name)} have fewer cells than the others, but those that are needed",
+    shorter.note_in(
+        report,
+        f"row of {name} has fewer cells than the others, but those that are needed",
+        f"rows of {name} have fewer cells than the others, but those that are needed",
     )

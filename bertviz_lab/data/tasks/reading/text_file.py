@@ -1,4 +1,4 @@
-"""One file as lines of text: its encoding recognised or given, opened as often as is needed."""
+"""One file as lines of text: its encoding detected or given, opened as often as is needed."""
 
 import io
 from collections.abc import Iterator
@@ -12,13 +12,12 @@ from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 from bertviz_lab.data.corpora.sources import Meter, Source
-from bertviz_lab.data.tasks.reading.raw_data import Ledger, counted
-from bertviz_lab.data.tasks.reading.read_options import Wishes
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, pluralized
+from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
-SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
-#: Lines among which a first quotation mark is looked for.
-_QUOTES_WITHIN = 200_000
+_SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
+_QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for
 
 
 @dataclass
@@ -29,7 +28,7 @@ class TextFile:
         source: the file.
         encoding: as Python names it.
         meter: counts what is read in full.
-        notes: lines with characters that could not be read, null characters.
+        notes: lines with characters that could not be decoded, null characters.
     """
 
     source: Source
@@ -45,19 +44,19 @@ class TextFile:
         return self.source.name
 
     @contextmanager
-    def text(self, newline: str | None = "", *, counted: bool = True) -> Iterator[io.TextIOWrapper]:
+    def text(self, newline: str | None = "", *, metered: bool = True) -> Iterator[io.TextIOWrapper]:
         """The whole text as a stream; `newline` as for `open`."""
-        binary = self.source.open(self.meter if counted else None)
+        binary = self.source.open(self.meter if metered else None)
         with io.TextIOWrapper(binary, encoding=self.encoding, errors="replace", newline=newline) as stream:
             yield stream
 
     @contextmanager
-    def lines(self, newline: str | None = "", *, counted: bool = True) -> Iterator[Iterator[str]]:
-        """Its lines with their ends, null characters taken out (and noted where the reading counts)."""
-        with self.text(newline, counted=counted) as stream:
-            yield self._watched(stream) if counted else whole_lines(stream, self.name)
+    def lines(self, newline: str | None = "", *, metered: bool = True) -> Iterator[Iterator[str]]:
+        """Its lines with their ends, without null characters (which are noted where the reading is metered)."""
+        with self.text(newline, metered=metered) as stream:
+            yield self._noted_lines(stream) if metered else whole_lines(stream, self.name)
 
-    def _watched(self, stream: io.TextIOWrapper) -> Iterator[str]:
+    def _noted_lines(self, stream: io.TextIOWrapper) -> Iterator[str]:
         for line in whole_lines(stream, self.name, self.notes):
             if "\ufffd" in line:
                 self.notes.replaced += 1
@@ -65,35 +64,35 @@ class TextFile:
 
     def sample(self) -> list[str]:
         """The first lines."""
-        with self.lines(counted=False) as lines:
-            return _some(lines)
+        with self.lines(metered=False) as lines:
+            return _sample(lines)
 
     def sample_with_quotes(self) -> list[str]:
-        """The first lines and, where none has a quotation mark, some from the first one with a mark on."""
-        with self.lines(counted=False) as lines:
-            sample = _some(lines)
+        """The first lines and, where none has a quotation mark, some from the first one that has."""
+        with self.lines(metered=False) as lines:
+            sample = _sample(lines)
             if not any('"' in line for line in sample):
-                for line in islice(lines, _QUOTES_WITHIN):
+                for line in islice(lines, _QUOTE_SEARCH_LINES):
                     if '"' in line:
-                        sample += [line, *_some(lines)]
+                        sample += [line, *_sample(lines)]
                         break
         return sample
 
-    def tell(self, ledger: Ledger) -> None:
-        """Note what was lost on the way from bytes to characters."""
+    def note_losses(self, report: DropReport) -> None:
+        """Note what was lost in decoding."""
         if self.notes.nulls:
-            nulls = counted(self.notes.nulls, "null character was", "null characters were")
-            ledger.note(f"{nulls} taken out of {quoted(self.name)}.")
+            nulls = pluralized(self.notes.nulls, "null character was", "null characters were")
+            report.note(f"{nulls} taken out of {quoted(self.name)}.")
         if self.notes.replaced:
-            ledger.note(
-                f"{counted(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read as "
-                f"{self.encoding}; give the encoding if characters look wrong."
+            report.note(
+                f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "
+                f"as {self.encoding}; give the encoding if characters look wrong."
             )
 
 
-def _some(lines: Iterator[str]) -> list[str]:
+def _sample(lines: Iterator[str]) -> list[str]:
     sample, characters = [], 0
-    for line in islice(lines, SAMPLE_LINES):
+    for line in islice(lines, _SAMPLE_LINES):
         sample.append(line)
         characters += len(line)
         if characters > _SAMPLE_CHARACTERS:
@@ -101,14 +100,14 @@ def _some(lines: Iterator[str]) -> list[str]:
     return sample
 
 
-def open_text(source: Source, meter: Meter, wishes: Wishes) -> TextFile:
-    """The file as text. Raises `InputError` for one that is none."""
-    if not wishes.encoding:
+def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
+    """The file as text. Raises `InputError` for one that is not text."""
+    if not options.encoding:
         return TextFile(source, recognise(source), meter)
     with source.open() as stream:
         kind = binary_kind(stream.read(4096))
     if kind:
         raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-    encoding = wishes.encoding
-    # A byte-order mark is no part of the first cell, whoever named the encoding.
-    return TextFile(source, "utf-8-sig" if encoding.lower().replace("_", "-") in ("utf-8", "utf8") else encoding, meter)
+    # A byte-order mark is not part of the first cell, whoever named the encoding.
+    is_utf8 = options.encoding.lower().replace("_", "-") in ("utf-8", "utf8")
+    return TextFile(source, "utf-8-sig" if is_utf8 else options.encoding, meter)

@@ -79,7 +79,7 @@ def parquet(folder, name="a.parquet"):
 def test_parquet_is_read_with_the_names_of_its_classes(tmp_path):
     data = read_task(parquet(tmp_path))
     assert data.labels == ("negative", "positive")
-    assert data.readings[0].format == "parquet"
+    assert data.files[0].format == "parquet"
     assert [(d.reason, d.where) for d in data.dropped] == [
         ('the label is missing (column "label")', ('"a.parquet" row 11',))
     ]
@@ -93,7 +93,7 @@ def test_a_damaged_parquet_table_is_refused(tmp_path):
 def test_a_data_set_by_name_has_the_names_of_its_classes(tmp_path):
     data = read_task(f"dataset:{parquet(tmp_path / 'set').parent}")
     assert data.labels == ("negative", "positive")
-    assert data.readings[0].format == "dataset"
+    assert data.files[0].format == "dataset"
     assert len(data.examples) == 10
 
 
@@ -120,13 +120,13 @@ def test_questions_are_read_with_their_answers(tmp_path):
     first, second = data.examples
     assert (first.id, first.title, first.passage, first.answers) == ("one", "Bridge", PASSAGE, (Answer("1890", 24),))
     assert second.answers == ()
-    assert data.readings[0].format == "squad"
+    assert data.files[0].format == "squad"
 
 
 def test_an_answer_at_the_wrong_place_is_taken_from_the_nearest(tmp_path):
     data = read_task(written(tmp_path, "a.json", squad(question("one", "1890", 40), question("two", " 1950 ", 66))))
     assert [e.answers for e in data.examples] == [(Answer("1890", 48),), (Answer("1950", PASSAGE.index("1950")),)]
-    assert data.notes[0].startswith("1 answer did not stand where its file says")
+    assert data.notes[0].startswith("1 answer was not at its stated offset")
     for example in data.examples:
         for answer in example.answers:
             assert example.passage[answer.start :].startswith(answer.text)
@@ -136,7 +136,7 @@ def test_a_question_whose_answer_stands_nowhere_is_counted(tmp_path):
     data = read_task(written(tmp_path, "a.json", squad(question("one", "1890", 24), question("two", "1900", 24))))
     assert [e.id for e in data.examples] == ["one"]
     assert [(d.reason, d.where) for d in data.dropped] == [
-        ("no answer of it stands in the passage", ('"a.json" question 2',))
+        ("none of its answers is in the passage", ('"a.json" question 2',))
     ]
 
 

@@ -32,10 +32,10 @@ def test_a_table_with_known_names_is_read_by_them(tmp_path):
     assert [(e.text_a, e.label, e.row) for e in data.examples] == [
         ("fine film", "pos", 2), ("bad film", "neg", 3), ("ok", "pos", 4),
     ]  # fmt: skip
-    (reading,) = data.readings
-    assert (reading.format, reading.delimiter, reading.header) == ("table", ",", True)
-    assert (reading.text_a, reading.text_b, reading.label) == ("sentence", "", "label")
-    assert reading.rows[0] == ("1", "fine film", "pos")
+    (info,) = data.files
+    assert (info.format, info.delimiter, info.header) == ("table", ",", True)
+    assert (info.text_a, info.text_b, info.label) == ("sentence", "", "label")
+    assert info.rows[0] == ("1", "fine film", "pos")
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,15 @@ def test_pairs_are_known_by_their_names(tmp_path, header, pair):
         for n in range(9)
     ]
     data = read_task(written(tmp_path, "a.csv", "\n".join([header, *lines])))
-    reading = data.readings[0]
-    assert (reading.text_a, reading.text_b, reading.label) == (*pair, names[-1])
+    info = data.files[0]
+    assert (info.text_a, info.text_b, info.label) == (*pair, names[-1])
     assert all(e.text_b for e in data.examples)
 
 
 def test_without_names_texts_are_long_labels_few_and_ids_neither(tmp_path):
     lines = [f"{1000 + n},x,the whole story of number {n} is told,{'ab'[n % 2]}" for n in range(40)]
     data = read_task(written(tmp_path, "a.csv", "\n".join(lines)))
-    assert (data.readings[0].text_a, data.readings[0].label, data.readings[0].header) == ("3", "4", False)
+    assert (data.files[0].text_a, data.files[0].label, data.files[0].header) == ("3", "4", False)
     assert data.examples[0].row == 1
 
 
@@ -77,7 +77,7 @@ def test_two_long_columns_are_a_pair(tmp_path):
 def test_a_column_of_row_names_may_have_no_name(tmp_path):
     rows = "".join(f"{n},a film of number {n},{'ab'[n % 2]}\n" for n in range(20))
     data = read_task(written(tmp_path, "a.csv", f"text,label\n{rows}"))
-    assert data.readings[0].columns == ("1", "text", "label")
+    assert data.files[0].columns == ("1", "text", "label")
     assert (data.examples[3].text_a, data.examples[3].label) == ("a film of number 3", "b")
 
 
@@ -94,7 +94,7 @@ def test_a_column_of_row_names_may_have_no_name(tmp_path):
 def test_a_first_row_is_a_header_where_it_is_unlike_the_others(tmp_path, first, has):
     rows = "\n".join(f"a film that was number {n},{('neg', 'pos')[n % 2]}" for n in range(30))
     data = read_task(written(tmp_path, "a.csv", f"{first}\n{rows}\n"))
-    assert data.readings[0].header is has
+    assert data.files[0].header is has
     assert len(data.examples) == 30 + (not has)
 
 
@@ -132,7 +132,7 @@ def test_stray_quotation_marks_are_ordinary_characters(tmp_path):
 def test_lines_that_begin_with_a_label_are_read(tmp_path):
     trec = "".join(f"{n % 3} How far is number {n} from here ?\n" for n in range(30))
     data = read_task(written(tmp_path, "a.all", trec))
-    assert data.readings[0].format == "label-text"
+    assert data.files[0].format == "label-text"
     assert data.labels == ("0", "1", "2")
     assert data.examples[4].text_a == "How far is number 4 from here ?"
 
@@ -278,7 +278,7 @@ def test_null_characters_are_taken_out_and_noted(tmp_path):
 def test_damaged_characters_are_noted(tmp_path):
     content = table(400).encode() + "größe süß äußerst über,pos\n".encode() * 50 + b"sch\xf6n,neg\n"
     data = read_task(written(tmp_path, "a.csv", content))
-    assert data.readings[0].encoding == "utf-8"
+    assert data.files[0].encoding == "utf-8"
     assert any(note.startswith("1 line of") and "read as utf-8" in note for note in data.notes)
 
 
@@ -363,7 +363,7 @@ def test_the_columns_of_the_first_file_are_those_of_the_second(tmp_path):
     first, second = read_pair(
         written(tmp_path, "train.csv", "\n".join(rows)), written(tmp_path, "held.csv", "\n".join(rows[:8:2]))
     )
-    assert first.readings[0].label == second.readings[0].label == "3"
+    assert first.files[0].label == second.files[0].label == "3"
     assert {e.label for e in second.examples} == {"a"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.reading.conll import scheme_of, to_bio
+from bertviz_lab.data.tasks.reading.conll import bio_scheme, to_bio
 from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
@@ -31,12 +31,12 @@ def test_the_word_is_the_first_column_and_the_label_the_last(tmp_path):
     assert data.task == "tokens"
     assert data.examples[0].words == ("EU", "rejects", "German")
     assert [example.row for example in data.examples] == [3, 7, 10]
-    assert data.readings[0].format == "conll"
+    assert data.files[0].format == "conll"
 
 
 def test_iob1_is_turned_into_bio(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003))
-    assert data.readings[0].scheme == "IOB1"
+    assert data.files[0].scheme == "IOB1"
     assert labels_of(data) == [("B-ORG", "O", "B-MISC"), ("B-PER", "I-PER"), ("B-LOC", "B-LOC")]
     assert data.labels == ("B-LOC", "B-MISC", "B-ORG", "B-PER", "I-PER", "O")
 
@@ -44,7 +44,7 @@ def test_iob1_is_turned_into_bio(tmp_path):
 def test_another_column_can_be_the_label(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003), label="2")
     assert labels_of(data)[0] == ("NNP", "VBZ", "JJ")
-    assert data.readings[0].scheme == "plain"
+    assert data.files[0].scheme == "plain"
     with pytest.raises(InputError, match='no column "9"; it has "1", "2", "3", "4"'):
         read_task(written(tmp_path, "a.txt", CONLL_2003), label="9")
 
@@ -59,7 +59,7 @@ def test_a_line_of_a_tab_separates_and_words_may_begin_with_a_hash(tmp_path):
 def test_the_same_content_is_recognised_under_any_ending(tmp_path):
     content = "Peter\tB-PER\nBlackburn\tI-PER\n\nhe\tO\nsaid\tO\n\n" * 9
     for name in ("a.txt", "a.tsv", "a.conll", "a.annotated", "a"):
-        assert read_task(written(tmp_path, name, content)).readings[0].format == "conll"
+        assert read_task(written(tmp_path, name, content)).files[0].format == "conll"
 
 
 def test_conllu_gives_words_with_their_part_of_speech(tmp_path):
@@ -134,7 +134,7 @@ def test_the_scheme_is_decided_over_both_files(tmp_path):
     ],
 )
 def test_schemes_are_recognised_and_turned_into_bio(labels, scheme, bio):
-    assert scheme_of([labels.split()]) == scheme
+    assert bio_scheme([labels.split()]) == scheme
     assert to_bio(labels.split(), scheme) == (tuple(bio.split()), 0)
 
 
@@ -155,7 +155,7 @@ def test_labels_that_go_on_nothing_begin_a_span_and_are_counted(labels, scheme, 
 def test_repairs_are_noted_with_the_first_place(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "La\tB-LOC\nPaz\tI-LOC\n\nin\tO\nRome\tI-LOC\n"))
     assert labels_of(data)[1] == ("O", "B-LOC")
-    assert data.notes == ('1 label went on a span that had not begun, and begins it now (first: "a.conll" line 4).',)
+    assert data.notes == ('1 label continued a span that had not begun, and begins it now (first: "a.conll" line 4).',)
 
 
 SPANS = st.lists(st.sampled_from(["A", "B", ""]).flatmap(lambda t: st.tuples(st.just(t), st.integers(1, 4))))
