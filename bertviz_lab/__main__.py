@@ -5,7 +5,6 @@ import contextlib
 import csv
 import dataclasses
 import io
-import json
 import signal
 import sys
 import threading
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bertviz_lab import strict_json
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.errors import InputError
@@ -38,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if result.silent:
         pass
     elif options.json:
-        print(json.dumps(result.body, ensure_ascii=False))
+        print(strict_json.dumps(result.body, ensure_ascii=False))
     elif result.text:
         print(result.text)
     return result.code
@@ -66,10 +66,10 @@ def finetune_command(options: argparse.Namespace) -> Result:
 
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
     """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
+    from bertviz_lab.training import run_training
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.console import final_scores, format_event
     from bertviz_lab.training.runs.events import Event, RunFinished
-    from bertviz_lab.training.runs.run import run
     from bertviz_lab.training.runs.run_folder import discard_failed_run, read_config, read_log, record
     from bertviz_lab.training.runs.trackers import track
 
@@ -95,7 +95,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         signal.signal(number, lambda *_: stop.set())
     finished: RunFinished | None = None
     main = start_accelerator().is_main_process
-    events: Iterable[Event] = run(config, folder, resume=resume, should_stop=stop.is_set)
+    events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
     if main:
         events = track(record(events, folder), config, folder)
     for event in events:
@@ -158,7 +158,7 @@ def attention_command(options: argparse.Namespace) -> Result:
         content = attention_png(trace.attentions, title)
     else:
         document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
-        content = json.dumps(document, ensure_ascii=False).encode()
+        content = strict_json.dumps(document, ensure_ascii=False).encode()
     _write(path, content)
     layers, heads, tokens, _ = trace.attentions.shape
     return Result(

@@ -11,6 +11,7 @@ PACKAGE = Path(__file__).parents[1] / "bertviz_lab"
 #: The floor of each part; a part may import from lower floors and from itself.
 FLOORS = {
     "errors": -1,
+    "strict_json": -1,
     "config": 0,
     "metrics": 0,
     "model": 1,

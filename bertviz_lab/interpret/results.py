@@ -21,6 +21,7 @@ from bertviz_lab.metrics import (
     classification_report,
     entity_report,
 )
+from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.scoring import Prediction, class_numbers, marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
@@ -159,10 +160,10 @@ def read_results(folder: Path) -> Results:
             labels=tuple(body["labels"]),
             metric=body["metric"],
             start=body["model"],
-            scores=body["scores"],
-            guess=body["guess"],
-            trials=tuple(body["trials"]),
-            families=tuple(body.get("families", ())),
+            scores=nan_for_null(body["scores"]),
+            guess=nan_for_null(body["guess"]),
+            trials=tuple(nan_for_null(body["trials"])),
+            families=tuple(nan_for_null(body.get("families", []))),
             planned=body["planned"],
             train_count=body["examples"]["train"],
             examples=examples,

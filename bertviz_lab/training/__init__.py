@@ -1,5 +1,24 @@
 """Training: text or labelled files in, a stream of events and a folder with a model out.
 
-In reading order: `loop` (steps, time and gradients, whatever is trained), `pretraining` (masked words and sentence
-pairs), `finetuning` (labelled tasks), `checkpoints` (what is saved), `runs` (events, the folder of a run, who listens).
+In reading order: `loop` (steps, time and gradients, whatever the task), `pretraining` (MLM with NSP or SOP),
+`finetuning` (labelled tasks), `checkpoints` (what is saved), `runs` (events, the folder of a run, console, trackers).
 """
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bertviz_lab.config import FinetuneConfig, RunConfig
+from bertviz_lab.training.runs.events import Event
+
+
+def run_training(
+    config: RunConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
+) -> Iterator[Event]:
+    """Pretrain or fine-tune, as `config` says, in `folder`. Raises as `pretrain` and `finetune` do."""
+    if isinstance(config, FinetuneConfig):  # imported late because torch takes seconds
+        from bertviz_lab.training.finetuning.finetune import finetune
+
+        return finetune(config, folder, resume=resume, should_stop=should_stop)
+    from bertviz_lab.training.pretraining.pretrain import pretrain
+
+    return pretrain(config, folder, resume=resume, should_stop=should_stop)

@@ -16,7 +16,7 @@ from tests.jobs.support import settings, wait_for
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runs_module, "_LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(runs_module, "_POLL_SECONDS", 0.1)
 
 
 @pytest.fixture
@@ -41,12 +41,12 @@ def test_those_for_whom_there_is_no_room_wait_in_the_order_in_which_they_came(ru
     first, second, third, fourth = (runs.start(settings()) for _ in range(4))
     assert launched == [first]
     assert [runs.state(run).status for run in (first, second, third, fourth)] == ["training", *["waiting"] * 3]
-    assert runs.state(second).message == "It is next in line."
-    assert runs.state(third).message == "One other is before it in line."
-    assert runs.state(fourth).message == "2 others are before it in line."
+    assert runs.state(second).message == "It is next in the queue."
+    assert runs.state(third).message == "One other is before it in the queue."
+    assert runs.state(fourth).message == "2 others are before it in the queue."
     end(runs, first)
     wait_for(lambda: launched == [first, second], 30)
-    assert runs.state(third).message == "It is next in line."
+    assert runs.state(third).message == "It is next in the queue."
     end(runs, second)
     wait_for(lambda: launched == [first, second, third], 30)
 
@@ -63,9 +63,9 @@ def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_agai
     first, second, third = (runs.start(settings()) for _ in range(3))
     runs.stop(second)
     assert runs.state(second).status == "stopped"
-    assert runs.state(third).message == "It is next in line."
+    assert runs.state(third).message == "It is next in the queue."
     runs.resume(second)
-    assert runs.state(second).message == "One other is before it in line."
+    assert runs.state(second).message == "One other is before it in the queue."
     end(runs, first)
     wait_for(lambda: launched == [first, third], 30)
     end(runs, third)
@@ -87,7 +87,7 @@ def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None
 def test_two_servers_launch_nobody_twice(runs: Runs, launched) -> None:
     names = [runs.start(settings()) for _ in range(6)]
     servers = [Runs(runs.root, most_running=6) for _ in range(8)]
-    threads = [threading.Thread(target=server.attend) for server in servers]
+    threads = [threading.Thread(target=server.start_queue) for server in servers]
     for thread in threads:
         thread.start()
     for thread in threads:

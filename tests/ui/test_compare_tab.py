@@ -9,7 +9,8 @@ import pytest
 from bertviz_lab.config import ABLATIONS, PretrainConfig, ablated
 from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.runs.run_folder import RunState, write_json, write_state
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui import ablation_runs, run_comparison
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.tabs import compare

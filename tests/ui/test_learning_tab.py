@@ -12,7 +12,8 @@ import pytest
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.runs.run_folder import RunState, write_json, write_state
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.settings import Settings

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
-from bertviz_lab.training.runs.run_folder import RunState, write_json, write_state
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui import models as models_module
 from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.settings import Settings

@@ -1,24 +1,55 @@
-"""Folders that are replaced whole or not at all, whatever happens in between."""
+"""Files and folders that are replaced whole or not at all, whatever happens meanwhile, and locks between processes.
 
+Everything is flushed to the disk (fsync) before it gets its name: a power cut leaves no empty file under it.
+"""
+
+import contextlib
 import errno
 import os
 import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+from filelock import FileLock, Timeout
+
+from bertviz_lab import strict_json
+
+_DISK_ERRORS = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC), errno.EFBIG, errno.EROFS, errno.EIO)
+_WINDOWS = os.name == "nt"
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """A new file to write; it takes the place of `path` when the block ends, and is gone if the block fails."""
+    fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
+    try:
+        yield fresh
+        flush(fresh)
+        os.replace(fresh, path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace a file in one step: a reader, or a crash, meets the old content or the new."""
+    with atomic_file(path) as fresh:
+        fresh.write_bytes(content)
+
+
+def write_json(path: Path, body: Any) -> None:
+    """Replace a JSON file in one step; NaN and infinity become null."""
+    write_bytes(path, strict_json.dumps(body, indent=2, ensure_ascii=False).encode())
 
 
 @contextmanager
 def atomic_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to fill; it takes the place of `folder` when the block ends, and is gone if the block fails.
-
-    All of it is on the disk, not only on its way there, before it gets its name: a power cut leaves no folder
-    of empty files.
-    """
+    """A new folder to fill; it takes the place of `folder` when the block ends, and is gone if the block fails."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -26,7 +57,7 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
         for path in fresh.rglob("*"):
             flush(path)
         flush(fresh)
-        _replace(fresh, folder)
+        _replace_folder(fresh, folder)
     except BaseException:
         shutil.rmtree(fresh, ignore_errors=True)
         raise
@@ -35,45 +66,67 @@ def atomic_folder(folder: Path) -> Iterator[Path]:
 
 def restore_interrupted(folder: Path) -> Path:
     """The folder, put back if a crash came between the two renames of a replacement."""
-    old = _old(folder)
+    old = _replaced_name(folder)
     if old.is_dir() and not folder.exists():
         old.rename(folder)
     return folder
 
 
-def remove_partial_writes(folder: Path) -> None:
-    """Remove what writers of `folder` that were killed have left beside it; for a folder that has one writer only."""
-    for left in folder.parent.glob(f".{folder.name}-*"):
-        if left.name != _old(folder).name:
-            shutil.rmtree(left, ignore_errors=True)
+def remove_partial_writes(target: Path) -> None:
+    """Remove what killed writers of a file or folder left beside it; only where `target` has a single writer."""
+    for partial in target.parent.glob(f".{target.name}-*"):
+        if partial.is_dir() and partial.name != _replaced_name(target).name:
+            shutil.rmtree(partial, ignore_errors=True)
+        elif partial.is_file():
+            partial.unlink(missing_ok=True)
 
 
 def flush(path: Path) -> None:
-    """Have a file, or the names in a folder, written to the disk before going on."""
-    handle = os.open(path, os.O_RDONLY)
+    """Wait until a file, or the names in a folder, are on the disk. Windows cannot flush a folder."""
+    if _WINDOWS and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
 
 
-def disk_error(error: BaseException) -> str:
-    """What the disk has to say where it was the disk that failed, such as "No space left on device"; else "".
+@contextmanager
+def exclusive_lock(path: Path, *, wait: bool) -> Iterator[None]:
+    """Hold the lock file `path` for the block; the system releases it however the process ends.
 
-    The libraries written in Rust report it in words, with the number of the error at the end.
+    Raises `filelock.Timeout` where another holds it and `wait` is False. Where the file system has no locks, everybody
+    is let in.
+    """
+    lock = FileLock(path, timeout=-1 if wait else 0, thread_local=False, fallback_to_soft=False)
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(lock)
+        except Timeout:
+            raise
+        except OSError:
+            pass
+        yield
+
+
+def disk_error(error: BaseException) -> str:
+    """The message of a disk that failed, such as "No space left on device"; "" for any other error.
+
+    Libraries written in Rust report it as text, with the error number at the end.
     """
     if isinstance(error, OSError):
         number = error.errno or 0
     else:
-        found = re.search(r"\(os error (\d+)\)", str(error))
-        number = int(found[1]) if found else 0
-    return os.strerror(number) if number in _DISK else ""
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        number = int(match[1]) if match else 0
+    return os.strerror(number) if number in _DISK_ERRORS else ""
 
 
-def _replace(fresh: Path, folder: Path) -> None:
+def _replace_folder(fresh: Path, folder: Path) -> None:
     """At every moment the old folder or the new one is whole under a name that `restore_interrupted` finds."""
     fresh.chmod(0o755)  # temporary folders are private; a model is not
-    old = _old(folder)
+    old = _replaced_name(folder)
     shutil.rmtree(old, ignore_errors=True)
     if folder.exists():
         folder.rename(old)
@@ -85,5 +138,5 @@ def _replace(fresh: Path, folder: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
 
 
-def _old(folder: Path) -> Path:
+def _replaced_name(folder: Path) -> Path:
     return folder.with_name(f".{folder.name}-old")

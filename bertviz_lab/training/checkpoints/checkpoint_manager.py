@@ -1,9 +1,8 @@
-"""Checkpoints: the last few and the best are kept, each whole or not there, each verified before a run goes on from it.
+"""Checkpoint rotation: the newest few and the best are kept, each written atomically and verified before it is used.
 
-checkpoints/step-00001234/    a Hugging Face folder, beside it what the run needs to go on, and
-    checksums.json            the size and SHA-256 of every file, the step, the score, and the version of this format
-checkpoints/last/             the one checkpoint of runs from before, without checksums
-checkpoints/.step-...         one that is being written or removed; what a kill leaves of it is swept away
+checkpoints/step-00001234/    a Hugging Face folder with what a run needs to resume, and
+    checksums.json            size and SHA-256 of every file, the step, the score, the version of this format
+checkpoints/.step-...         a checkpoint that is being written or removed; cleaned up if the process is killed
 """
 
 import contextlib
@@ -17,24 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError, safe_open
-
+from bertviz_lab import strict_json
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder, disk_error, restore_interrupted
 
-FORMAT = 1  # raise it when an older version of the lab could not go on from what is saved
+FORMAT = 1  # raise it when older versions of the lab could not resume from what is saved
 _CHECKSUMS = "checksums.json"
 _NAME = re.compile(r"step-(\d{8,})")
-_OLD = "last"
 
 
 @dataclass(frozen=True)
 class SavedCheckpoint:
-    """A checkpoint that was read back and found whole."""
+    """A checkpoint that has been verified."""
 
     path: Path
     step: int
-    damaged: tuple[str, ...]  # newer ones that were passed over, with the reason in a few words
+    damaged: tuple[str, ...]  # newer checkpoints that failed verification, with the reason
 
 
 class CheckpointManager:
@@ -46,11 +43,11 @@ class CheckpointManager:
         self._damaged: set[Path] = set()
 
     def save(self, step: int, write: Callable[[Path], None], score: float | None = None) -> Path:
-        """Have `write` fill the folder of this step, then remove those that need not be kept.
+        """Have `write` fill the folder of this step, then remove checkpoints that need not be kept.
 
-        Raises `InputError` when the disk is full or cannot be written; what was there stays as it was.
+        Raises `InputError` when the disk is full or cannot be written; earlier checkpoints are untouched.
         """
-        self._sweep()
+        self._clean_up()
         path = self.folder / f"step-{step:08d}"
         try:
             with atomic_folder(path) as fresh:
@@ -63,61 +60,61 @@ class CheckpointManager:
             if not reason:
                 raise
             raise InputError(
-                f"The checkpoint of step {step} could not be written: {reason}. {self._last_good()} "
-                f"Make room for {self.folder}, then go on with --resume."
+                f"The checkpoint of step {step} could not be written: {reason}. {self._describe_last_good()} "
+                f"Free some space for {self.folder}, then resume with --resume."
             ) from error
         self._damaged.discard(path)
-        self._prune(step)
+        self._rotate(step)
         return path
 
     def newest(self) -> SavedCheckpoint | None:
-        """The newest checkpoint that is whole; None if none was ever saved.
+        """The newest intact checkpoint; None if none was ever saved.
 
         Raises `InputError` when all are damaged, or the newest was written by a newer version of the lab.
         """
-        self._sweep()
+        self._clean_up()
         damaged: list[str] = []
-        for step, path in reversed(_entries(self.folder)):
-            reason = _damage(path)
+        for step, path in reversed(_list_checkpoints(self.folder)):
+            reason = _verify(path)
             if not reason:
                 return SavedCheckpoint(path, step, tuple(damaged))
             damaged.append(f"{path.name}: {reason}")
             self._damaged.add(path)
         if damaged:
             raise InputError(
-                f"No checkpoint in {self.folder} is whole ({'; '.join(damaged)}); "
-                "remove that folder to begin again from the first step."
+                f"No checkpoint in {self.folder} is intact ({'; '.join(damaged)}); "
+                "remove that folder to start again from the first step."
             )
         return None
 
     def best(self) -> Path | None:
-        """The whole checkpoint with the lowest score; None where none has a score."""
-        for _, path in _by_score(_entries(self.folder)):
-            if not _damage(path):
+        """The intact checkpoint with the lowest score; None where none has a score."""
+        for _, path in _sort_by_score(_list_checkpoints(self.folder)):
+            if not _verify(path):
                 return path
         return None
 
-    def _prune(self, step: int) -> None:
-        """Remove what the policy does not keep, what is damaged, and what is left of another, longer run."""
-        entries = _entries(self.folder)
-        good = [(s, path) for s, path in entries if s <= step and path not in self._damaged]
-        kept = {path for _, path in (*good[-self.keep :], *_by_score(good)[:1])}
-        for _, path in entries:
+    def _rotate(self, step: int) -> None:
+        """Remove checkpoints beyond the policy, damaged ones, and those of a later step (from an abandoned run)."""
+        checkpoints = _list_checkpoints(self.folder)
+        intact = [(s, path) for s, path in checkpoints if s <= step and path not in self._damaged]
+        kept = {path for _, path in (*intact[-self.keep :], *_sort_by_score(intact)[:1])}
+        for _, path in checkpoints:
             if path not in kept:
-                gone = path.with_name(f".{path.name}-gone")  # a kill halfway must not leave half of it under its name
+                hidden = path.with_name(f".{path.name}-gone")  # a kill halfway leaves no half checkpoint by this name
                 with contextlib.suppress(OSError):
-                    shutil.rmtree(path.rename(gone))
+                    shutil.rmtree(path.rename(hidden))
 
-    def _sweep(self) -> None:
-        """Remove what kills have left; a checkpoint whose replacement was cut off gets its name back."""
-        for left in self.folder.glob(".*-*"):
-            if left.name.endswith("-old"):
+    def _clean_up(self) -> None:
+        """Remove what killed processes left; a checkpoint whose replacement was interrupted is restored."""
+        for hidden in self.folder.glob(".step-*-*"):
+            if hidden.name.endswith("-old"):
                 with contextlib.suppress(OSError):
-                    restore_interrupted(left.with_name(left.name[1:-4]))
-            if left.is_dir() and re.fullmatch(r"\.(step-\d+|last)-\w+", left.name):
-                shutil.rmtree(left, ignore_errors=True)
+                    restore_interrupted(hidden.with_name(hidden.name[1:-4]))
+            if hidden.is_dir() and re.fullmatch(r"\.step-\d+-\w+", hidden.name):
+                shutil.rmtree(hidden, ignore_errors=True)
 
-    def _last_good(self) -> str:
+    def _describe_last_good(self) -> str:
         try:
             saved = self.newest()
         except InputError:
@@ -126,24 +123,22 @@ class CheckpointManager:
 
 
 def latest_checkpoint(run_folder: Path) -> Path | None:
-    """The newest checkpoint of a run by its name, without reading it; None before the first one."""
-    entries = _entries(run_folder / "checkpoints")
-    return entries[-1][1] if entries else None
+    """The checkpoint of a run with the highest step, not verified; None before the first one."""
+    checkpoints = _list_checkpoints(run_folder / "checkpoints")
+    return checkpoints[-1][1] if checkpoints else None
 
 
-def _entries(folder: Path) -> list[tuple[int, Path]]:
-    """(step, path) of all checkpoints, the newest last; that of a run from before is the oldest."""
+def _list_checkpoints(folder: Path) -> list[tuple[int, Path]]:
+    """(step, path) of all checkpoints, the newest last."""
     if not folder.is_dir():
         return []
-    named = [(int(found[1]), path) for path in folder.iterdir() if (found := _NAME.fullmatch(path.name))]
-    last = folder / _OLD
-    return [(_old_step(last), last)] * last.is_dir() + sorted(named)
+    return sorted((int(match[1]), path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
 
 
-def _by_score(entries: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
-    """Those that have a score, the lowest first, and of equals the newest."""
+def _sort_by_score(checkpoints: list[tuple[int, Path]]) -> list[tuple[int, Path]]:
+    """Those that have a score, the lowest first; among equals the newest first."""
     scored = []
-    for step, path in entries:
+    for step, path in checkpoints:
         with contextlib.suppress(InputError, ValueError, OSError):
             if (score := _read_checksums(path)["score"]) is not None:
                 scored.append((score, -step, path))
@@ -158,31 +153,29 @@ def _write_checksums(folder: Path, step: int, score: float | None) -> None:
     }
     score = score if score is not None and math.isfinite(score) else None
     body = {"format": FORMAT, "step": step, "score": score, "files": files}
-    text = json.dumps(body | {"sha256": _own_sha256(body)}, indent=2)
+    text = strict_json.dumps(body | {"sha256": _sha256_of_json(body)}, indent=2)
     (folder / _CHECKSUMS).write_text(text, encoding="utf-8")
 
 
 def _read_checksums(folder: Path) -> dict[str, Any]:
-    """Raises `ValueError` where they are damaged, `InputError` where only a newer version knows what they mean."""
+    """Raises `ValueError` where they are damaged, `InputError` where a newer version of the lab wrote them."""
     try:
         body = json.loads((folder / _CHECKSUMS).read_bytes())
-        damaged = body.pop("sha256") != _own_sha256(body)
+        damaged = body.pop("sha256") != _sha256_of_json(body)
     except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise ValueError("not checksums") from error
     if damaged:
-        raise ValueError("not the checksums that were written")
+        raise ValueError("the checksums fail their own checksum")
     if body["format"] > FORMAT:
         raise InputError(
             f"The checkpoint {folder} was written by a newer version of the lab (format {body['format']}, "
-            f"this one knows {FORMAT}): update the lab to go on with this run."
+            f"this one knows {FORMAT}): update the lab to resume this run."
         )
     return body
 
 
-def _damage(folder: Path) -> str:
-    """What is wrong with a checkpoint in a few words, "" if it is whole."""
-    if folder.name == _OLD:
-        return _old_damage(folder)
+def _verify(folder: Path) -> str:
+    """What is wrong with a checkpoint in a few words, "" if it is intact."""
     try:
         files = _read_checksums(folder)["files"]
     except InputError:
@@ -199,36 +192,16 @@ def _damage(folder: Path) -> str:
             if path.stat().st_size != expected["bytes"]:
                 return f"{name} has {path.stat().st_size} bytes, not {expected['bytes']}"
             if _sha256(path) != expected["sha256"]:
-                return f"{name} is not what was written"
+                return f"{name} fails its checksum"
         except OSError as error:
             return f"{name} cannot be read ({error.strerror})"
     return ""
 
 
-def _old_damage(folder: Path) -> str:
-    """Without checksums: are the files there, and have the tensors the length that their headers tell?"""
-    if _old_step(folder) < 0:
-        return "trainer.json is damaged or missing"
-    for name in ("model.safetensors", "optimizer.safetensors"):
-        try:
-            with safe_open(folder / name, "pt"):
-                pass
-        except (OSError, SafetensorError):
-            return f"{name} is damaged or missing"
-    return ""
-
-
-def _old_step(folder: Path) -> int:
-    try:
-        return int(json.loads((folder / "trainer.json").read_bytes())["progress"]["step"])
-    except (OSError, ValueError, TypeError, KeyError):
-        return -1
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()  # reads in pieces, however large the file
+        return hashlib.file_digest(file, "sha256").hexdigest()  # reads in chunks, however large the file
 
 
-def _own_sha256(body: dict[str, Any]) -> str:
+def _sha256_of_json(body: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -7,7 +7,6 @@ the logarithm of the step.
 
 import json
 import math
-import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.weights import state_for_huggingface, write_tensors
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_bytes, write_json
 
 #: The `config.json` of the model, so that the first snapshots can be opened before there is a checkpoint.
 SHAPE = "config.json"
@@ -55,9 +55,10 @@ class SnapshotWriter:
         self._tell_shape(model)
         if trained_length is not None:
             self._tell_length(step, trained_length)
-        fresh = path.with_suffix(".part")
-        write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
-        os.replace(fresh, path)
+        for partial in self.folder.glob(".step-*"):  # left by a killed writer
+            partial.unlink(missing_ok=True)
+        with atomic_file(path) as fresh:
+            write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
         kept = [(at, file) for at, file in list_snapshots(self.folder) if at <= step or file == path]
         while len(kept) > most:
             kept.pop(_nearest([at for at, _ in kept]))
@@ -71,12 +72,12 @@ class SnapshotWriter:
             return
         text = json.dumps({"architectures": [type(model).__name__], **config.to_dict()}, indent=2)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
-            _replace(path, text)
+            write_bytes(path, text.encode())
 
     def _tell_length(self, step: int, trained_length: int) -> None:
         earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
         if not earlier or earlier[max(earlier)] != trained_length:
-            _replace(self.folder / LENGTHS, json.dumps(earlier | {step: trained_length}))
+            write_json(self.folder / LENGTHS, earlier | {step: trained_length})
 
 
 def trained_length_at(folder: Path, step: int) -> int | None:
@@ -91,12 +92,6 @@ def _read_lengths(folder: Path) -> dict[int, int]:
         return {int(step): int(length) for step, length in body.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
-
-
-def _replace(path: Path, text: str) -> None:
-    fresh = path.with_suffix(".part")
-    fresh.write_text(text, encoding="utf-8")
-    os.replace(fresh, path)
 
 
 def snapshot_files(snapshot: Path) -> list[Path]:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import source_name
@@ -19,7 +21,6 @@ from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trial
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.runs.events import Event, Preparing, RunFinished, RunStarted, TrialDone, TrialStarted
-from bertviz_lab.training.runs.run_folder import write_json
 
 
 def finetune(
@@ -64,7 +65,7 @@ def _trials(
     should_stop: Callable[[], bool],
 ) -> Iterator[Event]:
     """All trials from where the run stands; each ends with its scores, and the best of all becomes the run's model."""
-    done: list[dict[str, Any]] = list(state.get("done", ()))
+    done: list[dict[str, Any]] = nan_for_null(state.get("done", []))
     first = len(done)
     ended = [row["step"] for row in done]
     planned = [run.steps(trial) for trial in trials]

@@ -13,7 +13,9 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, TaskStream
 from bertviz_lab.data.tasks.examples import Example, Task
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
+from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
@@ -22,7 +24,6 @@ from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.evaluate import right
-from bertviz_lab.training.runs.run_folder import write_json
 
 _BEST = "best.safetensors"
 
@@ -142,4 +143,4 @@ class FinetuningTask:
 def read_best(folder: Path, body: Mapping[str, Any], metric: str) -> Best:
     """The best model of a trial that is gone on with, as its checkpoint has it."""
     weights = read_tensors([folder / _BEST]) if (folder / _BEST).is_file() else {}
-    return Best(metric, body["step"], dict(body["scores"]), body["waited"], weights)
+    return Best(metric, body["step"], nan_for_null(body["scores"]), body["waited"], weights)

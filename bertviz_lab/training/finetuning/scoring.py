@@ -1,7 +1,5 @@
 """What a model says about labelled examples, and how good that is: predictions in, scores out, a task at a time."""
 
-import json
-import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,12 +12,14 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from bertviz_lab import strict_json
 from bertviz_lab.data.tasks.answer_spans import Answered, pick_answers
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.features import IGNORE, Features
 from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
 from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
@@ -260,9 +260,7 @@ def write_predictions(
     path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
 ) -> None:
     """One JSON object a line: an example under "example", what was predicted under "prediction"."""
-    fresh = path.with_suffix(".part")  # a reader meets the old file or the new one
-    with fresh.open("w", encoding="utf-8") as file:
+    with atomic_file(path) as fresh, fresh.open("w", encoding="utf-8") as file:
         for example, prediction in zip(examples, predictions, strict=True):
             body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
-            file.write(json.dumps(body) + "\n")  # only ASCII: a text may hold what some take for the end of a line
-    os.replace(fresh, path)
+            file.write(strict_json.dumps(body) + "\n")  # ASCII: some readers end lines at U+2028

@@ -28,7 +28,7 @@ from bertviz_lab.data.tasks.examples import (
 from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.runs.run_folder import write_json
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 
 _SAMPLE = "sample:"
 

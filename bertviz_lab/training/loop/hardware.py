@@ -1,7 +1,7 @@
-"""What a run computes on: device, number format, threads, and how many processes share each step.
+"""What a run computes on: device, precision, threads, and the processes that share each step.
 
-Formats are chosen by trying, not by faith. Processes come from Accelerate: under `accelerate launch` or `torchrun`
-each builds the same batch and computes its share of the rows; gradients are summed, and one process writes.
+Processes come from Accelerate: under `accelerate launch` or `torchrun` each builds the same batch and computes its
+share of the rows; gradients are summed, and the main process alone writes files.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import torch
 from accelerate import Accelerator
-from accelerate.utils import DistributedType, broadcast_object_list
+from accelerate.utils import DistributedType, broadcast, broadcast_object_list
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
@@ -24,19 +24,23 @@ from bertviz_lab.errors import InputError
 
 T = TypeVar("T")
 
-_KINDS = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+_SUPPORTED = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def start_accelerator(**options: Any) -> Accelerator:
-    """Join the other processes of this run, if there are any; `options` are more of Accelerate's."""
-    # Number formats are the lab's own choice (below), so Accelerate is told to leave them alone.
+    """Join the other processes of this run, if there are any; `options` are passed to Accelerate.
+
+    Raises `InputError` for sharded training such as FSDP.
+    """
+    # The lab chooses the precision itself (below), so Accelerate is told to leave it alone.
     accelerator = Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
-    if accelerator.distributed_type not in _KINDS:
+    if accelerator.distributed_type not in _SUPPORTED:
         raise InputError(
-            f"The lab trains with whole copies of the model, not with {accelerator.distributed_type.value}: "
-            "even BERT-large takes 6 GB so. Choose plain multi-GPU in the launcher's configuration."
+            f"The lab trains data-parallel, with a full copy of the model on each device, not with "
+            f"{accelerator.distributed_type.value}: even BERT-large takes only 6 GB. "
+            "Choose plain multi-GPU in the launcher's configuration."
         )
     return accelerator
 
@@ -49,7 +53,7 @@ class Hardware:
     precision: str  # fp32, bf16 or fp16
     threads: int
     accelerator: Accelerator = field(default_factory=start_accelerator, repr=False)
-    scaler: torch.amp.GradScaler | None = None  # keeps small gradients from vanishing in fp16
+    scaler: torch.amp.GradScaler | None = None  # fp16 only: keeps small gradients from underflowing
 
     @property
     def processes(self) -> int:
@@ -65,70 +69,78 @@ class Hardware:
         return self.accelerator.is_main_process
 
     def autocast(self) -> contextlib.AbstractContextManager:
-        """Matrix products in the chosen format, everything delicate in 32 bits."""
+        """Matrix products in the chosen precision, what is numerically delicate in fp32."""
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
     def prepare(self, model: nn.Module) -> nn.Module:
-        """The model on the device; with several processes, wrapped so that their gradients meet."""
+        """The model on the device; with several processes, wrapped in DDP so that gradients are averaged."""
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
-        """Whether gradients meet in the backward pass inside: once a step, after its last part."""
+        """Whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
         return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
 
     def backward(self, loss: Tensor) -> None:
-        """Gradients of a process's share of the loss; their mean over processes is undone, for shares add up."""
+        """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
         loss = loss * self.processes if self.processes > 1 else loss
         (self.scaler.scale(loss) if self.scaler else loss).backward()
 
     def optimizer_step(
         self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float
     ) -> Tensor:
-        """Clip the gradient, take the step and forget the gradient; returns its length before clipping.
+        """Clip the gradient, update the weights and clear the gradient; returns the norm before clipping.
 
-        In fp16 a step whose gradient overflowed is left out and the scale halved; its length is reported as 0.
+        In fp16 a step whose gradient overflowed anywhere is skipped by all optimizers, the loss scale is lowered, and
+        the norm is reported as 0. The decision is one for all because the clipping norm is: were only the optimizer
+        with the overflow to skip, the others would multiply their gradients by a norm that is not a number.
         """
         for optimizer in optimizers if self.scaler else ():
             self.scaler.unscale_(optimizer)  # type: ignore[union-attr]
         norm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
+        overflow = self.scaler is not None and not bool(norm.isfinite())
         for optimizer in optimizers:
-            if self.scaler:
-                self.scaler.step(optimizer)
-            else:
+            if self.scaler is None:
                 optimizer.step()
+            elif not overflow:
+                self.scaler.step(optimizer)
             optimizer.zero_grad(set_to_none=True)
         if self.scaler:
             self.scaler.update()
-            norm = torch.where(norm.isfinite(), norm, 0.0)
-        return norm
+        return torch.zeros_like(norm) if overflow else norm
 
     def broadcast(self, *values: float) -> tuple[float, ...]:
-        """The main process's values, for clocks differ and all must turn the same way."""
-        return broadcast_object(self.accelerator, values)
+        """The main process's values for all processes, as one tensor in double precision; they wait for it."""
+        if self.processes == 1:
+            return values
+        return tuple(broadcast(torch.tensor(values, dtype=torch.float64, device=self.device)).tolist())
 
     def all_reduce_sum(self, values: Tensor) -> Tensor:
         """The sum over all processes."""
         return self.accelerator.reduce(values, "sum") if self.processes > 1 else values
 
     def barrier(self) -> None:
-        """Until every process is here."""
+        """Wait until every process is here."""
         self.accelerator.wait_for_everyone()
 
 
 def choose_hardware(
     precision: str, config: BertConfig, threads: int = 0, accelerator: Accelerator | None = None
 ) -> Hardware:
-    """The GPU if there is one, else the CPU; "auto" precision takes bf16 only where it measures faster."""
+    """The GPU if there is one, else the CPU.
+
+    Precision "auto" is bf16 where the GPU computes in it (Ampere and later; older ones only emulate it, slowly), else
+    fp16; on a CPU, bf16 where it measures faster, else fp32.
+    """
     accelerator = accelerator or start_accelerator()
     device = accelerator.device
-    threads = threads or max(1, available_cores() // _processes_here())
+    threads = threads or max(1, available_cores() // _local_processes())
     torch.set_num_threads(threads)
     if device.type == "cpu":
         tune_malloc()
     if precision == "auto":
         if device.type == "cuda":
-            precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+            precision = "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
         else:
             precision = "bf16" if bf16_is_faster(config) else "fp32"
     precision = broadcast_object(accelerator, precision)
@@ -137,7 +149,7 @@ def choose_hardware(
 
 
 def broadcast_object(accelerator: Accelerator, value: T) -> T:
-    """The main process's value, for all; they wait for it."""
+    """The main process's picklable value for all processes; they wait for it. Not for use in every step."""
     if accelerator.num_processes == 1:
         return value
     shared = [value]
@@ -146,19 +158,19 @@ def broadcast_object(accelerator: Accelerator, value: T) -> T:
 
 
 def available_cores() -> int:
-    """Cores this process may run on, which a container can set below the machine's."""
+    """Cores this process may run on; a container can set fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _processes_here() -> int:
-    """Processes of this run on this machine, as their launcher tells."""
+def _local_processes() -> int:
+    """Processes of this run on this machine, as set by their launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 
 
 def bf16_is_faster(config: BertConfig, tries: int = 8) -> bool:
-    """Time the feed-forward products of one layer, forward and backward, in both formats.
+    """Time the feed-forward products of one layer, forward and backward, in bf16 and fp32.
 
-    By turns, and the fastest of several tries counts: on a busy machine any single one may be slow.
+    In turns, and the fastest of several tries counts, since any single one may be slow on a busy machine.
     """
     x = torch.randn(1024, config.hidden_size)
     w = torch.randn(config.intermediate_size, config.hidden_size, requires_grad=True)
@@ -169,15 +181,15 @@ def bf16_is_faster(config: BertConfig, tries: int = 8) -> bool:
             with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == torch.bfloat16):
                 y = torch.nn.functional.linear(x, w)
             torch.autograd.grad(y.float().sum(), w)
-            if index > 1:  # the first calls prepare kernels
+            if index > 1:  # the first calls compile kernels
                 fastest[dtype] = min(fastest[dtype], time.perf_counter() - start)
     return fastest[torch.float32] > 1.15 * fastest[torch.bfloat16]
 
 
 def tune_malloc() -> None:
-    """Have the C library keep what tensors free for those of the next step, which have the same sizes.
+    """Have the C library keep freed memory for the tensors of the next step, which have the same sizes.
 
-    By default it hands large pieces back to the system and fetches them anew, zeroed page by page. Linux's only.
+    By default it returns large blocks to the system and gets them back zeroed, page by page. glibc on Linux only.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
     if mallopt is not None:

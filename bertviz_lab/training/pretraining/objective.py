@@ -12,6 +12,7 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
@@ -29,7 +30,6 @@ from bertviz_lab.training.pretraining.evaluate import (
 )
 from bertviz_lab.training.pretraining.probing import Questions, shares_right
 from bertviz_lab.training.runs.events import ProbesDone
-from bertviz_lab.training.runs.run_folder import write_json
 
 
 @dataclass(frozen=True)

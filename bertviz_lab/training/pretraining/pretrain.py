@@ -13,7 +13,7 @@ from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
+from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import (
     checkpoint_folder,
     load_checkpoint,
@@ -35,7 +35,6 @@ from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, pr
 from bertviz_lab.training.pretraining.probing import Questions
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
-from bertviz_lab.training.runs.run_folder import write_json
 
 #: A model that knows a language already is led on more gently: this share of the peak learning rate.
 CONTINUED = 0.4

@@ -5,10 +5,11 @@ The command line, the page, a notebook and the log file fold the same stream; a 
 
 import dataclasses
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
+
+from bertviz_lab import strict_json
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def to_json(event: Event) -> str:
     body = dataclasses.asdict(event)
     metrics = body.pop("metrics", {})
     row = {"event": type(event).__name__, **body, **metrics}
-    return json.dumps({key: _finite(value) for key, value in row.items()}, ensure_ascii=False)
+    return strict_json.dumps(row, ensure_ascii=False)
 
 
 def from_json(line: str) -> Event:
@@ -164,8 +165,3 @@ def from_json(line: str) -> Event:
         return kind(**values)
     except TypeError as error:
         raise ValueError(f"not a whole event: {line[:80]!r}") from error
-
-
-def _finite(value: Any) -> Any:
-    """JSON has no NaN; a number that is none is written as null."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,19 +9,19 @@ snapshots/     weights of steps 0, 1, 2, 5, 10 ... in 16 bits
 """
 
 import contextlib
-import fcntl
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from filelock import Timeout
+
 from bertviz_lab.config import RunConfig, run_config
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.checkpoints.atomic_io import disk_error
+from bertviz_lab.training.checkpoints.atomic_io import disk_error, exclusive_lock, write_bytes, write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
@@ -50,24 +50,6 @@ class RunState:
     model: str = ""  # folder of the newest model, empty before the first checkpoint
     pid: int = 0
     updated: float = 0.0  # Unix time
-
-
-def write_json(path: Path, body: Any) -> None:
-    """Replace a JSON file in one step: a reader, or a crash, meets the old text or the new one."""
-    _replace(path, json.dumps(body, indent=2, ensure_ascii=False).encode())
-
-
-def _replace(path: Path, content: bytes) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def read_state(folder: Path) -> RunState:
@@ -183,25 +165,24 @@ class _Log:
                 told = step
                 break
         if end < self.earlier:
-            _replace(self.path, content[:end] + content[self.earlier :])
+            write_bytes(self.path, content[:end] + content[self.earlier :])
             self.earlier = end
         return told
 
 
 @contextlib.contextmanager
 def _sole_writer(folder: Path) -> Iterator[None]:
-    """Hold the folder of a run; however a process ends, the system lets go for it. Raises `InputError`."""
-    handle = os.open(folder, os.O_RDONLY)
+    """Create the folder of a run if need be and hold its lock. Raises `InputError` where either is impossible."""
     try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
+    with contextlib.ExitStack() as held:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            held.enter_context(exclusive_lock(folder / ".lock", wait=False))
+        except Timeout as error:
             raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
-        except OSError:  # a file system that knows no locks
-            pass
         yield
-    finally:
-        os.close(handle)
 
 
 def _full_disk(error: BaseException, folder: Path) -> BaseException:

@@ -139,7 +139,7 @@ def damage_empty_checksums(folder: Path) -> None:
         (damage_truncate, "step-00000020: model.bin has 99 bytes, not 100"),
         (damage_missing, "step-00000020: more/trainer.json is missing"),
         (damage_no_checksums, "step-00000020: checksums.json is missing"),
-        (damage_flip, "step-00000020: model.bin is not what was written"),
+        (damage_flip, "step-00000020: model.bin fails its checksum"),
         (damage_checksums, "step-00000020: checksums.json is damaged"),
         (damage_empty_checksums, "step-00000020: checksums.json is damaged"),
     ],
@@ -173,7 +173,7 @@ def test_a_damaged_one_takes_no_place_of_the_good_ones(two, tmp_path):
 def test_where_all_are_damaged_nothing_is_begun_anew_unasked(two, tmp_path):
     damage_flip(tmp_path / "step-00000010")
     damage_missing(tmp_path / "step-00000020")
-    with pytest.raises(InputError, match=r"is whole \(step-00000020: .* is missing; step-00000010: .*remove that"):
+    with pytest.raises(InputError, match=r"is intact \(step-00000020: .* is missing; step-00000010: .*remove that"):
         two.newest()
 
 
@@ -189,7 +189,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused_not_passed_over(two, tmp_pat
 
 
 def test_what_a_kill_left_is_swept_away(two, tmp_path):
-    for left in (".step-00000030-ab_12xyz", ".step-00000005-gone", ".last-q1w2e3r4"):
+    for left in (".step-00000030-ab_12xyz", ".step-00000005-gone"):
         (tmp_path / left).mkdir()
         (tmp_path / left / "model.bin").write_text("half")
     (tmp_path / ".keep-me-").mkdir()
@@ -230,7 +230,7 @@ def test_a_full_disk_names_the_last_good_checkpoint_and_leaves_it(error, two, tm
     assert str(told.value) == (
         "The checkpoint of step 30 could not be written: No space left on device. "
         f"The last good one, of step 20, is {tmp_path / 'step-00000020'}. "
-        f"Make room for {tmp_path}, then go on with --resume."
+        f"Free some space for {tmp_path}, then resume with --resume."
     )
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
     assert two.newest().step == 20
@@ -281,38 +281,3 @@ def test_every_file_is_on_the_disk_before_it_gets_its_name(two, tmp_path, monkey
     assert sorted(flushed[:-2]) == ["checksums.json", "model.bin", "more", "trainer.json"]
     assert flushed[-2].startswith(".step-00000030-")
     assert flushed[-1] == tmp_path.name
-
-
-# Runs from before
-
-
-def old_checkpoint(folder: Path, step: int = 5) -> Path:
-    folder.mkdir(parents=True)
-    for name in ("model", "optimizer"):
-        save_file({"weights": torch.zeros(100)}, folder / f"{name}.safetensors")
-    (folder / "trainer.json").write_text(json.dumps({"progress": {"step": step}}))
-    return folder
-
-
-def test_the_checkpoint_of_a_run_from_before_is_gone_on_from(tmp_path):
-    last = old_checkpoint(tmp_path / "checkpoints" / "last")
-    checkpoints = CheckpointManager(tmp_path / "checkpoints", keep=1)
-    assert checkpoints.newest() == SavedCheckpoint(last, 5, ())
-    assert latest_checkpoint(tmp_path) == last
-    path = checkpoints.save(8, writing("x"))
-    assert checkpoints.newest() == SavedCheckpoint(path, 8, ())
-    assert latest_checkpoint(tmp_path) == path
-    assert names(tmp_path / "checkpoints") == ["step-00000008"]
-
-
-def test_it_is_found_too_when_its_replacement_was_cut_off(tmp_path):
-    old_checkpoint(tmp_path / ".last-old")
-    assert CheckpointManager(tmp_path).newest() == SavedCheckpoint(tmp_path / "last", 5, ())
-
-
-@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.safetensors", "trainer.json"])
-def test_one_from_before_that_is_cut_short_is_seen(name, tmp_path):
-    path = old_checkpoint(tmp_path / "last") / name
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(InputError, match=f"last: {name} is damaged or missing"):
-        CheckpointManager(tmp_path).newest()

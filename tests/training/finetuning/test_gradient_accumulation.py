@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 import torch
 
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
-from bertviz_lab.training.runs.run_folder import write_json
 from tests.training.finetuning.support import TASKS, finish
 from tests.training.support import identical, weights
 

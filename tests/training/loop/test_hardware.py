@@ -3,11 +3,12 @@
 import pytest
 import torch
 from accelerate.utils import DistributedType
+from torch import nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.loop import hardware
-from bertviz_lab.training.loop.hardware import available_cores, choose_hardware, start_accelerator
+from bertviz_lab.training.loop.hardware import Hardware, available_cores, choose_hardware, start_accelerator
 
 CONFIG = BertConfig.preset("tiny", vocab_size=50)
 
@@ -49,3 +50,42 @@ def test_sharded_models_are_refused_with_what_to_do_instead(monkeypatch):
     monkeypatch.setattr(hardware, "Accelerator", lambda **_: Sharded())
     with pytest.raises(InputError, match=r"not with FSDP: .* plain multi-GPU"):
         start_accelerator()
+
+
+@pytest.mark.parametrize("real_bf16", [True, False])
+def test_automatic_precision_on_a_gpu_is_bf16_only_where_it_is_not_emulated(real_bf16, monkeypatch):
+    def is_bf16_supported(including_emulation: bool = True) -> bool:
+        return real_bf16 or including_emulation  # a T4 or V100 emulates it
+
+    class OneGpu:
+        device, num_processes = torch.device("cuda"), 1
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda device: f"scaler on {device}")
+    chosen = choose_hardware("auto", CONFIG, threads=1, accelerator=OneGpu())
+    assert chosen.precision == ("bf16" if real_bf16 else "fp16")
+    assert chosen.scaler == (None if real_bf16 else "scaler on cuda")
+
+
+@pytest.mark.parametrize("overflowing", ["matrix", "vector"])
+def test_after_an_overflow_in_fp16_all_optimizers_skip_the_step(overflowing):
+    """Muon has the matrix and AdamW the vector; the clipping norm is shared, so the decision must be too."""
+    torch.manual_seed(0)
+    model = nn.ParameterDict({"matrix": torch.randn(4, 4), "vector": torch.randn(4)})
+    optimizers = [
+        torch.optim.AdamW([model["vector"]], lr=0.1, fused=True),
+        torch.optim.Muon([model["matrix"]], lr=0.1),
+    ]
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    here = Hardware(torch.device("cpu"), "fp16", 1, scaler=scaler)
+    before = {name: value.detach().clone() for name, value in model.items()}
+
+    loss = model["matrix"].sum() + model["vector"].sum()
+    here.backward(loss + model[overflowing].sum() * 1e38)
+    assert float(here.optimizer_step(model, optimizers, 1.0)) == 0.0
+    assert all(torch.equal(model[name], before[name]) for name in before)
+    assert scaler.get_scale() == 512.0
+
+    here.backward(model["matrix"].sum() + model["vector"].sum())
+    assert float(here.optimizer_step(model, optimizers, 1.0)) == pytest.approx(20**0.5)
+    assert all(bool(value.isfinite().all()) and not torch.equal(value, before[name]) for name, value in model.items())

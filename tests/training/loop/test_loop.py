@@ -249,7 +249,7 @@ def test_a_finished_run_takes_no_further_step():
 @pytest.mark.parametrize("at", [1, 5])
 def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad, at, report_always):
     task = FitALine(losses={at: bad})
-    with pytest.raises(InputError, match=rf"Step {at}: the loss stopped being a number\. Start again"):
+    with pytest.raises(InputError, match=rf"Step {at}: the loss is infinite or NaN\. Start again"):
         run(task)
     assert task.saved == []
 
@@ -257,7 +257,7 @@ def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad,
 def test_a_bad_step_between_two_reports_is_found_at_the_next(monkeypatch):
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: progress.step % 6 == 5)
     task = FitALine(losses={8: float("nan")})
-    with pytest.raises(InputError, match="Step 8: the loss stopped"):
+    with pytest.raises(InputError, match="Step 8: the loss is infinite"):
         run(task)
     assert task.saved == []
 
@@ -272,14 +272,14 @@ def test_a_bad_step_is_found_before_a_checkpoint(report_never):
 def test_a_bad_step_is_found_when_the_run_is_stopped(report_never):
     task = FitALine(losses={5: float("nan")})
     asked = itertools.count()
-    with pytest.raises(InputError, match="Step 5: the loss stopped"):
+    with pytest.raises(InputError, match="Step 5: the loss is infinite"):
         run(task, should_stop=lambda: next(asked) >= 6)
     assert task.saved == []
 
 
 def test_a_bad_step_is_found_at_the_end(report_never):
     task = FitALine(losses={20: float("nan")})
-    with pytest.raises(InputError, match="Step 20: the loss stopped"):
+    with pytest.raises(InputError, match="Step 20: the loss is infinite"):
         run(task)
     assert task.saved == []
 

@@ -155,7 +155,7 @@ def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(
     before = {path.name: path.read_bytes() for path in last.iterdir()}
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
     nan_at(2, monkeypatch)
-    where = r"Step 5 \(pass 1 over the text, batch \d+\): the loss stopped being a number"
+    where = r"Step 5 \(pass 1 over the text, batch \d+\): the loss is infinite or NaN"
     with pytest.raises(InputError, match=where + r"\. The last good checkpoint is .*step-00000003: resume from it"):
         list(record(pretrain(short_run(text), tmp_path, resume=True), tmp_path))
     assert {path.name: path.read_bytes() for path in last.iterdir()} == before

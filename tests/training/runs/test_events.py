@@ -94,6 +94,16 @@ def test_what_is_no_number_is_written_as_null(value):
     assert from_json(line).loss is None
 
 
+def test_nan_and_infinity_are_null_at_any_depth():
+    events = (
+        ProbesDone(5, 1.0, 2, "english", {"agreement": float("nan")}),
+        RunStarted("r", 0, 1, None, 1, 1, "mlm", "fp32", "cpu", 1, {"mlm_loss": float("inf")}),
+    )
+    for event, name in zip(events, ("right", "baselines"), strict=True):
+        row = json.loads(to_json(event), parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+        assert list(row[name].values()) == [None]
+
+
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "{}", '{"event": "Lunch"}', '{"event": "StepDone"}'])
 def test_a_line_that_is_no_event_is_refused(line):
     with pytest.raises(ValueError, match=r"not an event|not a whole event"):

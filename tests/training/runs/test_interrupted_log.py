@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.runs import run_folder
+from bertviz_lab.training.checkpoints import atomic_io
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, Preparing, RunFinished, from_json
 from bertviz_lab.training.runs.run_folder import read_log, read_state, record
 from tests.training.runs.test_run_folder import EVENTS, STARTED, STEP
@@ -87,7 +87,7 @@ def test_nothing_is_lost_when_the_log_cannot_be_cut(tmp_path, monkeypatch):
     def dies(*_) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_folder.os, "replace", dies)
+    monkeypatch.setattr(atomic_io.os, "replace", dies)
     with pytest.raises(KeyboardInterrupt):
         list(record([replace(STARTED, step=5)], tmp_path))
     monkeypatch.undo()
@@ -117,7 +117,7 @@ def test_what_a_kill_left_of_a_replacement_is_swept_away(tmp_path):
     for left in (".state.json-12345678", ".events.jsonl-abcd_123"):
         (tmp_path / left).write_text("half")
     list(record(EVENTS, tmp_path))
-    assert sorted(os.listdir(tmp_path)) == ["events.jsonl", "state.json"]
+    assert sorted(os.listdir(tmp_path)) == [".lock", "events.jsonl", "state.json"]
 
 
 # A full disk

@@ -8,7 +8,8 @@ import pytest
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.runs import run_folder
+from bertviz_lab.training.checkpoints import atomic_io
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     EvalDone,
@@ -25,7 +26,6 @@ from bertviz_lab.training.runs.run_folder import (
     read_log,
     read_state,
     record,
-    write_json,
     write_state,
 )
 
@@ -75,12 +75,12 @@ def test_the_state_follows_the_events(tmp_path):
 def test_a_bad_input_is_the_run_s_last_event_and_goes_on_up(tmp_path):
     def events():
         yield from EVENTS[:5]
-        raise InputError("The loss stopped being a number before step 6.")
+        raise InputError("The loss is infinite or NaN before step 6.")
 
     with pytest.raises(InputError, match="before step 6"):
         list(record(events(), tmp_path))
     last = from_json((tmp_path / "events.jsonl").read_text().splitlines()[-1])
-    expected = "The loss stopped being a number before step 6."
+    expected = "The loss is infinite or NaN before step 6."
     assert last == RunFinished(5, 2.5, "failed", "run/checkpoints/step-00000005", expected)
     state = read_state(tmp_path)
     assert (state.status, state.message, state.step) == ("failed", expected, 5)
@@ -95,6 +95,17 @@ def test_any_other_error_is_named(tmp_path):
     with pytest.raises(MemoryError):
         list(record(events(), tmp_path))
     assert read_state(tmp_path).message == "MemoryError: no room"
+
+
+def test_the_folder_of_a_run_is_created_when_it_is_missing(tmp_path):
+    assert list(record(EVENTS, tmp_path / "runs" / "new")) == EVENTS
+    assert read_state(tmp_path / "runs" / "new").status == "stopped"
+
+
+def test_a_folder_that_cannot_be_created_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be written"):
+        next(record(EVENTS, tmp_path / "file" / "run"))
 
 
 def test_a_reader_that_leaves_does_not_fail_the_run(tmp_path):
@@ -188,7 +199,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path, monkeypat
     def disk_full(*_) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(run_folder.os, "fsync", disk_full)
+    monkeypatch.setattr(atomic_io.os, "fsync", disk_full)
     with pytest.raises(OSError, match="No space"):
         write_json(tmp_path / "state.json", {"step": 2})
     with pytest.raises(TypeError):

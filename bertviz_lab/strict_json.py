@@ -1,0 +1,27 @@
+"""JSON as the standard has it (RFC 8259), which knows no NaN and no infinity: they are written as null."""
+
+import json
+import math
+from typing import Any
+
+
+def dumps(value: Any, **options: Any) -> str:
+    """`json.dumps` with null for every number that is not finite, however deeply nested; `options` are passed on."""
+    return json.dumps(_null_for_nan(value), allow_nan=False, **options)
+
+
+def nan_for_null(value: Any) -> Any:
+    """Scores as they were before they were written: NaN for every null in the dictionaries and lists of `value`."""
+    if isinstance(value, dict):
+        return {key: nan_for_null(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [nan_for_null(item) for item in value]
+    return math.nan if value is None else value
+
+
+def _null_for_nan(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _null_for_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_null_for_nan(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

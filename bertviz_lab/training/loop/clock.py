@@ -1,0 +1,69 @@
+"""Time: the seconds of training, which all processes must agree on, and how often the probes are affordable."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bertviz_lab.training.loop.hardware import Hardware
+
+#: Several processes exchange clock and stop request this often, in seconds.
+SYNC_SECONDS = 0.25
+#: The probes take at most this fraction of the time, plus so many seconds for the first steps.
+_PROBE_FRACTION, _PROBE_HEAD_START = 0.03, 6.0
+
+
+class Stopwatch:
+    """Seconds of training over all sessions of a run, without pauses for evaluation and saving; and the stop request.
+
+    Every decision of the loop follows from these two, so several processes must see the same. The main process's are
+    broadcast every `SYNC_SECONDS`, not each step; in between, all processes extrapolate from the same numbers.
+    """
+
+    def __init__(self, hardware: Hardware, should_stop: Callable[[], bool], earlier: float) -> None:
+        self._hardware, self._should_stop, self._earlier = hardware, should_stop, earlier
+        self._start = time.perf_counter()
+        self._synced, self._seconds_per_step = earlier, 0.0
+        self._steps, self._steps_until_sync = 0, 0
+        self.paused = 0.0
+
+    def read(self) -> tuple[float, bool]:
+        """The seconds so far, and whether to stop; to be called once a step, by all processes."""
+        if self._hardware.processes > 1 and self._steps + 1 < self._steps_until_sync:
+            self._steps += 1
+            return self._synced + self._steps * self._seconds_per_step, False
+        seconds = self._earlier + time.perf_counter() - self._start - self.paused
+        if self._hardware.processes == 1:
+            return seconds, self._should_stop()
+        return self._sync(seconds)
+
+    def _sync(self, seconds: float) -> tuple[float, bool]:
+        seconds = max(seconds, self._synced + self._steps * self._seconds_per_step)  # time never runs backwards
+        pace = (seconds - self._synced) / (self._steps + 1)
+        until_sync = min(1000, max(1, int(SYNC_SECONDS / pace))) if self._steps_until_sync and pace > 0 else 1
+        values = self._hardware.broadcast(seconds, self._should_stop(), pace, until_sync)
+        self._synced, stop, self._seconds_per_step, steps = values
+        self._steps, self._steps_until_sync = 0, int(steps)
+        return self._synced, bool(stop)
+
+
+@dataclass
+class ProbeBudget:
+    """When the probes may be run again, by how long they have taken so far."""
+
+    next_due: float  # seconds of training
+    cost: float = 0.0  # seconds that they took the last time
+    spent: float = 0.0  # in this session
+
+    def is_due(self, seconds: float) -> bool:
+        """Whether it is time to probe between the steps that are snapshotted."""
+        return seconds >= self.next_due
+
+    def is_affordable(self, seconds: float) -> bool:
+        """Whether there is time to probe at a snapshot; these come in quick succession at first."""
+        return self.spent + self.cost <= _PROBE_HEAD_START + _PROBE_FRACTION * seconds
+
+    def charge(self, cost: float, seconds: float) -> None:
+        """Account for probes that have just taken `cost` seconds."""
+        self.cost = cost
+        self.spent += cost
+        self.next_due = seconds + cost / _PROBE_FRACTION
