@@ -1,21 +1,26 @@
-# make app    open the page            make check  format, lint, types
-# make test   every test               make bench  the measurements behind the README's figures
-# make reproduce MODEL=tiny-town   train a model that ships anew, and score it beside the one that is there
-# Each target brings what it needs: Python 3.11 or newer is all that has to be there.
+# make app     open the page           make check   format, lint, types
+# make test    every test              make quick   those that need neither a browser nor a training run
+# make bench   the measurements behind the README's figures
+# make docs    the API reference from the docstrings
+# make reproduce MODEL=tiny-town       train a shipped model again, and compare its scores with the shipped ones
+# Each target installs what it needs into .venv; Python 3.11 or newer is the only requirement.
 
 PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-.PHONY: app test check bench reproduce browser clean
+.PHONY: app test quick check bench docs reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
 	@$(RUN) app.py $(ARGS)
 
 test: $(VENV)/.test browser
-	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
+
+quick: $(VENV)/.test
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadgroup -m "not browser and not training and not slow" $(ARGS)
 
 check: $(VENV)/.test
 	$(RUN) -m ruff format --check .
@@ -25,8 +30,11 @@ check: $(VENV)/.test
 bench: $(VENV)/.test
 	@$(RUN) -m benchmarks $(ARGS)
 
+docs: $(VENV)/.test
+	@$(RUN) docs/make_api.py
+
 reproduce: $(VENV)/.test
-	@test -n "$(MODEL)" || { echo "Name a model that ships: make reproduce MODEL=tiny-town"; exit 1; }
+	@test -n "$(MODEL)" || { echo "Name a shipped model: make reproduce MODEL=tiny-town"; exit 1; }
 	@$(RUN) -m benchmarks.reproduce $(MODEL) $(ARGS)
 
 $(VENV)/bin/python:

@@ -26,6 +26,37 @@ settings.register_profile("lab", deadline=None, print_blob=True)
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=5000)
 settings.load_profile("lab")
 
+TESTS = Path(__file__).parent
+#: Files and folders in which tests train, start processes or serve a whole page; `make quick` leaves them out.
+TRAINING = (
+    "benchmarks",
+    "e2e",
+    "jobs",
+    "test_ablations.py",
+    "test_command_line.py",
+    "test_installation.py",
+    "training/checkpoints",
+    "training/finetuning",
+    "training/loop",
+    "training/pretraining",
+    "ui",
+)
+#: Folders whose files share a server: one worker tests them all, and serves the page once.
+SHARED_SERVERS = ("ui/components",)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they need, and keep those of a file (or of files that share a server) in one worker."""
+    for item in items:
+        path = item.path.relative_to(TESTS)
+        if "chromium_path" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
+        if any(path.is_relative_to(part) for part in TRAINING):
+            item.add_marker("training")
+        if item.get_closest_marker("xdist_group") is None:
+            shared = [part for part in SHARED_SERVERS if path.is_relative_to(part)]
+            item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(path)))
+
 
 @pytest.fixture(autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:

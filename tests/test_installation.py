@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 SOURCES = ("pyproject.toml", "setup.py", "requirements.txt", "README.md", "LICENSE", "bertviz_lab", "checkpoints")
 TEXT = "She won a gold [MASK] at the Olympic Games."
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("installation")]
+pytestmark = pytest.mark.slow
 
 
 def outside(folder: Path) -> dict[str, str]:

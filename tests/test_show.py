@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import Checkpoint, interpret, show
@@ -41,7 +40,6 @@ def test_hostile_tokens_do_not_leave_their_strings() -> None:
     assert page.count("</script>") == 2
 
 
-@pytest.mark.e2e
 def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
     for name, view in views(little_checkpoint()).items():
         page.goto(view.save(tmp_path / "view.html").as_uri())

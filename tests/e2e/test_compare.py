@@ -17,7 +17,7 @@ from tests.browser import PageLog
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TRAINING = 120_000  # milliseconds until two short runs on a busy machine have ended
 

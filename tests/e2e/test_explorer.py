@@ -16,7 +16,7 @@ from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TEXT = "the red [MASK] sat on the mat"
 A, B = "the red cat sat on the mat", "she gave him the red book"

@@ -19,7 +19,7 @@ from tests.browser import eventually, fill_in
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TRAINING = 120_000  # milliseconds until a short training on a busy machine has ended
 

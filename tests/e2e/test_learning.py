@@ -19,7 +19,7 @@ from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.snapshots import STEPS, little_history
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
 COPY = "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite."

@@ -15,7 +15,7 @@ from tests.browser import PageLog
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 #: What is to be seen in each tab once a lesson has set it up.
 SHOWN = {

@@ -14,7 +14,7 @@ from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
-pytestmark = [pytest.mark.e2e, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TRAINING = 60_000  # milliseconds until a training on a busy machine shows something
 

@@ -14,7 +14,6 @@ from bertviz_lab.figures.training.preview import preview_payload
 from tests.ui.components import tuned
 from tests.ui.components.harness import charts, ending, events
 
-pytestmark = pytest.mark.e2e
 PARTS = ["attention", "loss", "tokens", "masking", "fill", "scores", "chart", "preview", "examples", "marked"]
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]

@@ -15,7 +15,6 @@ from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
 
-pytestmark = pytest.mark.e2e
 READOUT = re.compile(r"from (.+) \((\d+)\) to (.+) \((\d+)\): (about )?([\d.]+)")
 SIZE = len(SENTENCE)
 

@@ -16,7 +16,6 @@ from bertviz_lab.ui.components.chart import CHART
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_scores
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 

@@ -11,7 +11,6 @@ from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, Desk, filled
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 

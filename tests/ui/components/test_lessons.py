@@ -17,8 +17,6 @@ from tests.browser import PageLog, eventually
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.components.test_accessibility import complaints
 
-pytestmark = pytest.mark.e2e
-
 
 @dataclass
 class Desk:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
@@ -14,7 +13,6 @@ from bertviz_lab.ui.components.assemble import source
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import Desk, ending, events
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 NODES = "document.querySelector('#loss').querySelectorAll('*').length"

@@ -16,7 +16,6 @@ from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from tests.ui.components.harness import Desk, ending, events
 from tests.ui.components.test_accessibility import complaints
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 KINDS = PROBES["english"].kinds

@@ -17,7 +17,6 @@ from tests.browser import eventually
 from tests.ui.components.harness import Desk, ending, events
 from tests.ui.components.tuned import task_events
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 SEEDS = ("seed 0", "seed 1", "seed 2")

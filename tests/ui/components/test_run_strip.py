@@ -12,8 +12,6 @@ from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import running
 
-pytestmark = pytest.mark.e2e
-
 # A page can be told that nobody looks at it: `look(false)`.
 HIDDEN = """() => {
   let seen = true;

@@ -12,7 +12,6 @@ from bertviz_lab.figures.interpret.tokens import token_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hostile_encoding, masked
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 

@@ -17,7 +17,6 @@ from tests.browser import eventually
 from tests.ui.components import tuned
 from tests.ui.components.harness import HOSTILE, Desk
 
-pytestmark = pytest.mark.e2e
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
 

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.figures.training.curves import live_payload
 from tests.ui.components.harness import Desk, events
-
-pytestmark = pytest.mark.e2e
 
 
 def test_a_run_that_waits_tells_its_place_in_line(
