@@ -50,6 +50,9 @@ class BertConfig:
     num_labels: int = 2
     share_layers: bool = False  # one set of weights for all layers (ALBERT); Hugging Face's BERT finds it repeated
     id2label: tuple[str, ...] = ()  # label names by index; a mapping in Hugging Face's file
+    #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
+    #: predicted, which it may if the training data had unanswerable questions; None where that is unknown.
+    handle_impossible_answer: bool | None = None
     problem_type: str | None = None  # "regression" where one label is a number, which `transformers` asks for
     is_decoder: bool = False  # reads forwards only: no token sees what comes after it, as in GPT
 
@@ -115,6 +118,8 @@ class BertConfig:
         """The body of a Hugging Face `config.json`, without `architectures`, which the checkpoint adds."""
         body = dataclasses.asdict(self)
         labels = self.labels
+        if self.handle_impossible_answer is None:
+            del body["handle_impossible_answer"]
         del body["num_labels"]  # Hugging Face derives it from id2label
         body["id2label"] = {str(index): label for index, label in enumerate(labels)}
         body["label2id"] = {label: index for index, label in enumerate(labels)}

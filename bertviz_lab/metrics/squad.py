@@ -79,8 +79,9 @@ def answer_report(
     """Score one prediction for each question; both mappings are by the question's id, no true answers: unanswerable.
 
     `no_answer` says how much the model would rather not answer: where it is above `threshold` the prediction is taken
-    for empty. For the best thresholds to mean anything, predictions are the best spans even of questions that the
-    model would not answer. Raises `ValueError` where a question has no prediction or no no-answer score.
+    for empty. It is ignored where every question has an answer, as in SQuAD 1.1, whose script knows no threshold. For
+    the best thresholds to mean anything, predictions are the best spans even of questions that the model would not
+    answer. Raises `ValueError` where a question has no prediction or no no-answer score.
     """
     missing = [key for key in golds if key not in predictions or (no_answer is not None and key not in no_answer)]
     if missing:
@@ -91,7 +92,7 @@ def answer_report(
     f1 = [answer_f1(predictions[key], golds[key]) for key in keys]
     # What a question is worth when its answer is withheld.
     withheld = [float(not yes) for yes in answerable]
-    refusals = None if no_answer is None else [no_answer[key] for key in keys]
+    refusals = None if no_answer is None or all(answerable) else [no_answer[key] for key in keys]
     best_exact, exact_threshold = _best_threshold(exact, withheld, refusals)
     best_f1, f1_threshold = _best_threshold(f1, withheld, refusals)
     if refusals is not None:

@@ -3,6 +3,7 @@
 Both read texts of any length, in windows that overlap; each word is judged in the window that shows most around it.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -171,12 +172,13 @@ class PassageAnswer:
 
 @torch.inference_mode()
 def answer_question(
-    checkpoint: Checkpoint, question: str, passage: str, *, n_best: int = 5, threshold: float = 0.0
+    checkpoint: Checkpoint, question: str, passage: str, *, n_best: int = 5, threshold: float | None = None
 ) -> PassageAnswer:
     """Find the answer to a question in a passage of any length.
 
     None is given where no answer is likelier than the best span by more than `threshold` nats; `math.inf` always
-    gives one. Raises `InputError` where a text is empty, or the model finds no answers or has one segment only.
+    gives one, and is the default for a model trained without unanswerable questions (for others it is 0). Raises
+    `InputError` where a text is empty, or the model finds no answers or has one segment only.
     """
     model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
@@ -185,6 +187,8 @@ def answer_question(
         raise InputError("This model was made for single texts, and cannot read a question with its passage.")
     if n_best < 1:
         raise InputError("n_best must be at least 1.")
+    if threshold is None:
+        threshold = math.inf if checkpoint.config.handle_impossible_answer is False else 0.0
     asked = [Question("", question, passage, (), row=1)]
     length = min(_WINDOW, checkpoint.max_length)
     windows = make_windows(asked, checkpoint.tokenizer, max_length=length, overlap=_OVERLAP)

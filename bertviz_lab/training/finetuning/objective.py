@@ -1,10 +1,11 @@
 """What fine-tuning asks of a model, for the loop: one trial on one set of examples, and its best model so far."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from math import isnan
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -16,16 +17,17 @@ from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggin
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.finetuning.regression_targets import TargetScaler, head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.evaluate import right
 
-_BEST = "best.safetensors"
+_BEST, _STANDARDIZED_HEAD = "best.safetensors", "standardized_head.safetensors"
 
 
 @dataclass
@@ -70,12 +72,26 @@ class FinetuningTask:
     earlier_steps: int  # of the trials before this one
     run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
     class_weights: Tensor | None = None
+    target_scaler: TargetScaler | None = None  # the model is trained on standardized targets
+
+    @contextmanager
+    def original_unit(self) -> Iterator[None]:
+        """Inside, the model is as it is scored and saved: a regression predicts the unit of its labels."""
+        if self.target_scaler is None:
+            yield
+            return
+        with self.target_scaler.original_unit(self._head):
+            yield
+
+    @property
+    def _head(self) -> nn.Linear:
+        return cast(nn.Linear, self.model.get_submodule("classifier"))
 
     def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
         """The mean loss over the step's labels: here, this part's share of it."""
         batch = batch.to(self.hardware.device)
         logits = task_logits(model, batch, self.task)
-        loss = task_loss(logits, batch, self.task, self.class_weights)
+        loss = task_loss(logits, batch, self.task, self.class_weights, huber=True)
         metrics: dict[str, Tensor] = {}
         if measure and self.task in ("classification", "tokens"):
             metrics["accuracy"] = right(logits[0], batch.targets) / max(1, batch.count)
@@ -83,17 +99,26 @@ class FinetuningTask:
 
     def predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
         """The held-out examples' predictions and their mean loss."""
-        return predict_examples(model, self.held_examples, self.held_out, self.task, self.labels, self.hardware)
+        return predict_examples(
+            model,
+            self.held_examples,
+            self.held_out,
+            self.task,
+            self.labels,
+            self.hardware,
+            may_refuse=self.model_config.handle_impossible_answer is not False,
+        )
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Scores on all held-out examples, `final` or not; the model is remembered where it is the best so far."""
-        predictions, loss = self.predict(model)
-        scores = {"loss": loss, **score(self.held_examples, predictions, self.task, self.labels)}
-        if self.best.beats(scores):
-            self.best.scores, self.best.step, self.best.waited = scores, self._steps_taken(), 0
-            self.best.weights = state_for_huggingface(self.model)
-        else:
-            self.best.waited += 1
+        with self.original_unit():
+            predictions, loss = self.predict(model)
+            scores = {"loss": loss, **score(self.held_examples, predictions, self.task, self.labels)}
+            if self.best.beats(scores):
+                self.best.scores, self.best.step, self.best.waited = scores, self._steps_taken(), 0
+                self.best.weights = state_for_huggingface(self.model)
+            else:
+                self.best.waited += 1
         return scores
 
     def _steps_taken(self) -> int:
@@ -107,7 +132,10 @@ class FinetuningTask:
 
         def write(fresh: Path) -> None:
             read = Checkpoint(self.model, self.tokenizer, self.model_config, trained_length=self.trained_length)
-            write_checkpoint(read, fresh)
+            with self.original_unit():
+                write_checkpoint(read, fresh)
+            if self.target_scaler:  # exactly as it is trained, which rescaling twice would not give back
+                write_tensors(head_state(self._head), fresh / _STANDARDIZED_HEAD)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
             if self.best.weights:
                 write_tensors(self.best.weights, fresh / _BEST)
@@ -128,9 +156,10 @@ class FinetuningTask:
     def snapshot(self, progress: Progress) -> str:
         if self.earlier_steps:  # one trial is enough to look back at
             return ""
-        return self.snapshots.save(
-            self.model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
-        )
+        with self.original_unit():
+            return self.snapshots.save(
+                self.model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
+            )
 
     def probe(self, progress: Progress) -> None:
         """A model that learns a task is not asked about its language."""
@@ -138,6 +167,14 @@ class FinetuningTask:
     def take_best(self) -> None:
         """The model becomes the best that it was."""
         load_state(self.model, self.best.weights)
+
+
+def load_trained(model: nn.Module, folder: Path) -> None:
+    """Put the weights of a checkpoint into a model, as they were trained."""
+    load_state(model, state_for_huggingface(load_checkpoint(folder).model))
+    if (folder / _STANDARDIZED_HEAD).is_file():
+        head = cast(nn.Linear, model.get_submodule("classifier"))
+        load_head_state(head, read_tensors([folder / _STANDARDIZED_HEAD]))
 
 
 def read_best(folder: Path, body: Mapping[str, Any], metric: str) -> Best:

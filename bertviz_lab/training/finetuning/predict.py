@@ -59,7 +59,8 @@ def predict_with(
     model = checkpoint.model
     if hardware.device.type != "cpu":  # others go on using it where it is
         model = deepcopy(model).to(hardware.device)
-    return predict_examples(model, examples, batches, task, labels, hardware)
+    may_refuse = checkpoint.config.handle_impossible_answer is not False
+    return predict_examples(model, examples, batches, task, labels, hardware, may_refuse=may_refuse)
 
 
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:

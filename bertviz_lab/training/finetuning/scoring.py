@@ -1,5 +1,6 @@
 """What a model says about labelled examples, and how good that is: predictions in, scores out, a task at a time."""
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -20,6 +21,7 @@ from bertviz_lab.data.tasks.features import IGNORE, Features
 from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
+from bertviz_lab.training.finetuning.regression_targets import HUBER_DELTA
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
@@ -66,14 +68,22 @@ def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor,
     return (model(*inputs, masked_positions=batch.rows.new_empty(len(batch.rows), 0)).logits,)
 
 
-def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights: Tensor | None = None) -> Tensor:
-    """This part's share of the mean loss over the whole step; `weights` are those of the classes."""
+def task_loss(
+    logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights: Tensor | None = None, *, huber: bool = False
+) -> Tensor:
+    """This part's share of the mean loss over the whole step; `weights` are those of the classes.
+
+    A regression's loss is the squared error, with `huber` linear beyond `HUBER_DELTA` of standardized targets.
+    """
     if task == "qa":
         starts, ends = batch.targets.unbind(1)
         count = max(1, batch.count)
         return (cross_entropy(logits[0], starts, count) + cross_entropy(logits[1], ends, count)) / 2
     if task == "regression":
-        return ((logits[0].squeeze(-1).float() - batch.targets) ** 2).sum() / max(1, batch.count)
+        predicted, count = logits[0].squeeze(-1).float(), max(1, batch.count)
+        if huber:  # torch halves it
+            return 2 * F.huber_loss(predicted, batch.targets, delta=HUBER_DELTA, reduction="sum") / count
+        return F.mse_loss(predicted, batch.targets, reduction="sum") / count
     if weights is not None:
         classes = logits[0].flatten(0, -2).float()
         summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE, reduction="sum")
@@ -83,10 +93,18 @@ def task_loss(logits: tuple[Tensor, ...], batch: TaskBatch, task: Task, weights:
 
 @torch.inference_mode()
 def predict_examples(
-    model: nn.Module, examples: Sequence[Example], batches: TaskBatches, task: Task, labels: Sequence[str], on: Hardware
+    model: nn.Module,
+    examples: Sequence[Example],
+    batches: TaskBatches,
+    task: Task,
+    labels: Sequence[str],
+    on: Hardware,
+    *,
+    may_refuse: bool = True,
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
+    No answer is predicted where the model `may_refuse` and not all questions have an answer.
     In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
     """
     features = batches.features
@@ -102,7 +120,7 @@ def predict_examples(
             for place, row in enumerate(batch.rows.tolist()):
                 length = len(features.ids[row])
                 outputs[row] = tuple(a[place, :length] if task in ("tokens", "qa") else a[place] for a in arrays)
-    return _read(examples, features, outputs, task, labels), loss / max(1, count)
+    return _read(examples, features, outputs, task, labels, may_refuse), loss / max(1, count)
 
 
 def _read(
@@ -111,6 +129,7 @@ def _read(
     outputs: list[tuple[NDArray[np.float32], ...]],
     task: Task,
     labels: Sequence[str],
+    may_refuse: bool,
 ) -> list[Prediction]:
     if task == "regression":
         return [Prediction(label=str(out[0][0])) for out in outputs]
@@ -125,18 +144,20 @@ def _read(
             found[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
         return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in found]
     questions = cast(Sequence[Question], examples)
+    # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
+    refuses = may_refuse and any(not question.answers for question in questions)
     answered = pick_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
-    return [_answer(one) for one in answered]
+    return [_answer(answer, refuses) for answer in answered]
 
 
-def _answer(found: Answered) -> Prediction:
-    text = found.text()
+def _answer(found: Answered, may_refuse: bool) -> Prediction:
+    text = found.text(0.0 if may_refuse else math.inf)
     first = found.best[0] if text else None
     return Prediction(
         label=text,
         start=first.start if first else 0,
         end=first.end if first else 0,
-        no_answer=min(float(found.no_answer), _CERTAIN),
+        no_answer=min(float(found.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
         best=tuple((span.text, span.start, span.end, float(span.probability)) for span in found.best[:5]),
     )
 

@@ -11,13 +11,14 @@ from torch import nn
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import LabelledText, Task
+from bertviz_lab.data.tasks.examples import Example, LabelledText, Question, Task
 from bertviz_lab.data.tasks.features import SHORTEST, Features, Limits, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from bertviz_lab.training.finetuning.regression_targets import TargetScaler
 from bertviz_lab.training.finetuning.scoring import guesses, metric_of
 from bertviz_lab.training.finetuning.task_data import Labelled, texts_of
 from bertviz_lab.training.finetuning.trials import Trial
@@ -47,6 +48,7 @@ class Setup:
     train: Features
     held_out: Features
     trained_length: int  # tokens of a row at most
+    target_scaler: TargetScaler | None  # of a regression, whose training targets are standardized
     notes: tuple[str, ...]
 
     @classmethod
@@ -72,6 +74,11 @@ class Setup:
         train = encode_examples(data.train, data.task, start.tokenizer, data.labels, limits, training=True)
         if not len(train):
             raise InputError(f"No answer fits into {length} tokens with its question; choose a larger --max-length.")
+        scaler = None
+        if data.task == "regression":
+            targets = np.asarray(train.targets, dtype=np.float32)
+            scaler = TargetScaler.fit(targets)
+            train = replace(train, targets=scaler.standardize(targets))
         # Positions that no training row reaches are trained only if they were before.
         trained_length = min(length, max(known or 0, *map(len, train.ids), SHORTEST))
         limits = Limits.fitting(trained_length, config.stride, config.max_question_length)
@@ -87,6 +94,7 @@ class Setup:
             train=train,
             held_out=held_out,
             trained_length=trained_length,
+            target_scaler=scaler,
             notes=tuple(notes),
         )
 
@@ -136,7 +144,12 @@ def _model_config(config: FinetuneConfig, data: Labelled, start: BertConfig) -> 
         num_labels=count,
         id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
         problem_type="regression" if data.task == "regression" else None,
+        handle_impossible_answer=_has_unanswerable(data.train) if data.task == "qa" else None,
     )
+
+
+def _has_unanswerable(examples: Sequence[Example]) -> bool:
+    return any(not e.answers for e in examples if isinstance(e, Question))
 
 
 def build_model(run: Setup, trial: Trial) -> nn.Module:
@@ -149,8 +162,6 @@ def build_model(run: Setup, trial: Trial) -> nn.Module:
         known = state_for_huggingface(run.start.model)
         same_task = run.start.config.labels == run.model_config.labels and isinstance(run.start.model, type(model))
         load_state(model, {name: t for name, t in known.items() if same_task or not name.startswith(_HEADS)})
-    if run.data.task == "regression" and not same_task:  # numbers are far from 0: begin at their mean
-        mean = float(np.mean([float(e.label) for e in run.data.train if isinstance(e, LabelledText)]))
-        with torch.no_grad():
-            model.classifier.bias.fill_(mean)  # type: ignore[union-attr, operator]
+    if run.target_scaler and same_task:  # the head that was loaded predicts the original unit
+        run.target_scaler.standardize_head(model.get_submodule("classifier"))  # type: ignore[arg-type]
     return model.train()

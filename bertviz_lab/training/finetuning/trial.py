@@ -7,14 +7,13 @@ from typing import Any
 import torch
 
 from bertviz_lab.data.tasks.batches import TaskBatches, TaskStream
-from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.finetuning.objective import Best, FinetuningTask, read_best
+from bertviz_lab.training.finetuning.objective import Best, FinetuningTask, load_trained, read_best
 from bertviz_lab.training.finetuning.scoring import class_weights, write_predictions
 from bertviz_lab.training.finetuning.setup import Setup, build_model
 from bertviz_lab.training.finetuning.trials import Clock, Trial
@@ -53,7 +52,7 @@ class TrialRun:
         resumed = saved is not None and "progress" in state
         bare = build_model(run, trial)
         if resumed and saved is not None:
-            load_state(bare, state_for_huggingface(load_checkpoint(saved.path).model))
+            load_trained(bare, saved.path)
         optimizer = build_finetuning_optimizer(bare, config, trial.learning_rate)
         model = hardware.prepare(bare)
         weights = class_weights(run.train, len(run.data.labels)) if self._weighted else None
@@ -87,6 +86,7 @@ class TrialRun:
             earlier_steps=self._clock.step,
             run_state=self._run_state,
             class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
+            target_scaler=run.target_scaler,
         )
         plan = LoopConfig(
             learning_rate=trial.learning_rate,
@@ -97,6 +97,7 @@ class TrialRun:
             gradient_accumulation_steps=config.gradient_accumulation_steps,
             eval_steps=max(1, -(-batches.in_an_epoch // config.evals_per_epoch)),
             checkpoint_every=config.checkpoint_every,
+            stop_on_loss_spike=run.target_scaler is None,
         )
         checkpoint = str(saved.path) if resumed and saved else ""
         yield from train(

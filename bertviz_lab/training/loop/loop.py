@@ -110,6 +110,7 @@ class LoopConfig:
     eval_every: float = 15.0  # seconds
     eval_steps: int | None = None  # evaluate every so many steps instead
     checkpoint_every: float = 60.0  # seconds
+    stop_on_loss_spike: bool = True  # off where a single outlier among the targets makes a step's loss large
 
     def fraction_done(self, progress: Progress) -> float:
         """How much of the run is done, 0 to 1."""
@@ -186,7 +187,8 @@ def train(
         if report or checkpoint_due or stop or finished():  # no step is missing from the log before a checkpoint
             metrics = window.reduced(hardware)
             raise_on_divergence(window, metrics, progress.step, rate, checkpoint, first_loss)
-            first_loss = first_loss or float(metrics["loss"].mean())
+            if config.stop_on_loss_spike:
+                first_loss = first_loss or float(metrics["loss"].mean())
             yield _step_done(window, metrics, progress, config, rate)
             window = MetricWindow(progress.seconds)
         began = time.perf_counter()

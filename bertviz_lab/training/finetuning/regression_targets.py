@@ -1,0 +1,72 @@
+"""Standardized regression targets: a model learns in units of their spread and predicts in the original unit."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+#: Errors beyond this many standard deviations count linearly, so that no single target decides a step.
+HUBER_DELTA = 3.0
+#: Targets below and above these quantiles are set to them before mean and standard deviation are taken.
+_QUANTILES = (0.05, 0.95)
+
+
+@dataclass(frozen=True)
+class TargetScaler:
+    """Standardizes targets by the mean and standard deviation of the training targets; extremes are winsorized.
+
+    A model is trained on standardized targets. Where it is scored or saved, its last layer is rescaled, so that its
+    files predict the original unit in any library.
+    """
+
+    mean: float
+    std: float
+
+    @classmethod
+    def fit(cls, targets: Sequence[float] | NDArray[np.floating]) -> Self:
+        """From the training targets, (examples,). The spread of equal targets counts as 1."""
+        values = np.asarray(targets, dtype=np.float64)
+        low = np.quantile(values, _QUANTILES[0], method="higher")
+        high = np.quantile(values, _QUANTILES[1], method="lower")
+        winsorized = values.clip(min(low, high), max(low, high))
+        if winsorized.std() > 0:
+            values = winsorized
+        return cls(float(values.mean()), float(values.std()) or 1.0)
+
+    def standardize(self, targets: NDArray[np.floating]) -> NDArray[np.float32]:
+        return ((targets.astype(np.float64) - self.mean) / self.std).astype(np.float32)
+
+    @torch.no_grad()
+    def standardize_head(self, head: nn.Linear) -> None:
+        """A head that predicts the original unit predicts standardized targets from now on."""
+        head.weight.div_(self.std)
+        head.bias.sub_(self.mean).div_(self.std)
+
+    @contextmanager
+    def original_unit(self, head: nn.Linear) -> Iterator[None]:
+        """Inside, the head predicts the original unit; afterwards its parameters are bit for bit what they were."""
+        kept = head_state(head)
+        with torch.no_grad():
+            head.weight.mul_(self.std)
+            head.bias.mul_(self.std).add_(self.mean)
+        try:
+            yield
+        finally:
+            load_head_state(head, kept)
+
+
+def head_state(head: nn.Linear) -> dict[str, Tensor]:
+    """Copies of a head's parameters, by their names."""
+    return {name: parameter.detach().cpu().clone() for name, parameter in head.named_parameters()}
+
+
+@torch.no_grad()
+def load_head_state(head: nn.Linear, state: dict[str, Tensor]) -> None:
+    """Put back what `head_state` copied."""
+    for name, parameter in head.named_parameters():
+        parameter.copy_(state[name])
