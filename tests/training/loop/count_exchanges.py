@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import torch
@@ -10,7 +11,7 @@ import torch.distributed
 from torch import nn
 
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
-from bertviz_lab.training.loop.loop import LoopConfig, StepOutput, train
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
 from bertviz_lab.training.runs.events import StepDone
 from tests.training.loop.test_loop import FitALine, Numbers, line, numbers
 
@@ -23,6 +24,12 @@ class Shares(FitALine):
     def training_step(self, model: nn.Module, batch: Numbers, measure: bool) -> StepOutput:
         loss = ((model(batch.x) - batch.y) ** 2).sum() / 8
         return StepOutput(loss, {"error": loss})
+
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
+        return {}
+
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+        return ""
 
 
 calls: Counter[str] = Counter()
