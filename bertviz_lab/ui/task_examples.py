@@ -5,7 +5,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -39,7 +39,7 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     if run_folder is not None:
         examples = read_examples(run_folder / "examples" / "held_out.jsonl")
     else:
-        examples = read_task([path_of(_SAMPLES[task])], task).examples
+        examples = read_task([sample_path(_SAMPLES[task])], task).examples
     texts = [texts_of_example(example) for example in examples]
     if task == "tokens":  # words that were set apart, as a person would write them
         texts = [(_MARK.sub("", a), b) for a, b in texts]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM as RANDOM_START
-from bertviz_lab.data.samples.task_samples import LABELLED
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import controls
 from bertviz_lab.ui.app_state import Session
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: What decides how the examples are read and parted.
 READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
 #: All that a sample may decide; set anew for each that is chosen.
-SUITED = tuple(sorted({name for sample in LABELLED.values() for name in sample.settings}))
+SUITED = tuple(sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings}))
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Chosen:
 
 def choices() -> list[tuple[str, str]]:
     """(label, value) of the examples on offer."""
-    return [(sample.title, name) for name, sample in LABELLED.items()] + [("My own file", OWN)]
+    return [(sample.title, name) for name, sample in TASK_SAMPLES.items()] + [("My own file", OWN)]
 
 
 def about(source: str) -> str:
     """What a sample is, in a sentence or two."""
-    if source in LABELLED:
-        return LABELLED[source].description
+    if source in TASK_SAMPLES:
+        return TASK_SAMPLES[source].description
     return (
         "A table (.csv, .tsv, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a text, "
         "words with their labels (CoNLL), or questions about passages (SQuAD .json)."
@@ -52,22 +52,22 @@ def about(source: str) -> str:
 def suited(source: str) -> dict[str, Any]:
     """What the form holds for a source: the defaults, and what does well on a sample."""
     defaults = {name: getattr(FinetuneConfig, name) for name in SUITED}
-    return defaults | dict(LABELLED[source].settings if source in LABELLED else {})
+    return defaults | dict(TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {})
 
 
 def start_for(session: Session, source: str, start: str) -> str:
     """The model to start from when a sample has been chosen: its own in place of the default, and back again."""
     default = session.models.default() or RANDOM
-    wanted = LABELLED[source].start if source in LABELLED else ""
+    wanted = TASK_SAMPLES[source].start if source in TASK_SAMPLES else ""
     if start == default and wanted in session.models.shipped():
         return wanted
-    return default if start in {sample.start for sample in LABELLED.values()} - {wanted} else start
+    return default if start in {sample.start for sample in TASK_SAMPLES.values()} - {wanted} else start
 
 
 def chosen(source: str, files: Any, scored: Any) -> Chosen:
     """The examples that the form names. Raises `InputError` while there are none."""
-    if source in LABELLED:
-        return Chosen(LABELLED[source].title, (f"sample:{source}",), (), ())
+    if source in TASK_SAMPLES:
+        return Chosen(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
     train, held = uploaded_paths(files), uploaded_paths(scored)
     if not train:
         raise InputError("Drop a labelled file into the box, or choose one of the samples.")

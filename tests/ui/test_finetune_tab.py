@@ -11,7 +11,7 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, FinetuneConfig, InputError, interpret
-from bertviz_lab.data.samples.task_samples import LABELLED
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.interpret import read_results
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.run_folder import record
@@ -83,8 +83,8 @@ def test_every_setting_has_its_place(session: Session) -> None:
 
 
 def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
-    assert [value for _, value in task_form.choices()] == [*LABELLED, OWN]
-    for source in (*LABELLED, OWN):
+    assert [value for _, value in task_form.choices()] == [*TASK_SAMPLES, OWN]
+    for source in (*TASK_SAMPLES, OWN):
         assert task_form.about(source)
     path = write_reviews(tmp_path / "reviews.csv")
     assert task_form.chosen(OWN, [str(path)], None).files == (path,)
@@ -111,11 +111,11 @@ def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(sessio
 
 
 def test_what_suits_a_sample_is_filled_in() -> None:
-    for source in (*LABELLED, OWN):
+    for source in (*TASK_SAMPLES, OWN):
         text_a, text_b, label, *values = recommend(source)
         assert (text_a, text_b, label) == ("", "", "")
         filled = dict(zip(task_form.SUITED, values, strict=True))
-        expected = LABELLED[source].settings if source in LABELLED else {}
+        expected = TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {}
         assert {name: filled[name] for name in expected} == dict(expected)
         FinetuneConfig(train=("x.csv",), **filled)
 

@@ -1,4 +1,4 @@
-"""From a score for each token to be an answer's first or last, to answers: the best spans over all windows."""
+"""Start and end logits to answers: the best spans over all windows of a passage."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class SpanAnswer:
         start: offset of its first character in the passage.
         end: offset after its last.
         score: start logit + end logit, in nats.
-        probability: of this span among all spans that may be an answer and no answer.
+        probability: of this span, in a softmax over all candidate spans and no answer.
     """
 
     text: str
@@ -31,16 +31,16 @@ class SpanAnswer:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerPrediction:
     """What a model answers to one question.
 
     Attributes:
         id: the question's.
-        best: different texts, best first; none where the passage has no words.
-        null_score: how much it is for no answer, start + end logit at [CLS], in the window that is least for it.
-        no_answer: `null_score` less the best span's score, in nats: above 0 no answer is likelier than that span;
+        best: distinct texts, best first; empty where the passage has no words.
+        null_score: start logit + end logit at [CLS], the minimum over the windows.
+        no_answer: `null_score` minus the best span's score, in nats: above 0 no answer is likelier than that span;
             infinite without a span.
-        no_answer_probability: of no answer, beside all the spans.
+        no_answer_probability: in the softmax over all candidate spans and no answer.
     """
 
     id: str
@@ -50,11 +50,11 @@ class Answered:
     no_answer_probability: float
 
     def text(self, threshold: float = 0.0) -> str:
-        """The best answer, or "" where `no_answer` is above a threshold; with an infinite one never withheld."""
+        """The best answer, or "" where `no_answer` is above the threshold; an infinite threshold always answers."""
         return "" if not self.best or self.no_answer > threshold else self.best[0].text
 
 
-def pick_answers(
+def extract_answers(
     questions: Sequence[Question],
     windows: Sequence[Window],
     start_logits: Sequence[NDArray[np.floating]],
@@ -62,24 +62,24 @@ def pick_answers(
     *,
     n_best: int = 20,
     max_answer_length: int = 30,
-) -> list[Answered]:
+) -> list[AnswerPrediction]:
     """The best answers to each question that has windows, in their order.
 
-    Every span of at most `max_answer_length` tokens counts that begins where its window shows most context. Texts that
-    occur twice in a passage are given once, at their better place. As in google-research/bert, run_squad.py, but that
-    one looks at the `n_best` starts and ends alone, and its probabilities are among the `n_best` only.
+    Candidates are all spans of at most `max_answer_length` tokens that begin where their window shows most context; of
+    spans with the same text the best counts. This follows google-research/bert, run_squad.py, which considers only the
+    `n_best` starts and ends, and normalises probabilities over the `n_best` answers.
 
     Args:
-        questions: What was asked.
-        windows: From `make_windows`; those of one question stand together.
-        start_logits: For each window (tokens,); what lies beyond its own tokens is padding.
-        end_logits: Likewise.
-        n_best: Answers to give at most.
-        max_answer_length: In tokens.
+        questions: those that the windows are of.
+        windows: from `make_windows`; windows of a question are adjacent.
+        start_logits: for each window (tokens,), or longer with padding.
+        end_logits: likewise.
+        n_best: answers to return at most.
+        max_answer_length: in tokens.
     """
     rows = zip(windows, start_logits, end_logits, strict=True)
     return [
-        _pick(questions[index], list(group), n_best, max_answer_length)
+        _best_answers(questions[index], list(group), n_best, max_answer_length)
         for index, group in groupby(rows, key=lambda row: row[0].question)
     ]
 
@@ -87,45 +87,45 @@ def pick_answers(
 _Row = tuple[Window, NDArray[np.floating], NDArray[np.floating]]
 
 
-def _pick(question: Question, rows: list[_Row], n_best: int, longest: int) -> Answered:
+def _best_answers(question: Question, rows: list[_Row], n_best: int, longest: int) -> AnswerPrediction:
     null_score = float(min(float(start[0]) + float(end[0]) for _, start, end in rows))
-    found: list[tuple[float, int, int]] = []  # score, characters
-    most, total = null_score, 1.0  # the sum of exp(score - most) over all spans and no answer
+    candidates: list[tuple[float, int, int]] = []  # score, start and end in characters
+    peak, total = null_score, 1.0  # the softmax's largest score so far, and the sum of exp(score - peak)
     for window, start, end in rows:
         scores = _span_scores(window, start, end, longest)
-        if not scores.size or not np.isfinite(peak := float(scores.max())):
+        if not scores.size or not np.isfinite(highest := float(scores.max())):
             continue
-        raised = max(most, peak)
-        total = total * np.exp(most - raised) + float(np.exp(scores - raised).sum())
-        most = raised
-        found += _best_of(question.passage, window, scores, n_best)
-    found.sort(key=lambda one: (-one[0], one[1:]))
+        new_peak = max(peak, highest)
+        total = total * np.exp(peak - new_peak) + float(np.exp(scores - new_peak).sum())
+        peak = new_peak
+        candidates += _best_of(question.passage, window, scores, n_best)
+    candidates.sort(key=lambda candidate: (-candidate[0], candidate[1:]))
     best: dict[str, SpanAnswer] = {}
-    for score, first_char, end_char in found:
+    for score, first_char, end_char in candidates:
         text = question.passage[first_char:end_char]
         if len(best) < n_best and text not in best:
-            best[text] = SpanAnswer(text, first_char, end_char, score, float(np.exp(score - most) / total))
+            best[text] = SpanAnswer(text, first_char, end_char, score, float(np.exp(score - peak) / total))
     spans = tuple(best.values())
-    return Answered(
+    return AnswerPrediction(
         question.id,
         spans,
         null_score,
         no_answer=null_score - spans[0].score if spans else np.inf,
-        no_answer_probability=float(np.exp(null_score - most) / total),
+        no_answer_probability=float(np.exp(null_score - peak) / total),
     )
 
 
 def _best_of(passage: str, window: Window, scores: NDArray[np.float64], n_best: int) -> list[tuple[float, int, int]]:
-    """(score, characters) of a window's best spans: as many as make `n_best` different texts, if it has so many."""
+    """(score, start, end) of a window's best spans: enough for `n_best` distinct texts, if it has so many."""
     flat, longest = scores.ravel(), scores.shape[1]
     keep = n_best
     while True:
         keep = min(flat.size, 2 * keep)
         spans = []
-        for place in np.argpartition(-flat, keep - 1)[:keep].tolist():
-            if np.isfinite(flat[place]):
-                first = window.own[0] + place // longest
-                spans.append((float(flat[place]), *window.span(first, first + place % longest)))
+        for index in np.argpartition(-flat, keep - 1)[:keep].tolist():
+            if np.isfinite(flat[index]):
+                first = window.max_context_range[0] + index // longest
+                spans.append((float(flat[index]), *window.span(first, first + index % longest)))
         if keep == flat.size or len({passage[start:end] for _, start, end in spans}) >= n_best:
             return spans
 
@@ -133,9 +133,9 @@ def _best_of(passage: str, window: Window, scores: NDArray[np.float64], n_best: 
 def _span_scores(
     window: Window, start: NDArray[np.floating], end: NDArray[np.floating], longest: int
 ) -> NDArray[np.float64]:
-    """(starts, lengths): the score of each span that begins in the window's own part; -inf beyond the passage."""
-    first, after = window.own
-    # What is no number is no answer.
+    """(starts, lengths): the score of each span that begins in `max_context_range`; -inf beyond the passage."""
+    first, after = window.max_context_range
+    # NaN is no answer.
     starts = np.nan_to_num(np.asarray(start[first:after], dtype=np.float64), nan=-np.inf)
     ends = np.full(after - first + longest - 1, -np.inf)
     shown = np.asarray(end[first : min(window.passage_end, first + len(ends))], dtype=np.float64)

@@ -1,9 +1,9 @@
-"""Labelled examples as rows of token ids; what is too long for one row becomes several.
+"""Task examples as rows of token ids, the input of a model.
 
-- A text, or a pair, is one row: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`, the longer one cut where there is no room.
+- A text, or a pair, is one row: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`; of a pair the longer text is truncated.
 - A sentence of labelled words is tokenized word by word, and the first piece of each word has its label (Devlin et
-  al. 2018, section 5.3). A sentence too long goes on in further rows, cut between words: no word is left out.
-- A question with its passage is one row a window (see `windows`); the answer is sought in all of them.
+  al. 2018, section 5.3). A sentence too long for one row is split between words into several: no word is left out.
+- A question with its passage is one row for each window, see `qa_windows`.
 """
 
 from collections.abc import Sequence
@@ -15,39 +15,38 @@ from numpy.typing import NDArray
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.qa_windows import Window, make_windows
+from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
 
-#: The label of what has none: losses leave it out.
-IGNORE = -100
-#: Tokens of the shortest row that can be asked for: the special ones, and a word or two.
+#: The smallest max sequence length: the special tokens, and a word or two.
 SHORTEST = 8
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of an example is read: tokens in a row, and for questions how windows are laid."""
+    """Max lengths in tokens of a row and of a question, and the tokens that consecutive windows share."""
 
     max_length: int = 128
-    overlap: int = 128
+    stride: int = 128
     max_question_length: int = 64
 
     @classmethod
-    def fitting(cls, max_length: int, overlap: int = 128, max_question_length: int = 64) -> "Limits":
-        """Of a row's tokens at most half are shared with the next, and at most half are the question."""
-        return cls(max_length, min(overlap, max_length // 2), min(max_question_length, max_length // 2))
+    def fitting(cls, max_length: int, stride: int = 128, max_question_length: int = 64) -> "Limits":
+        """Stride and question are reduced to half of a row."""
+        return cls(max_length, min(stride, max_length // 2), min(max_question_length, max_length // 2))
 
 
 @dataclass(frozen=True)
 class Features:
-    """Rows of a model's input, and what is asked of each.
+    """Rows of a model's input with their targets.
 
     Attributes:
-        ids: token ids of each row, special ones included.
-        segment_b: where segment B begins in each row; its length where there is none.
-        examples: the example that each row belongs to; an example's rows stand together, in order.
+        ids: token ids of each row, special tokens included.
+        segment_b: position at which segment B begins in each row; the row's length where there is none.
+        examples: index of the example that each row is of; rows of an example are adjacent and in order.
         targets: (rows,) class or number; (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
-        heads: for labelled words, the positions of the words' first pieces in each row.
+        word_starts: for labelled words, the positions of the words' first pieces in each row.
         windows: for questions, the window of each row.
     """
 
@@ -55,7 +54,7 @@ class Features:
     segment_b: NDArray[np.int64]
     examples: NDArray[np.int64]
     targets: NDArray[np.int64] | NDArray[np.float32] | list[NDArray[np.int64]]
-    heads: list[NDArray[np.int64]] = field(default_factory=list)
+    word_starts: list[NDArray[np.int64]] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
 
     def __len__(self) -> int:
@@ -71,7 +70,7 @@ def encode_examples(
     *,
     training: bool = False,
 ) -> Features:
-    """Rows for examples of a task. A label that is not among `labels` becomes -100, which no loss counts."""
+    """Rows for examples of a task. A label that is not among `labels` becomes -100, which losses ignore."""
     if task == "tokens":
         return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
     if task == "qa":
@@ -101,12 +100,12 @@ def _texts(examples: Sequence[LabelledText], tokenizer: Tokenizer, labels: Seque
 
 def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequence[str], max_length: int) -> Features:
     distinct = list(dict.fromkeys(word for example in examples for word in example.words))
-    # A word that the tokenizer drops altogether (a control character) still has a label: it is unknown.
-    found = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
-    pieces = dict(zip(distinct, found, strict=True))
+    # A word without any token (a control character) still has a label: it becomes [UNK].
+    word_ids = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
+    pieces = dict(zip(distinct, word_ids, strict=True))
     index = {label: number for number, label in enumerate(labels)}
     room = max_length - 2
-    rows, owners, targets, heads = [], [], [], []
+    rows, owners, targets, word_starts = [], [], [], []
 
     def end_row(owner: int, ids: list[int], starts: list[int], classes: list[int]) -> None:
         row = np.array([tokenizer.cls_id, *ids, tokenizer.sep_id], dtype=np.int32)
@@ -115,7 +114,7 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
         rows.append(row)
         owners.append(owner)
         targets.append(target)
-        heads.append(np.array(starts, dtype=np.int64))
+        word_starts.append(np.array(starts, dtype=np.int64))
 
     for owner, example in enumerate(examples):
         ids: list[int] = []
@@ -131,7 +130,7 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
             classes.append(index.get(label, IGNORE))
         end_row(owner, ids, starts, classes)
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    return Features(rows, lengths, np.array(owners, dtype=np.int64), targets, heads)
+    return Features(rows, lengths, np.array(owners, dtype=np.int64), targets, word_starts)
 
 
 def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limits, training: bool) -> Features:
@@ -139,13 +138,13 @@ def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limit
         examples,
         tokenizer,
         max_length=limits.max_length,
-        overlap=limits.overlap,
+        stride=limits.stride,
         max_question_length=limits.max_question_length,
         training=training,
     )
     return Features(
         ids=[window.ids for window in windows],
-        segment_b=np.array([window.passage_at for window in windows], dtype=np.int64),
+        segment_b=np.array([window.passage_start for window in windows], dtype=np.int64),
         examples=np.array([window.question for window in windows], dtype=np.int64),
         targets=np.array([(window.start, window.end) for window in windows], dtype=np.int64).reshape(-1, 2),
         windows=windows,

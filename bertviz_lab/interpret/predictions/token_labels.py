@@ -11,9 +11,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.answer_spans import SpanAnswer, pick_answers
+from bertviz_lab.data.tasks.answer_spans import SpanAnswer, extract_answers
 from bertviz_lab.data.tasks.examples import Question
-from bertviz_lab.data.tasks.qa_windows import lay_out, make_windows
+from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import backbone
 from bertviz_lab.interpret.targets import head_logits, require_head
@@ -90,13 +90,13 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
 
     room = checkpoint.max_length - 2
     probabilities = np.empty((len(spans), checkpoint.config.num_labels), dtype=np.float32)
-    layout = lay_out(len(ids), room, room // 2)
-    for piece in layout:
-        mine = np.flatnonzero((firsts >= piece.own[0]) & (firsts < piece.own[1]))
+    windows = window_ranges(len(ids), room, room // 2)
+    for window in windows:
+        mine = np.flatnonzero((firsts >= window.max_context[0]) & (firsts < window.max_context[1]))
         if not len(mine):
             continue
-        row = torch.tensor([[tokenizer.cls_id, *ids[piece.first : piece.last].tolist(), tokenizer.sep_id]])
-        asked = torch.from_numpy(firsts[mine] - piece.first + 1)[None]
+        row = torch.tensor([[tokenizer.cls_id, *ids[window.first : window.end].tolist(), tokenizer.sep_id]])
+        asked = torch.from_numpy(firsts[mine] - window.first + 1)[None]
         hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=asked).last_hidden_state[0]
         probabilities[mine] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
 
@@ -105,7 +105,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
         WordLabel(text[start:end], start, end, labels[best], float(row[best]))
         for (start, end), row, best in zip(spans, probabilities, probabilities.argmax(1).tolist(), strict=True)
     )
-    return WordLabels(text, found, _entities(text, found, labels), labels, probabilities, len(layout))
+    return WordLabels(text, found, _entities(text, found, labels), labels, probabilities, len(windows))
 
 
 def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
@@ -191,15 +191,17 @@ def answer_question(
         threshold = math.inf if checkpoint.config.handle_impossible_answer is False else 0.0
     asked = [Question("", question, passage, (), row=1)]
     length = min(_WINDOW, checkpoint.max_length)
-    windows = make_windows(asked, checkpoint.tokenizer, max_length=length, overlap=_OVERLAP)
+    windows = make_windows(asked, checkpoint.tokenizer, max_length=length, stride=_OVERLAP)
     starts, ends = [], []
     for window in windows:
         ids, types = torch.from_numpy(window.ids).long()[None], torch.tensor([window.token_type_ids])
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())
-    (found,) = pick_answers(asked, windows, starts, ends, n_best=n_best)
-    shown = [(w.span(w.passage_at, w.passage_end - 1) if w.passage_end > w.passage_at else (0, 0)) for w in windows]
+    (found,) = extract_answers(asked, windows, starts, ends, n_best=n_best)
+    shown = [
+        (w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0)) for w in windows
+    ]
     return PassageAnswer(
         question=question,
         passage=passage,

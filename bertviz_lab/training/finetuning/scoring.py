@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab import strict_json
-from bertviz_lab.data.tasks.answer_spans import Answered, pick_answers
+from bertviz_lab.data.tasks.answer_spans import AnswerPrediction, extract_answers
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.features import IGNORE, Features
@@ -138,19 +138,19 @@ def _read(
         return [Prediction(label=labels[int(row.argmax())], probabilities=tuple(map(float, row))) for row in shares]
     if task == "tokens":
         found: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
-        for owner, heads, out in zip(features.examples, features.heads, outputs, strict=True):
-            shares = softmax(out[0][heads])
+        for owner, word_starts, out in zip(features.examples, features.word_starts, outputs, strict=True):
+            shares = softmax(out[0][word_starts])
             found[owner][0].extend(labels[index] for index in shares.argmax(-1))
             found[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
         return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in found]
     questions = cast(Sequence[Question], examples)
     # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
     refuses = may_refuse and any(not question.answers for question in questions)
-    answered = pick_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
+    answered = extract_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
     return [_answer(answer, refuses) for answer in answered]
 
 
-def _answer(found: Answered, may_refuse: bool) -> Prediction:
+def _answer(found: AnswerPrediction, may_refuse: bool) -> Prediction:
     text = found.text(0.0 if may_refuse else math.inf)
     first = found.best[0] if text else None
     return Prediction(

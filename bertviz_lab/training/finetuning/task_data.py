@@ -15,7 +15,7 @@ import numpy as np
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.corpora.sources import MAX_BYTES
-from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.examples import (
     Example,
     LabelledText,
@@ -113,7 +113,7 @@ def texts_of(examples: Sequence[Example]) -> Iterator[str]:
 
 def file_of(name: str) -> str:
     """`sample:NAME` as the file that comes with the lab; anything else as it is."""
-    return str(path_of(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
+    return str(sample_path(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
 
 
 def _told(data: TaskData) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from bertviz_lab.config.finetune import TASKS, FinetuneConfig
 from bertviz_lab.data.samples import task_samples
-from bertviz_lab.data.samples.task_samples import LABELLED, path_of
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData
 from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.errors import InputError
@@ -22,19 +22,19 @@ TYPES = {"PER", "LOC", "ORG", "DATE"}
 
 
 def table(name: str) -> list[dict[str, str]]:
-    with path_of(name).open(encoding="ascii", newline="") as file:
+    with sample_path(name).open(encoding="ascii", newline="") as file:
         return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
 
 
 def marked(name: str = "entities") -> list[list[tuple[str, str]]]:
     """The sentences of the entities, as (word, tag)."""
-    blocks = path_of(name).read_text(encoding="ascii").strip().split("\n\n")
+    blocks = sample_path(name).read_text(encoding="ascii").strip().split("\n\n")
     pairs = [[line.split(" ") for line in block.split("\n")] for block in blocks]
     return [[(word, tag) for word, tag in sentence] for sentence in pairs]
 
 
 def passages() -> list[dict[str, Any]]:
-    body = json.loads(path_of("questions").read_text(encoding="ascii"))
+    body = json.loads(sample_path("questions").read_text(encoding="ascii"))
     assert body["version"] == "v2.0"
     return [passage for article in body["data"] for passage in article["paragraphs"]]
 
@@ -50,39 +50,39 @@ def near_duplicates(texts: list[str]) -> list[tuple[str, str]]:
 
 
 def read(name: str) -> TaskData:
-    return read_task([path_of(name)], LABELLED[name].task)
+    return read_task([sample_path(name)], TASK_SAMPLES[name].task)
 
 
 def test_each_sample_has_its_file_and_a_text_for_people() -> None:
-    assert list(LABELLED) == ["sentiment", "topics", "paraphrases", "entities", "town-questions", "questions"]
-    for name, sample in LABELLED.items():
+    assert list(TASK_SAMPLES) == ["sentiment", "topics", "paraphrases", "entities", "town-questions", "questions"]
+    for name, sample in TASK_SAMPLES.items():
         assert sample.name == name
         assert sample.task in TASKS
-        assert path_of(name).is_file()
+        assert sample_path(name).is_file()
         assert sample.description.endswith(".")
         assert len(sample.title) < 30
-    assert len({sample.title for sample in LABELLED.values()}) == len(LABELLED)
+    assert len({sample.title for sample in TASK_SAMPLES.values()}) == len(TASK_SAMPLES)
 
 
 def test_the_settings_of_a_sample_are_settings_of_a_fine_tuning() -> None:
-    for name, sample in LABELLED.items():
+    for name, sample in TASK_SAMPLES.items():
         config = FinetuneConfig(train=(f"sample:{name}",), task=sample.task, **sample.settings)
         assert config.epochs == sample.settings["epochs"]
 
 
 def test_an_unknown_sample_is_named_with_those_there_are() -> None:
     with pytest.raises(InputError, match='"reviews"; choose one of sentiment, topics'):
-        path_of("reviews")
+        sample_path("reviews")
 
 
 def test_the_files_are_part_of_the_package() -> None:
     project = Path(__file__).parents[3] / "pyproject.toml"
     patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["bertviz_lab.data.samples"]
     assert patterns == ["task_samples/*"]
-    found = {file.name for file in path_of("topics").parent.iterdir() if file.is_file()}
+    found = {file.name for file in sample_path("topics").parent.iterdir() if file.is_file()}
     assert found == {
         "__init__.py",
-        *(name for sample in LABELLED.values() for name in (sample.file, sample.held_out) if name),
+        *(name for sample in TASK_SAMPLES.values() for name in (sample.file, sample.held_out) if name),
     }
 
 
@@ -91,16 +91,16 @@ def test_the_licence_and_where_the_texts_come_from_are_told() -> None:
     assert "Apache 2.0" in str(task_samples.__doc__)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TASK_SAMPLES)
 def test_the_text_is_plain_ascii_without_double_spaces(name: str) -> None:
-    text = path_of(name).read_text(encoding="ascii")
+    text = sample_path(name).read_text(encoding="ascii")
     assert text.endswith("\n")
     assert not re.search(r"[^\s] {2,}[^\s]|[ \t]\n|\r|`", text)
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TASK_SAMPLES)
 def test_the_numbers_in_the_description_are_those_of_the_file(name: str) -> None:
-    assert LABELLED[name].description.startswith(f"{len(read(name).examples):,} ")
+    assert TASK_SAMPLES[name].description.startswith(f"{len(read(name).examples):,} ")
 
 
 # Sentences with one label
@@ -260,10 +260,10 @@ def test_about_a_quarter_of_the_questions_cannot_be_answered() -> None:
 # As the lab reads them
 
 
-@pytest.mark.parametrize("name", LABELLED)
+@pytest.mark.parametrize("name", TASK_SAMPLES)
 def test_the_reader_takes_every_example_and_guesses_task_and_columns(name: str) -> None:
-    data = read_task([path_of(name)])
-    assert data.task == LABELLED[name].task
+    data = read_task([sample_path(name)])
+    assert data.task == TASK_SAMPLES[name].task
     assert data.dropped == ()
     kind = {"classification": LabelledText, "tokens": LabelledWords, "qa": Question}[data.task]
     assert all(isinstance(example, kind) for example in data.examples)

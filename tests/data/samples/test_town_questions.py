@@ -7,7 +7,7 @@ from itertools import islice
 
 import pytest
 
-from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town import imagine
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
 from bertviz_lab.data.samples.tiny_town.question_templates import TELLS
@@ -28,11 +28,11 @@ NAMES = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
 
 
 def test_the_files_that_ship_are_what_the_program_writes() -> None:
-    assert path_of("town-questions").read_text(encoding="ascii") == lines_of(write_questions())
-    held = path_of("town-questions:held-out").read_text(encoding="ascii")
+    assert sample_path("town-questions").read_text(encoding="ascii") == lines_of(write_questions())
+    held = sample_path("town-questions:held-out").read_text(encoding="ascii")
     assert held == lines_of(write_questions(count=100, held_out=True))
     with pytest.raises(InputError, match='has no part "held-out"'):
-        path_of("topics:held-out")
+        sample_path("topics:held-out")
 
 
 def test_every_sentence_that_is_asked_about_is_told_in_some_plot() -> None:
@@ -141,7 +141,9 @@ def test_what_cannot_be_answered_is_about_strangers_or_other_things_or_other_plo
 
 
 def test_a_quarter_has_no_answer_and_no_held_out_story_is_trained_on() -> None:
-    train, held = (read_task([path_of(name)], "qa").examples for name in ("town-questions", "town-questions:held-out"))
+    train, held = (
+        read_task([sample_path(name)], "qa").examples for name in ("town-questions", "town-questions:held-out")
+    )
     for part in (train, held):
         asked = [example for example in part if isinstance(example, Question)]
         assert len(asked) == len(part)

@@ -32,7 +32,7 @@ def test_a_batch_is_its_rows_and_padding(task) -> None:
         else:
             assert np.array_equal(batch.targets[n].numpy(), target)
     assert batch.real_tokens == sum(map(len, features.ids)) == int(batch.attention_mask.sum())
-    asked = {"tokens": sum(map(len, features.heads)), "qa": len(features)}.get(task, 16)
+    asked = {"tokens": sum(map(len, features.word_starts)), "qa": len(features)}.get(task, 16)
     assert (batch.count, batch.total) == (asked, asked)
 
 

@@ -43,15 +43,15 @@ def test_every_word_has_exactly_one_label_whatever_the_length(some, length) -> N
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
     assert features.examples.tolist() == sorted(features.examples.tolist())
     told: list[list[int]] = [[] for _ in examples]
-    for owner, ids, target, heads in zip(
-        features.examples, features.ids, features.targets, features.heads, strict=True
+    for owner, ids, target, word_starts in zip(
+        features.examples, features.ids, features.targets, features.word_starts, strict=True
     ):
         assert len(ids) <= length
         assert (ids[0], ids[-1]) == (TOKENIZER.cls_id, TOKENIZER.sep_id)
-        assert len(heads) == len(set(heads.tolist())) > 0
-        others = np.setdiff1d(np.arange(len(ids)), heads)
+        assert len(word_starts) == len(set(word_starts.tolist())) > 0
+        others = np.setdiff1d(np.arange(len(ids)), word_starts)
         assert (target[others] == IGNORE).all()
-        told[owner] += target[heads].tolist()
+        told[owner] += target[word_starts].tolist()
     known = {label: n for n, label in enumerate(LABELS)}
     assert told == [[known.get(label, IGNORE) for label in e.labels] for e in examples]
 
@@ -71,7 +71,7 @@ def test_the_first_piece_of_a_word_has_its_label() -> None:
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(40))
     count = len(pieces(LONG))
     assert count > 1
-    assert features.heads[0].tolist() == [1, 2, 2 + count]
+    assert features.word_starts[0].tolist() == [1, 2, 2 + count]
     assert features.targets[0].tolist() == [IGNORE, 2, 0, *[IGNORE] * (count - 1), 1, IGNORE]
 
 
@@ -132,13 +132,13 @@ def test_the_targets_of_questions_are_those_of_their_windows() -> None:
         Question("a", "what", passage, (Answer("a book", passage.index("a book")),), 1),
         Question("b", "who", passage, (), 2),
     ]
-    features = encode_examples(examples, "qa", TOKENIZER, (), Limits(14, overlap=4, max_question_length=4))
+    features = encode_examples(examples, "qa", TOKENIZER, (), Limits(14, stride=4, max_question_length=4))
     assert len(features) > 2
     for window, ids, segment, target, owner in zip(
         features.windows, features.ids, features.segment_b, features.targets, features.examples, strict=True
     ):
         assert ids is window.ids
-        assert (segment, owner) == (window.passage_at, window.question)
+        assert (segment, owner) == (window.passage_start, window.question)
         assert target.tolist() == [window.start, window.end]
         if target[0]:
             assert passage[slice(*window.span(*target))] == "a book"

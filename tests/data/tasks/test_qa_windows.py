@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.data.tasks import qa_windows
 from bertviz_lab.data.tasks.examples import Answer, Question
-from bertviz_lab.data.tasks.qa_windows import lay_out, make_windows
+from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
 from tests.little import little_text
 from tests.test_floors import PACKAGE
 
@@ -58,14 +58,14 @@ def test_a_passage_that_fits_is_one_window(wiki) -> None:
 
 def test_windows_step_by_what_they_do_not_share(wiki) -> None:
     # [CLS] what [SEP] leaves eight of twelve places for letters; three are shared, so a window begins every five.
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
     shown = [tokens(wiki, window).split()[3:-1] for window in windows]
     assert ["".join(some) for some in shown] == ["abcdefgh", "fghijklm", "klmnopqr", "pqrstuvw", "uvwxyz"]
     assert all(window.question == 0 for window in windows)
 
 
 def test_a_token_belongs_to_the_window_that_shows_most_around_it(wiki) -> None:
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
     owned = []
     for window in windows:
         pieces = tokens(wiki, window).split()
@@ -76,15 +76,15 @@ def test_a_token_belongs_to_the_window_that_shows_most_around_it(wiki) -> None:
 
 
 @given(st.integers(0, 60), st.integers(8, 30), st.integers(0, 25))
-def test_every_token_is_shown_and_belongs_to_its_best_window_by_googles_rule(wiki, count, length, overlap) -> None:
-    windows = make_windows([asked(" ".join("a" * count))], wiki, max_length=length, overlap=overlap)
-    shown = [(w.first, w.first + w.passage_end - w.passage_at) for w in windows]
+def test_every_token_is_shown_and_belongs_to_its_best_window_by_googles_rule(wiki, count, length, stride) -> None:
+    windows = make_windows([asked(" ".join("a" * count))], wiki, max_length=length, stride=stride)
+    shown = [(w.first_token, w.first_token + w.passage_end - w.passage_start) for w in windows]
     for token in range(count):
         scores = [min(token - a, b - 1 - token) + 0.01 * (b - a) if a <= token < b else -1.0 for a, b in shown]
         owners = [
             i
             for i, w in enumerate(windows)
-            if shown[i][0] <= token < shown[i][1] and w.max_context[token - w.first + 3]
+            if shown[i][0] <= token < shown[i][1] and w.max_context[token - w.first_token + 3]
         ]
         assert owners == [scores.index(max(scores))]
     assert all(len(window) <= length for window in windows)
@@ -95,7 +95,7 @@ def test_memory_for_the_windows_of_a_passage_grows_linearly_with_its_length() ->
     def peak(count: int) -> int:
         tracemalloc.start()
         try:
-            lay_out(count, 300, 128)
+            window_ranges(count, 300, 128)
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -106,41 +106,41 @@ def test_memory_for_the_windows_of_a_passage_grows_linearly_with_its_length() ->
 
 def test_more_windows_than_fit_the_memory_are_refused(wiki, monkeypatch) -> None:
     monkeypatch.setattr(qa_windows, "MAX_WINDOWS", 9)
-    assert len(make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3)) == 5
+    assert len(make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)) == 5
     with pytest.raises(InputError, match="2 questions need more than 9 windows of 12 tokens"):
-        make_windows([asked(LETTERS)] * 2, wiki, max_length=12, overlap=3)
+        make_windows([asked(LETTERS)] * 2, wiki, max_length=12, stride=3)
 
 
 # Where the answer is
 
 
 def test_an_answer_is_found_in_every_window_that_shows_it_whole(wiki) -> None:
-    windows = make_windows([asked(LETTERS, "f g")], wiki, max_length=12, overlap=3)
+    windows = make_windows([asked(LETTERS, "f g")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(8, 9), (3, 4), (0, 0), (0, 0), (0, 0)]
 
 
 def test_an_answer_that_a_window_cuts_is_not_in_it(wiki) -> None:
-    windows = make_windows([asked(LETTERS, "h i")], wiki, max_length=12, overlap=3)
+    windows = make_windows([asked(LETTERS, "h i")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(0, 0), (5, 6), (0, 0), (0, 0), (0, 0)]
 
 
 @pytest.mark.parametrize(("answer", "where"), [("a", (3, 3)), ("h", (10, 10)), ("a b c d e f g h", (3, 10))])
 def test_an_answer_may_stand_at_a_windows_edge(wiki, answer, where) -> None:
-    window = make_windows([asked(LETTERS, answer)], wiki, max_length=12, overlap=3)[0]
+    window = make_windows([asked(LETTERS, answer)], wiki, max_length=12, stride=3)[0]
     assert (window.start, window.end) == where
 
 
 def test_without_an_answer_it_is_cls(wiki) -> None:
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, overlap=3, training=True)
+    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3, training=True)
     assert len(windows) == 5
     assert {(w.start, w.end) for w in windows} == {(0, 0)}
 
 
 def test_an_answer_that_no_window_holds_is_not_taught_as_none(wiki) -> None:
     questions = [asked(LETTERS, "a b c d e f g h i"), asked(LETTERS, "a")]
-    kept = make_windows(questions, wiki, max_length=12, overlap=3, training=True)
+    kept = make_windows(questions, wiki, max_length=12, stride=3, training=True)
     assert {w.question for w in kept} == {1}
-    scored = make_windows(questions, wiki, max_length=12, overlap=3, training=False)
+    scored = make_windows(questions, wiki, max_length=12, stride=3, training=False)
     assert {w.question for w in scored} == {0, 1}
     assert not any(w.start for w in scored if w.question == 0)
 
@@ -204,7 +204,7 @@ def test_offsets_point_into_the_passage_as_the_tokenizers_own_do(either, passage
 @pytest.mark.parametrize("passage", AWKWARD)
 def test_special_tokens_in_a_passage_are_text(either, passage) -> None:
     (window,) = make_windows([asked(passage, question="why [SEP] not")], either)
-    inside = [*window.ids[1 : window.passage_at - 1], *window.ids[window.passage_at : -1]]
+    inside = [*window.ids[1 : window.passage_start - 1], *window.ids[window.passage_start : -1]]
     assert not set(map(int, inside)) & (either.special_ids - {either.unk_id})
 
 
@@ -229,9 +229,9 @@ def test_a_long_question_is_cut_and_the_cut_counted(wiki) -> None:
 
 
 def test_a_question_leaves_half_of_the_room_to_the_passage(wiki) -> None:
-    windows = make_windows([asked(LETTERS, question=LETTERS)], wiki, max_length=23, overlap=128)
-    assert windows[0].passage_at == 12
-    assert [w.first for w in windows] == [0, 5, 10, 15, 20]
+    windows = make_windows([asked(LETTERS, question=LETTERS)], wiki, max_length=23, stride=128)
+    assert windows[0].passage_start == 12
+    assert [w.first_token for w in windows] == [0, 5, 10, 15, 20]
 
 
 def test_no_questions_have_no_windows(wiki) -> None:
@@ -251,8 +251,8 @@ def test_a_passage_is_tokenized_once_however_many_ask_about_it(wiki) -> None:
 # Others' windows
 
 
-@pytest.mark.parametrize(("length", "overlap"), [(384, 128), (48, 16), (40, 0), (64, 20)])
-def test_windows_are_those_of_transformers(wiki, reference, length, overlap) -> None:
+@pytest.mark.parametrize(("length", "stride"), [(384, 128), (48, 16), (40, 0), (64, 20)])
+def test_windows_are_those_of_transformers(wiki, reference, length, stride) -> None:
     rng = np.random.default_rng(length)
     words = [*little_text().split(), "Zürich", "naïve", "don't", "3.14", "東京", "😀", "unbelievably"]
     questions = [
@@ -266,11 +266,11 @@ def test_windows_are_those_of_transformers(wiki, reference, length, overlap) -> 
         [q.passage for q in questions],
         truncation="only_second",
         max_length=length,
-        stride=overlap,
+        stride=stride,
         return_overflowing_tokens=True,
         return_offsets_mapping=True,
     )
-    windows = make_windows(questions, wiki, max_length=length, overlap=overlap, max_question_length=64)
+    windows = make_windows(questions, wiki, max_length=length, stride=stride, max_question_length=64)
     assert [w.question for w in windows] == theirs["overflow_to_sample_mapping"]
     for i, window in enumerate(windows):
         assert window.ids.tolist() == theirs["input_ids"][i]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.data.samples.task_samples import path_of
+from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.reading.read_task import read_task
@@ -20,7 +20,7 @@ from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
 def test_sentiment_mini_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
     checkpoint = load_checkpoint("sentiment-mini")
-    with path_of("sentiment").open(encoding="utf-8", newline="") as file:
+    with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t"))
     examples = [LabelledText(row["text"], None, row["label"], n) for n, row in enumerate(rows)]
     predictions, _ = predict_with(checkpoint, examples)
@@ -59,7 +59,7 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
 
 def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
     checkpoint = load_checkpoint("answers-town")
-    examples = read_task([path_of("town-questions:held-out")], "qa").examples
+    examples = read_task([sample_path("town-questions:held-out")], "qa").examples
     people = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
     things = {thing.noun for thing in (*THINGS, *CLOTHES)}
     noticed: dict[str, list[bool]] = {"plot": [], "thing": [], "stranger": []}

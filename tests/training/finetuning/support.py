@@ -16,7 +16,7 @@ from bertviz_lab.training.runs.events import Event
 from tests.little import SENTENCES, little_text
 
 TASKS: tuple[Task, ...] = ("classification", "regression", "tokens", "qa")
-LIMITS = Limits(max_length=48, overlap=12, max_question_length=12)
+LIMITS = Limits(max_length=48, stride=12, max_question_length=12)
 _WORDS = " ".join(SENTENCES).replace(",", "").split()
 _CLASSES = (("good", "red"), ("bad", "old"), ("so so", "small"))
 _TAGGED = {"dog": ("B-ANIMAL",), "cat": ("B-ANIMAL",), "river": ("B-PLACE",), "old house": ("B-PLACE", "I-PLACE")}

@@ -11,7 +11,7 @@ import transformers
 from transformers import pipeline
 
 from bertviz_lab import BertForPreTraining, Checkpoint, InputError, load_checkpoint
-from bertviz_lab.data.tasks.answer_spans import pick_answers
+from bertviz_lab.data.tasks.answer_spans import extract_answers
 from bertviz_lab.data.tasks.examples import LabelledText, Question, write_examples
 from bertviz_lab.data.tasks.qa_windows import make_windows
 from bertviz_lab.interpret import answer_question, classify, label_words
@@ -97,13 +97,13 @@ def test_the_answers_are_those_of_the_logits_of_transformers(tuned):
     ours, theirs = opened(tuned, "qa"), AUTO["qa"].from_pretrained(tuned("qa")).eval()
     rows = examples("qa")
     for row, said in zip(rows, predict_with(ours, rows, max_length=64)[0], strict=True):
-        windows = make_windows([row], ours.tokenizer, max_length=64, overlap=32, max_question_length=32)
+        windows = make_windows([row], ours.tokenizer, max_length=64, stride=32, max_question_length=32)
         with torch.inference_mode():
             outs = [
                 theirs(torch.tensor(w.ids)[None].long(), token_type_ids=torch.tensor([w.token_type_ids]))
                 for w in windows
             ]
-        (found,) = pick_answers(
+        (found,) = extract_answers(
             [row], windows, *([o[k][0].numpy() for o in outs] for k in ("start_logits", "end_logits"))
         )
         assert found.text() == said.label == answer_question(ours, row.question, row.passage).text
