@@ -1,1 +1,1 @@
-"""One script a claim; results are kept in `results/` with machine, date and commit."""
+"""One script per claim; results are kept in `results/` with machine, load, date and commit."""

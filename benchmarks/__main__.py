@@ -6,7 +6,7 @@ from pathlib import Path
 def main() -> None:
     for path in sorted(Path(__file__).parent.glob("[a-z]*.py")):
         text = path.read_text(encoding="utf-8")
-        if 'report("' in text or path.stem == "page":  # the others are parts of these
+        if 'report("' in text or path.stem == "results_page":  # the others are parts of these
             claim = text.splitlines()[0].strip('"')
             print(f"python -m benchmarks.{path.stem:16} {claim}")
 

@@ -1,4 +1,4 @@
-"""Microseconds and megabytes of training against sequence length, model size and vocabulary, beside transformers.
+"""Time and memory of a training step against sequence length, model size and vocabulary, beside transformers.
 
 Every measurement is a process of its own, so that its peak of memory is its own. A step has 4,096 places for
 tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
@@ -12,9 +12,9 @@ from typing import Any
 
 import torch
 
+from benchmarks.alternating_processes import SIDES, Case, environment, stepper, turn
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import arguments, markdown, peak_memory, report
-from benchmarks.sides import SIDES, Case, environment, stepper, turn
 from bertviz_lab.training.loop.hardware import available_cores
 
 _PLACES = 4096

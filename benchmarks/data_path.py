@@ -1,4 +1,4 @@
-"""From a text to the first batch: seconds anew and from the cache, tokens a second, memory as the text grows."""
+"""From a text to the first batch: seconds without and with the cache, tokens per second, memory as the text grows."""
 
 import argparse
 import json
@@ -57,7 +57,7 @@ def measure(text: Path, folder: Path) -> dict[str, float]:
 
 
 def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
-    """Prepare `copies` of a text anew and from the cache, `rounds` times each."""
+    """Prepare `copies` of a text without and from the cache, `rounds` times each."""
     anew, cached = [], []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as name:
@@ -90,7 +90,15 @@ def measure_size(text: Path, copies: int, rounds: int) -> dict[str, Any]:
 
 def table(body: dict[str, Any]) -> str:
     """What was measured, a line a size; medians."""
-    header = ("text", "anew, s", "cached, s", "cached, s from the process's start", "tokens/s", "peak, MB", "cached")
+    header = (
+        "text",
+        "uncached, s",
+        "cached, s",
+        "cached, s from the process's start",
+        "tokens/s",
+        "peak, MB",
+        "cached",
+    )
     rows = [
         (
             f"{case['bytes'] / 1e6:.0f} MB, {case['tokens'] / 1e6:.1f}M tokens",

@@ -1,4 +1,4 @@
-"""The same fine-tuning here and with the `Trainer` of `transformers`: same weights, examples, rate, scores and time.
+"""Fine-tuning here and with the `Trainer` of `transformers`: same weights, examples, learning rate, metrics; time.
 
 A process a training, in turns, three seeds: SST-2's first examples, as many epochs, as many a step, scored after each
 epoch. The Trainer runs as its documentation shows, padding each batch to its longest example, and once padding every
@@ -16,8 +16,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled_data import folder
 from benchmarks.machine import arguments, markdown, report, spread
+from benchmarks.task_datasets import folder
 
 SIDES = ("lab", "lab, 32 bits", "Trainer", "Trainer, padded to 128")
 SEEDS = (0, 1, 2)

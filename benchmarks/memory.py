@@ -1,4 +1,4 @@
-"""The memory that a run really takes at its peak, beside what is estimated before it starts: a process a shape."""
+"""Peak memory of a run, beside the estimate made before it starts; one process per shape."""
 
 import itertools
 import json

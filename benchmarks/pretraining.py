@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.alternating_processes import SEQ_LEN, SIDES, Case, Turns, batches
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import matmul_speed, useful_flops
 from benchmarks.machine import arguments, markdown, report, spread
-from benchmarks.sides import SEQ_LEN, SIDES, Case, Turns, batches
 from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
@@ -124,11 +124,11 @@ def table(result: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"Examples of {SEQ_LEN} tokens ({result['text']}), {result['device']}, {result['threads']} threads; "
-            f"min / **median** / max of {result['rounds']} turns. As they come: the lab with its update rule, number "
-            "format and no dropout, transformers with AdamW and dropout 0.1. What tensors free is kept for the next "
+            f"min / **median** / max of {result['rounds']} turns. As they come: the lab with its optimizer, precision "
+            "and no dropout, transformers with AdamW and dropout 0.1. What tensors free is kept for the next "
             "step by the lab (one call to the C library); transformers does so in the rows that say it.",
             markdown(["times faster", *models], ratios),
-            "Median speeds; `forwards` is the start of a default run, in which every token is predicted:",
+            "Median speeds; `causal warm-up` is the start of a default run, in which every next token is predicted:",
             markdown(["tokens a second", *models], speeds),
             "Useful MFLOP a token (forward and backward), what the lab does of it a second, and the machine's matmul "
             "peak in the same minutes, GFLOP/s at the size of the feed-forward / of large squares; the share is of "

@@ -1,4 +1,4 @@
-"""Trains a shipped model anew by its own recipe, and scores it beside what its card says: `make reproduce MODEL=NAME`.
+"""Trains a shipped model again by its own recipe, and compares its scores with the card: `make reproduce MODEL=NAME`.
 
 The recipe lies beside the model (`checkpoints/NAME/recipe.json`); texts that do not ship are looked for in
 $BERTVIZ_LAB_DATA. The training is a run as any other, in the folder `--out`: interrupted, it goes on at the next call.
@@ -19,9 +19,9 @@ from typing import Any
 
 from huggingface_hub import split_torch_state_dict_into_shards
 
-from benchmarks.cards import card_of, picture_of
-from benchmarks.labelled_data import folder as data_folder
 from benchmarks.machine import markdown
+from benchmarks.model_cards import card_of, picture_of
+from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
@@ -151,10 +151,10 @@ def _mean(draws: Sequence[dict[str, float]], key: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description="Train a shipped model anew by its recipe, and score it beside the one that ships.",
+        description="Train a shipped model again by its recipe, and compare its scores.",
         epilog="Further options go to the training, such as --threads 1.",
     )
-    parser.add_argument("model", help="A model that ships, or a folder with a recipe.json")
+    parser.add_argument("model", help="A shipped model, or a folder with a recipe.json")
     parser.add_argument("--out", type=Path, help="Folder of the run and of what comes of it; runs/reproduce-NAME")
     parser.add_argument("--keep", action="store_true", help="Put the new model into checkpoints/")
     options, more = parser.parse_known_args()

@@ -1,4 +1,4 @@
-"""A hundred interruptions of real runs: afterwards each must be the run that was never interrupted, to the last bit.
+"""A hundred interruptions of real runs: each must end bit-for-bit identical to the uninterrupted run.
 
 Every sitting is a process that does what `python -m bertviz_lab pretrain ... --resume` does, forked from this one so
 that it need not import everything again. It is killed at a random moment, killed while it writes a checkpoint, sent
@@ -27,8 +27,8 @@ from typing import Any
 
 from safetensors.numpy import load_file
 
+from benchmarks.interrupted_runs import STEPS, STUCK, Sitting, sit_down, write_text
 from benchmarks.machine import arguments, markdown, report
-from benchmarks.sittings import STEPS, STUCK, Sitting, sit_down, write_text
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.runs.run_folder import read_log

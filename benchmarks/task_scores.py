@@ -1,4 +1,4 @@
-"""What a shipped model scores when it is fine-tuned, beside the same from random weights and beside guessing.
+"""Scores of a shipped model after fine-tuning, beside random weights and the majority baseline.
 
 Three seeds each; the score is that of the best of a training's models, one scored twice an epoch on the same examples
 that the table is about, as the page does it: no further split is made, so it flatters both sides alike. Both learn at
@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.labelled_data import TASKS, files, folder
 from benchmarks.machine import RESULTS, arguments, markdown, report
+from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
 
@@ -23,7 +23,7 @@ SEEDS = 3
 
 
 def measure(name: str, model: str, threads: int) -> dict[str, Any]:
-    """Scores of all seeds, from the model and from random weights, and of guessing."""
+    """Scores of all seeds, from the model and from random weights, and of the majority baseline."""
     found: dict[str, Any] = {"title": TASKS[name].title, "model": model, "settings": TASKS[name].settings}
     for side, options in (("pretrained", {"model": model}), ("random", {"model": "random", "like": model})):
         with tempfile.TemporaryDirectory() as work:
@@ -49,7 +49,7 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
 
 def table(result: dict[str, Any]) -> str:
     return markdown(
-        ["task", "examples", "score", "pretrained", "random weights", "guessing"],
+        ["task", "examples", "score", "pretrained", "random weights", "majority baseline"],
         _rows(result["tasks"]),
     )
 

@@ -1,4 +1,4 @@
-"""What equal minutes of training on an encyclopaedia bring: the lab beside a well-set transformers training.
+"""Quality after equal training time on Wikipedia: the lab beside a well-tuned transformers run.
 
 One call trains one model and writes its curve; many calls make a comparison:
 
@@ -31,8 +31,8 @@ from torch import nn
 
 from benchmarks.corpus import Text, find_text, learnt_tokenizer, tokenized, tokenizer_folder
 from benchmarks.curves import compare, table
+from benchmarks.hf_reference import huggingface_config
 from benchmarks.machine import RESULTS, arguments, machine, report
-from benchmarks.reference import huggingface_config
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule

@@ -1,4 +1,4 @@
-"""What the page's default run learns of Tiny Town in one minute and in two, on held-out stories."""
+"""What the page's default run reaches on Tiny Town in one and in two minutes, on held-out stories."""
 
 import tempfile
 import time

@@ -1,7 +1,7 @@
 import numpy as np
 import torch
 
-from benchmarks.reference import huggingface_config
+from benchmarks.hf_reference import huggingface_config
 from benchmarks.time_to_quality import _as_ours, _packed
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from tests.model.support import MASKED_LM, as_huggingface, build, inputs, largest_difference

@@ -1,4 +1,4 @@
-"""What looking back at a training costs: bytes of a snapshot, milliseconds to open it, for a frame, and for a drag.
+"""Cost of training dynamics: bytes of a snapshot, milliseconds to open one, per frame, and per drag of the slider.
 
 A drag runs in headless Chromium from moving the slider to two frames later, when every view has been drawn anew; its
 frames have been fetched, as they have a few seconds after a text was given. Models have random weights: what is looked
@@ -15,9 +15,9 @@ from typing import Any
 import torch
 from playwright.sync_api import Page
 
-from benchmarks.explorer import text_of
-from benchmarks.in_browser import chromium, served
+from benchmarks.browser import chromium, served
 from benchmarks.machine import arguments, markdown, report, spread
+from benchmarks.page_latency import text_of
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.training.dynamics import frame_payload
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
@@ -159,7 +159,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             for size in _SIZES:
                 found[size] |= in_the_browser(page, address, size, rounds)
-    report("scrubber", {"sizes": found}, table)
+    report("snapshot_latency", {"sizes": found}, table)
 
 
 if __name__ == "__main__":

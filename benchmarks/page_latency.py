@@ -1,4 +1,4 @@
-"""How fast the page answers when one looks inside a model, in headless Chromium; beside it BertViz on the same tensors.
+"""Latency of the page's views in headless Chromium, and BertViz on the same tensors.
 
 Times run from pressing (or from opening a page) to painted: the last canvas or bar is there and two frames have passed.
 Models have random weights: what is looked at makes no difference to the time.
@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSize
 
-from benchmarks.in_browser import chromium, served
+from benchmarks.browser import chromium, served
 from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
 from bertviz_lab.ui.app_state import Session
@@ -327,7 +327,7 @@ def measure(
     times: dict[str, Any] = {}
     other: list[dict[str, Any]] = []
     if only:
-        kept = json.loads((RESULTS / "explorer.json").read_text(encoding="utf-8"))
+        kept = json.loads((RESULTS / "page_latency.json").read_text(encoding="utf-8"))
         times, other = kept["times"], kept["bertviz"]
     for name in [only] if only else PARTS:
         times |= {key: spread(value) for key, value in PARTS[name](page, address, rounds).items()}
@@ -349,8 +349,8 @@ def main() -> None:
         make_models(folder)
         with served(session_of(folder)) as address, chromium() as browser:
             times, other = measure(browser, address, folder, given.only, rounds)
-    command = "python -m benchmarks.explorer"  # the whole of it, whichever part was measured again
-    report("explorer", {"command": command, "times": times, "bertviz": other}, table)
+    command = "python -m benchmarks.page_latency"  # the whole of it, whichever part was measured again
+    report("page_latency", {"command": command, "times": times, "bertviz": other}, table)
 
 
 if __name__ == "__main__":

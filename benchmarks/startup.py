@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.in_browser import chromium
+from benchmarks.browser import chromium
 from benchmarks.machine import markdown, report
 
 TRIES = 3
@@ -53,4 +53,4 @@ if __name__ == "__main__":
     tries = [measure() for _ in range(TRIES)]
     spread = {name: sorted(one[name] for one in tries) for name in tries[0]}
     result = {name: {"min": s[0], "median": s[len(s) // 2], "max": s[-1]} for name, s in spread.items()}
-    report("first_minutes", result, table)
+    report("startup", result, table)

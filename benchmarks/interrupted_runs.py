@@ -1,4 +1,4 @@
-"""Sittings of a small real run: processes that train, forked from one that has imported everything."""
+"""Small real runs in processes forked from one that has imported everything, to be interrupted."""
 
 import itertools
 import os

@@ -1,12 +1,12 @@
 import json
 
 from benchmarks.machine import RESULTS, markdown, spread
-from benchmarks.page import PAGE, page
+from benchmarks.results_page import PAGE, page
 
 
 def test_the_page_is_what_the_results_say() -> None:
     results = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(RESULTS.glob("*.json"))]
-    assert PAGE.read_text(encoding="utf-8") == page(results), "run: python -m benchmarks.page"
+    assert PAGE.read_text(encoding="utf-8") == page(results), "run: python -m benchmarks.results_page"
 
 
 def test_every_claim_has_its_command_machine_date_and_commit() -> None:

@@ -1,4 +1,4 @@
-"""The sides of a comparison, each in a process of its own that trains when it has its turn and sleeps otherwise.
+"""The contenders of a comparison, each in its own process, which trains in its turn and sleeps otherwise.
 
 A process has its settings from its first breath: how it waits for its threads, what it does with freed memory. In one
 process the lab's would help the others, and theirs hold the lab back.
@@ -17,7 +17,7 @@ import torch
 
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import synchronize
-from benchmarks.reference import Reference, dense
+from benchmarks.hf_reference import Reference, dense
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
@@ -60,7 +60,7 @@ class Side:
     dropout: float = 0.0
     bf16: bool = False  # of hf
     optimizer: str = SETTINGS.optimizer  # of the lab; hf has AdamW
-    causal: bool = False  # of the lab: the examples of a run's start, which are read forwards
+    causal: bool = False  # the causal-LM warm-up at the start of a default run
     keeps_memory: bool = False  # hf with the lab's word to the C library to keep what tensors free
 
 
@@ -70,7 +70,7 @@ SIDES = {
     "hf bf16": Side("hf", dropout=0.1, bf16=True),
     "lab adamw": Side("lab", optimizer="adamw"),
     "lab adamw dropout": Side("lab", optimizer="adamw", dropout=0.1),
-    "lab forwards": Side("lab", causal=True),
+    "lab causal warm-up": Side("lab", causal=True),
     "hf fp32 no dropout": Side("hf"),
     "hf bf16 no dropout": Side("hf", bf16=True),
     "hf fp32 keeps memory": Side("hf", dropout=0.1, keeps_memory=True),
@@ -104,7 +104,7 @@ class Lab:
 
 
 def batches(case: Case, seq_len: int = SEQ_LEN, causal: bool = False) -> BatchStream:
-    """Training batches as a default run draws them from the text, or those of its start, which are read forwards."""
+    """Training batches as a default run draws them from the text, or those of its causal-LM warm-up."""
     text = find_text()
     tokenizer = learnt_tokenizer(text.train, case.vocab_size)
     corpus = tokenized(text.train, tokenizer)

@@ -1,7 +1,7 @@
-"""How fast a training is alone, and beside another one on the same cores, by how long its threads wait for each other.
+"""Speed of a training run alone, and of two on the same cores, by how long OpenMP threads spin before they sleep.
 
 libgomp's threads wait in a busy loop of GOMP_SPINCOUNT turns before they sleep. What they wait for may be a thread that
-the other training keeps from its core: the longer the loop, the faster alone and the slower in company.
+the other training keeps from its core: the longer the loop, the faster alone and the slower beside others.
 """
 
 import json
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=int, default=12)
     options = parser.parse_args()
     rows = measure(options.turns, options.preset, options.seconds)
-    report("company", {"preset": options.preset, "seconds": options.seconds, "rows": rows}, table)
+    report("concurrent_runs", {"preset": options.preset, "seconds": options.seconds, "rows": rows}, table)
 
 
 if __name__ == "__main__":

@@ -17,31 +17,29 @@ _ORDER = (
     "task_scores",
     "finetuning",
     "tiny_town",
-    "first_minutes",
-    "explorer",
+    "startup",
+    "page_latency",
     "data_path",
     "memory",
     "resume",
 )
 
 _INTRODUCTION = """\
-# Measurements
+# Benchmarks
 
-Written by `python -m benchmarks.page` from the files in `results/`, each of which a script wrote with `--keep`:
+Written by `python -m benchmarks.results_page` from the files in `results/`, each of which a script wrote with `--keep`:
 no figure on this page was typed in. `python -m benchmarks` lists the scripts.
 
 How figures are taken:
 
-- What is compared runs in turns, in one process or one after the other within seconds, never on two days: a
-  machine that others use too is now fast, now slow. Every turn gives one ratio, and the smallest, the middle and the
-  largest of them are reported.
-- Other libraries run as people run them, with their defaults, and are not held back: they get their batches
-  ready-made, and the lab counts its own.
-- Nothing that is only done once, such as preparing kernels, is counted in a speed; whatever a person waits for is
-  counted in a time.
-- Quality is measured on text that was held out, under masks that are the same for all.
-- Each section says which command gave it, on which processor, at which commit. `load` is how busy the machine was
-  when the result was written (1 for each core that works).
+- Contenders run in turns within seconds of each other, never on different days, because a shared machine varies. Every
+  turn gives one ratio; minimum, median and maximum are reported.
+- Other libraries run with their defaults, as people run them. They get batches that are ready; the lab's time includes
+  making its own.
+- One-time costs such as kernel compilation do not count towards a speed, but do count towards a waiting time.
+- Quality is measured on held-out text, under the same masks for all.
+- Each section names its command, processor and commit. `load` is the machine's load average when the result was written
+  (1 per busy core).
 """
 
 

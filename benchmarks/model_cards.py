@@ -1,4 +1,4 @@
-"""The card of a model that ships: its recipe's words, and beside them measured values only."""
+"""The card of a shipped model: its recipe's words, and measured values."""
 
 import json
 import statistics

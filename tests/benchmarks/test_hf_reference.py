@@ -1,6 +1,6 @@
 import torch
 
-from benchmarks.reference import Reference, dense
+from benchmarks.hf_reference import Reference, dense
 from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForPreTraining

@@ -1,4 +1,4 @@
-"""What others run: `transformers.BertForPreTraining` with `torch.optim.AdamW`, each as it comes."""
+"""The reference that the lab is compared with: `transformers.BertForPreTraining` and `torch.optim.AdamW`."""
 
 from dataclasses import dataclass
 
