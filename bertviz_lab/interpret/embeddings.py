@@ -2,19 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import backbone, encode_inputs
+from bertviz_lab.interpret.inputs import backbone, encode_inputs, variants_per_batch
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-
-Pooling = Literal["mean", "cls"]
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, Pooling
 
 
 @dataclass(frozen=True)
@@ -72,24 +70,46 @@ class Similarity:
 
 @torch.inference_mode()
 def similarity(
-    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling = "mean", layer: int = -1
+    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling | None = None, layer: int = -1
 ) -> Similarity:
-    """Compare sentences by the vectors of a layer: the mean over a text's own tokens, or that of [CLS].
+    """Compare sentences by the pooled vectors of a layer.
 
-    A model that was only pretrained has not learnt to put alike sentences close together (Reimers and Gurevych
-    2019), so what counts is the order, not the size of the numbers. Raises `InputError` without a text.
+    As in sentence-transformers, a text's vector is the mean or the maximum over all its tokens, [CLS] and [SEP]
+    included, or that of [CLS]; by default what the model's `1_Pooling/config.json` says, else the mean. A model that
+    was only pretrained has not learnt to place similar sentences close together (Reimers and Gurevych 2019), so
+    compare the pairs with each other rather than the numbers. Raises `InputError` without a text.
     """
     if not texts:
         raise InputError("Type some sentences first.")
-    vectors = []
-    for text in texts:
-        inputs = encode_inputs(checkpoint, text)
-        states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-        own = [0] if pooling == "cls" else [i for i, s in enumerate(inputs.encoding.special_tokens_mask) if not s]
-        vectors.append(states[layer][0, own or [0]].mean(0).numpy())
-    table = np.stack(vectors)
-    points, explained = plane(table)
-    return Similarity(tuple(texts), table, cosine(table[:, None], table[None]), points, explained)
+    vectors = pooled_vectors(checkpoint, texts, pooling or checkpoint.pooling or "mean", layer).numpy()
+    points, explained = plane(vectors)
+    return Similarity(tuple(texts), vectors, cosine(vectors[:, None], vectors[None]), points, explained)
+
+
+def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
+    """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
+    encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
+    order = sorted(range(len(texts)), key=lambda place: len(encodings[place]))
+    vectors = torch.empty(len(texts), checkpoint.config.hidden_size)
+    while order:
+        size = variants_per_batch(len(encodings[order[-1]]))
+        batch, order = order[-size:], order[:-size]
+        ids = [torch.tensor(encodings[place].ids) for place in batch]
+        mask_BL = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
+        ids_BL = pad_sequence(ids, batch_first=True, padding_value=checkpoint.tokenizer.pad_id)
+        out = backbone(checkpoint)(ids_BL, mask_BL, output_hidden_states=True)
+        vectors[batch] = pool(out.hidden_states[layer].float(), mask_BL, pooling)
+    return vectors
+
+
+def pool(hidden_BLD: torch.Tensor, attention_mask_BL: torch.Tensor, pooling: Pooling) -> torch.Tensor:
+    """(batch, tokens, hidden) to (batch, hidden), over the attended tokens."""
+    if pooling == "cls":
+        return hidden_BLD[:, 0]
+    mask_BL1 = attention_mask_BL[..., None].bool()
+    if pooling == "max":
+        return hidden_BLD.masked_fill(~mask_BL1, -torch.inf).amax(1)
+    return (hidden_BLD * mask_BL1).sum(1) / mask_BL1.sum(1)
 
 
 def plane(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float32], float]:

@@ -45,7 +45,8 @@ class Target:
     name: str
     against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
 
-    is_regression: bool = False  # the model has one label only and predicts a number: a regression
+    is_regression: bool = False  # the model has one label only and predicts a number
+    is_multi_label: bool = False  # each label has a probability of its own
 
     @property
     def title(self) -> str:
@@ -64,11 +65,10 @@ class Target:
         Neubig 2022). For a model with one label only, a regression, the number that it predicts.
         """
         logits_BC = head_logits(model, self.kind, hidden_BD).float()
-        if logits_BC.shape[-1] == 1:
+        if logits_BC.shape[-1] == 1 and not self.is_multi_label:
             return logits_BC[:, 0]
-        if self.against is not None:
-            return logits_BC[:, self.index] - logits_BC[:, self.against.index]
-        return logits_BC.log_softmax(-1)[:, self.index]
+        logs_BC = torch.nn.functional.logsigmoid(logits_BC) if self.is_multi_label else logits_BC.log_softmax(-1)
+        return logs_BC[:, self.index] - (0 if self.against is None else logs_BC[:, self.against.index])
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
@@ -154,7 +154,24 @@ def choose_target(
     other = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
     if other and other.index == index:
         raise InputError(f"{name} cannot be set against itself: name another one.")
-    return Target(kind, position, index, name, other, is_regression=kind == "label" and len(names) == 1)
+    multi_label = kind == "label" and is_multi_label(checkpoint)
+    regression = kind == "label" and len(names) == 1 and not multi_label
+    return Target(kind, position, index, name, other, is_regression=regression, is_multi_label=multi_label)
+
+
+def is_multi_label(checkpoint: Checkpoint) -> bool:
+    """Whether any number of a classifier's labels may hold at once, each with its own probability."""
+    return checkpoint.config.problem_type == "multi_label_classification"
+
+
+def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
+    """A classifier's logits as it was trained to read them: probabilities that sum to 1, or one for each label.
+
+    The sigmoid for multi-label models, the softmax for others, and the number itself for a regression.
+    """
+    if is_multi_label(checkpoint):
+        return logits_C.float().sigmoid()
+    return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:

@@ -13,7 +13,7 @@ from bertviz_lab.interpret.embeddings import plane
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import Candidate, LabelScore, RankedCandidate, candidates_of, ranked
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
-from bertviz_lab.interpret.targets import head_logits
+from bertviz_lab.interpret.targets import head_logits, label_scores
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -152,8 +152,7 @@ def _labels(checkpoint: Checkpoint, first_1D: torch.Tensor) -> tuple[LabelScore,
     """The labels of a classifier, or the number of a regression, from the last vector of [CLS]."""
     if not isinstance(checkpoint.model, BertForSequenceClassification):
         return ()
-    logits = head_logits(checkpoint.model, "label", first_1D)[0].float()
-    scores = logits if len(logits) == 1 else logits.softmax(-1)
+    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", first_1D)[0])
     return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))
 
 

@@ -107,11 +107,16 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of a checkpoint, one or many shards. Raises `InputError` when they are not all there."""
-    index = folder / "model.safetensors.index.json"
-    if (folder / "model.safetensors").is_file():
-        return [folder / "model.safetensors"]
-    if index.is_file():
+    """The weights of a checkpoint, one file or many shards: safetensors, or else pickles (`pytorch_model.bin`).
+
+    Raises `InputError` when they are not all there.
+    """
+    for name in ("model.safetensors", "pytorch_model.bin"):
+        if (folder / name).is_file():
+            return [folder / name]
+        index = folder / f"{name}.index.json"
+        if not index.is_file():
+            continue
         try:
             names = sorted({str(name) for name in json.loads(index.read_text("utf-8"))["weight_map"].values()})
         except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -120,11 +125,6 @@ def weight_files(folder: Path) -> list[Path]:
         if absent:
             raise InputError(f"The checkpoint {folder} lacks {', '.join(absent)}.")
         return [folder / name for name in names]
-    if list(folder.glob("pytorch_model*.bin")):
-        raise InputError(
-            f"{folder} holds its weights as a pickle (pytorch_model.bin), which can run code when opened; "
-            "save it as model.safetensors first."
-        )
     raise InputError(f"The checkpoint {folder} lacks model.safetensors.")
 
 

@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -229,7 +230,10 @@ class Models:
             files = HfApi(token=self._token).model_info(model, files_metadata=True, timeout=10).siblings or []
         except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError):
             return
-        size = sum(file.size or 0 for file in files if file.rfilename.endswith(".safetensors"))
+        sizes = {file.rfilename: file.size or 0 for file in files}
+        wanted = [name for name in sizes if name.endswith(".safetensors")]
+        wanted = wanted or [name for name in sizes if fnmatch(name, "pytorch_model*.bin")]
+        size = sum(sizes[name] for name in wanted)
         if size > self.settings.max_model:
             raise InputError(_too_large(model, size, self.settings.max_model))
 
@@ -265,7 +269,7 @@ def _task_head(folder: Path) -> str:
 
 
 def _weights(folder: Path) -> list[Path]:
-    return list(folder.glob("*.safetensors")) if folder.is_dir() else []
+    return list(folder.glob("*.safetensors")) or list(folder.glob("pytorch_model*.bin"))
 
 
 def _signature(folder: Path) -> tuple[int, int]:

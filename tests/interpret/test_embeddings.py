@@ -1,11 +1,13 @@
+import json
+
 import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import InputError
+from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.interpret import compare_contexts, embedding_sum, nearest_tokens, similarity, trace_text
 from bertviz_lab.interpret.embeddings import cosine, plane
-from tests.little import little_checkpoint
+from tests.little import little_checkpoint, little_folder
 
 TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
 
@@ -40,12 +42,68 @@ def test_a_sentence_is_most_like_itself() -> None:
     np.testing.assert_allclose(found.map[0], found.map[2], atol=1e-4)
 
 
-def test_the_vector_of_a_text_is_the_mean_of_its_own_tokens_or_that_of_cls() -> None:
+TEXTS = (TEXT_A, "cat", "a small dog ran to the house near the river in the morning", TEXT_B)
+
+
+@pytest.mark.parametrize("pooling", ["mean", "cls", "max"])
+def test_batched_pooling_is_that_of_each_text_over_all_its_tokens(pooling: str) -> None:
     checkpoint = little_checkpoint()
-    states = trace_text(checkpoint, TEXT_A).hidden_states
-    mean, cls = (similarity(checkpoint, [TEXT_A], pooling=p).vectors[0] for p in ("mean", "cls"))
-    np.testing.assert_allclose(mean, states[-1, 1:-1].mean(0), atol=1e-5)
-    np.testing.assert_allclose(cls, states[-1, 0], atol=1e-5)
+    vectors = similarity(checkpoint, TEXTS, pooling=pooling).vectors
+    for text, vector in zip(TEXTS, vectors, strict=True):
+        states = trace_text(checkpoint, text).hidden_states[-1]  # [CLS] and [SEP] included
+        expected = {"mean": states.mean(0), "cls": states[0], "max": states.max(0)}[pooling]
+        np.testing.assert_allclose(vector, expected, atol=1e-5)
+
+
+def test_many_texts_are_encoded_in_few_batches(monkeypatch) -> None:
+    checkpoint = little_checkpoint()
+    forward, batches = type(checkpoint.model.bert).forward, []
+
+    def counted(self, input_ids, *args, **options):
+        batches.append(len(input_ids))
+        return forward(self, input_ids, *args, **options)
+
+    monkeypatch.setattr(type(checkpoint.model.bert), "forward", counted)
+    similarity(checkpoint, TEXTS * 20)
+    assert sum(batches) == 80
+    assert len(batches) < 5
+
+
+@pytest.mark.parametrize("mode", ["mean", "cls", "max"])
+@pytest.mark.parametrize("newer", [True, False])
+def test_the_pooling_that_a_sentence_transformers_model_declares_is_the_default(mode, newer, tmp_path) -> None:
+    folder = little_folder(tmp_path / "model")
+    (folder / "1_Pooling").mkdir()
+    flags = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token", "max": "pooling_mode_max_tokens"}
+    body = {"pooling_mode": mode} if newer else {flag: name == mode for name, flag in flags.items()}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(body | {"word_embedding_dimension": 32}))
+    checkpoint = load_checkpoint(folder)
+    assert checkpoint.pooling == mode
+    declared, explicit = similarity(checkpoint, TEXTS), similarity(checkpoint, TEXTS, pooling=mode)
+    assert np.array_equal(declared.vectors, explicit.vectors)
+
+
+def test_a_model_that_declares_no_pooling_takes_the_mean() -> None:
+    checkpoint = little_checkpoint()
+    assert checkpoint.pooling is None
+    assert np.array_equal(similarity(checkpoint, TEXTS).vectors, similarity(checkpoint, TEXTS, pooling="mean").vectors)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", ["mean", "cls", "max"])
+def test_sentence_transformers_gives_the_same_vectors(mode: str, tmp_path) -> None:
+    pytest.importorskip("sentence_transformers")
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.sentence_transformer.modules import Pooling, Transformer
+
+    folder = little_folder(tmp_path / "model")
+    theirs = SentenceTransformer(modules=[Transformer(str(folder)), Pooling(32, mode)], device="cpu")
+    theirs.save(str(tmp_path / "saved"))
+    (folder / "1_Pooling").mkdir()
+    saved = (tmp_path / "saved" / "1_Pooling" / "config.json").read_text()
+    (folder / "1_Pooling" / "config.json").write_text(saved)
+    ours = similarity(load_checkpoint(folder), TEXTS).vectors
+    np.testing.assert_allclose(ours, theirs.encode(list(TEXTS)), atol=1e-5)
 
 
 def test_points_in_a_plane_are_found_again() -> None:

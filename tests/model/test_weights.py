@@ -162,10 +162,15 @@ def test_a_damaged_index_is_said_to_be_damaged(text, tmp_path):
         weight_files(tmp_path)
 
 
-def test_a_pickle_is_not_opened(tmp_path):
-    (tmp_path / "pytorch_model.bin").write_bytes(b"\x80\x04")
-    with pytest.raises(InputError, match="pickle"):
-        weight_files(tmp_path)
+def test_safetensors_come_before_pickles_and_pickles_may_be_in_shards(tmp_path):
+    (tmp_path / "pytorch_model-2.bin").touch()
+    (tmp_path / "pytorch_model-1.bin").touch()
+    (tmp_path / "pytorch_model.bin.index.json").write_text(
+        json.dumps({"weight_map": {"a": "pytorch_model-2.bin", "b": "pytorch_model-1.bin"}})
+    )
+    assert [path.name for path in weight_files(tmp_path)] == ["pytorch_model-1.bin", "pytorch_model-2.bin"]
+    (tmp_path / "model.safetensors").touch()
+    assert [path.name for path in weight_files(tmp_path)] == ["model.safetensors"]
 
 
 def test_a_folder_without_weights_is_said_to_lack_them(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 import transformers
 
 from bertviz_lab.__main__ import main
-from bertviz_lab.interpret import answer_question, classify, encode_for, fill_mask
+from bertviz_lab.interpret import answer_question, classify, encode_inputs, fill_mask
 from bertviz_lab.model import BertForSequenceClassification
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint, shipped_models
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
@@ -116,7 +116,7 @@ def test_a_longer_input_is_read_with_a_warning_up_to_the_position_embeddings(tmp
     encoding = fill_mask(checkpoint, "the cat " * 20 + "[MASK]").encoding
     assert len(encoding.ids) == 43
     assert "was trained on up to 24 tokens and this input has 43" in checkpoint.length_warning(43)
-    assert len(encode_for(checkpoint, "the cat " * 40).encoding.ids) == 64
+    assert len(encode_inputs(checkpoint, "the cat " * 40).encoding.ids) == 64
 
 
 def test_a_fine_tuned_model_truncates_at_its_trained_length_and_says_so(tmp_path):

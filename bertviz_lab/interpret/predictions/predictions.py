@@ -10,7 +10,14 @@ from torch import Tensor
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, head_mask_for
-from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head, single_token
+from bertviz_lab.interpret.targets import (
+    final_vectors,
+    head_logits,
+    is_multi_label,
+    label_scores,
+    require_head,
+    single_token,
+)
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
@@ -59,7 +66,7 @@ class NextSentence:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """A label and its probability; for a regression model, the number it predicts."""
+    """A label and its probability; for a regression model, the number that it predicts."""
 
     label: str
     score: float
@@ -67,10 +74,11 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class Classification:
-    """The labels of a text, most probable first."""
+    """The labels of a text, most probable first; of a multi-label model the probabilities do not sum to 1."""
 
     encoding: Encoding
     labels: tuple[LabelScore, ...]
+    multi_label: bool = False
 
 
 @torch.inference_mode()
@@ -180,7 +188,9 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
     """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
     model = require_head(checkpoint, "label")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    logits = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0].float()
-    scores = logits if len(logits) == 1 else logits.softmax(-1)
-    labelled = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True)]
-    return Classification(inputs.encoding, tuple(sorted(labelled, key=lambda s: -s.score)))
+    logits_C = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0]
+    scores = label_scores(checkpoint, logits_C).tolist()
+    labels = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores, strict=True)]
+    return Classification(
+        inputs.encoding, tuple(sorted(labels, key=lambda label: -label.score)), is_multi_label(checkpoint)
+    )

@@ -1,4 +1,4 @@
-"""How surprising a whole sentence is to a model that fills blanks: each token hidden in turn."""
+"""Pseudo-log-likelihood: the surprisal of each token of a text, masked in turn (Salazar et al. 2020)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.inputs import encode_inputs, variants_per_batch
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head
@@ -16,10 +17,10 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 @dataclass(frozen=True)
 class PseudoLogLikelihood:
-    """What the model thinks of each token of a text when it sees all others.
+    """The log-probability of each token of a text given all others.
 
-    `log_probabilities` (tokens,) are in nats, NaN at special tokens; `expected` has the likeliest token at each
-    position, None at special ones.
+    `log_probabilities` (tokens,) are in nats, NaN at special tokens and where the text itself has [MASK];
+    `expected` has the most probable token at each position, None where there is no score.
     """
 
     encoding: Encoding
@@ -45,15 +46,19 @@ def pseudo_log_likelihood(
     *,
     on_progress: Callable[[float], None] | None = None,
 ) -> PseudoLogLikelihood:
-    """Hide each token in turn and ask for it.
+    """Mask each token in turn and take the log-probability of the original.
 
-    The later pieces of a word are hidden together with the one that is asked for, because they give it away
-    (Kauf and Ivanova 2023). Raises `InputError` when there is no text, or the model has no masked-LM head.
+    The later pieces of a word are masked together with the one that is scored, because they give it away (Kauf and
+    Ivanova 2023). A [MASK] in the text stays in the context and is not scored: what it stands for is unknown. Raises
+    `InputError` when there is no text or nothing but [MASK] in it, or the model has no masked-LM head.
     """
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
-    places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special]
+    masks = encoding.mask_positions(tokenizer.mask_id)
+    places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special and at not in masks]
+    if not places:
+        raise InputError("Every token of this text is masked: there is nothing whose probability could be asked for.")
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
     rows = variants_per_batch(len(encoding))

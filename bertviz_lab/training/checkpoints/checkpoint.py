@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -30,6 +31,7 @@ from bertviz_lab.model.weights import (
 )
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
+from bertviz_lab.training.checkpoints.pickled_weights import read_pickled
 
 ARCHITECTURES: dict[str, type] = {
     kind.__name__: kind
@@ -46,7 +48,12 @@ ARCHITECTURES: dict[str, type] = {
 #: Models with a head for a task.
 TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
-_HUB_FILES = ["config.json", "*.safetensors", "*.safetensors.index.json", "vocab.txt", "tokenizer*.json", "README.md"]
+Pooling = Literal["mean", "cls", "max"]
+POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max")
+
+_HUB_FILES = ["config.json", "1_Pooling/config.json", "vocab.txt", "tokenizer*.json", "README.md"]
+_SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
+_PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
 
 
 @dataclass(frozen=True)
@@ -63,6 +70,7 @@ class Checkpoint:
     #: Tokens of the longest inputs that it was trained on, None where unknown: the tokenizer's `model_max_length`.
     #: The position embeddings may be more; those beyond it are as they were initialized.
     trained_length: int | None = None
+    pooling: Pooling | None = None  # how a sentence-transformers model makes one vector of a text's
 
     @property
     def max_length(self) -> int:
@@ -93,7 +101,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
     folder = checkpoint_folder(str(source), download)
     body = _read_config(folder)
     config = BertConfig.from_dict(body)
-    state = normalize_names(read_tensors(weight_files(folder)))
+    state = normalize_names(_read_weights(folder))
     tokenizer = Tokenizer.load(folder)
     if tokenizer.vocab_size > config.vocab_size:
         raise InputError(
@@ -115,6 +123,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
         path=folder,
         report=report,
         trained_length=read_trained_length(folder, config),
+        pooling=_read_pooling(folder),
     )
 
 
@@ -186,7 +195,11 @@ def _from_hub(repo: str, download: bool, token: bool | None) -> Path:
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        return Path(snapshot_download(repo, allow_patterns=_HUB_FILES, local_files_only=not download, token=token))
+        options: dict = {"local_files_only": not download, "token": token}
+        folder = Path(snapshot_download(repo, allow_patterns=_HUB_FILES + _SAFETENSORS, **options))
+        if not any(folder.glob("*.safetensors")):  # only then, because many repositories hold both
+            folder = Path(snapshot_download(repo, allow_patterns=_HUB_FILES + _PICKLES, **options))
+        return folder
     except HFValidationError as error:
         raise InputError(f"There is no model {repo!r}.") from error
     except (LocalEntryNotFoundError, HfHubHTTPError, OSError) as error:
@@ -221,6 +234,25 @@ def _read_config(folder: Path) -> dict:
     if not isinstance(body, dict):
         raise InputError(f"config.json in {folder} does not hold a configuration.")
     return body
+
+
+def _read_weights(folder: Path) -> dict[str, Tensor]:
+    files = weight_files(folder)
+    state = read_tensors(path for path in files if path.suffix != ".bin")
+    for path in files:
+        state |= read_pickled(path) if path.suffix == ".bin" else {}
+    return state
+
+
+def _read_pooling(folder: Path) -> Pooling | None:
+    """What sentence-transformers saved beside the model, in its older form (a flag each) or its newer; None without."""
+    try:
+        body = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
+        flags = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token", "max": "pooling_mode_max_tokens"}
+        modes = [body["pooling_mode"]] if "pooling_mode" in body else [m for m, flag in flags.items() if body.get(flag)]
+    except (OSError, ValueError, TypeError, AttributeError):
+        return None
+    return modes[0] if len(modes) == 1 and modes[0] in POOLINGS else None
 
 
 def _architecture(body: dict, state: dict[str, Tensor]) -> type:

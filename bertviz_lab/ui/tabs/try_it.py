@@ -123,7 +123,7 @@ def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
     from bertviz_lab.interpret import classify
 
     found = classify(checkpoint, checked(text_a), checked(text_b).strip() or None)
-    if len(found.labels) == 1:
+    if len(found.labels) == 1 and not found.multi_label:
         value = found.labels[0].score
         return bars_payload(
             [found.labels[0].label],
@@ -133,13 +133,14 @@ def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
             sentence=told,
             file="number",
         )
+    said = [label.label for label in found.labels if label.score > 0.5 or not found.multi_label]
     return bars_payload(
         [label.label for label in found.labels],
         [("probability", [label.score for label in found.labels])],
-        title=f"It says: {found.labels[0].label}",
+        title=f"It says: {(', '.join(said) or 'none of its labels') if found.multi_label else said[0]}",
         texts=[[f"{label.score:.1%}" for label in found.labels]],
         peak=1.0,
-        sentence=told,
+        sentence=f"{told} Each label has its own probability (multi-label)." if found.multi_label else told,
         file="labels",
     )
 

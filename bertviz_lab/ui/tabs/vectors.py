@@ -45,8 +45,8 @@ def create_vectors(session: Session, header: Header) -> Tab:
         )
         compare = gr.Button("Compare", variant="primary", scale=0, min_width=120, elem_id="vectors-compare")
     pooling = gr.Radio(
-        [("mean of its tokens", "mean"), ("vector of [CLS]", "cls")],
-        value="mean",
+        [("the model's own, else the mean", "auto"), ("mean of its tokens", "mean"), ("vector of [CLS]", "cls")],
+        value="auto",
         label="The vector of a sentence",
         elem_id="vectors-pooling",
     )
@@ -96,11 +96,16 @@ def _lines(text: str) -> list[str]:
     return found
 
 
+def _pooling(chosen: str) -> Any:
+    """The pooling that was chosen; None where the model decides."""
+    return chosen if chosen in ("mean", "cls") else None
+
+
 def alike(session: Session, model: str, sentences: str, pooling: str) -> str:
     """The table of cosines."""
     from bertviz_lab.interpret import similarity
 
-    found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
+    found = similarity(session.models.open(model), _lines(sentences), pooling=_pooling(pooling))
     return with_link(
         similarity_payload(found.texts, found.cosines), "vectors", model, sentences=sentences, pooling=pooling
     )
@@ -110,7 +115,7 @@ def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
     """The map."""
     from bertviz_lab.interpret import similarity
 
-    found = similarity(session.models.open(model), _lines(sentences), pooling="cls" if pooling == "cls" else "mean")
+    found = similarity(session.models.open(model), _lines(sentences), pooling=_pooling(pooling))
     payload = map_payload(found.texts, found.map, found.explained)
     return with_link(payload, "vectors", model, "map", sentences=sentences, pooling=pooling)
 

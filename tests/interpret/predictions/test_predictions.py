@@ -10,7 +10,7 @@ from bertviz_lab import (
     InputError,
     Tokenizer,
 )
-from bertviz_lab.interpret import classify, fill_mask, next_sentence
+from bertviz_lab.interpret import choose_target, classify, encode_inputs, fill_mask, next_sentence
 from bertviz_lab.interpret.targets import single_token
 from tests.little import little_checkpoint
 
@@ -76,6 +76,39 @@ def test_labels_come_most_probable_first_under_their_names() -> None:
         checkpoint.model.classifier.weight.zero_()
         checkpoint.model.classifier.bias.copy_(torch.tensor([0.0, 3.0, 1.0]))
     assert [score.label for score in classify(checkpoint, "the cat").labels] == ["fair", "good", "bad"]
+
+
+def multi_label_checkpoint(**shape) -> Checkpoint:
+    """A classifier whose labels have probabilities 0.9, 0.1 and 0.8, whatever the text."""
+    shape = {"num_labels": 3, "id2label": ("angry", "bored", "calm"), **shape}
+    checkpoint = little_checkpoint(
+        kind=BertForSequenceClassification, problem_type="multi_label_classification", **shape
+    )
+    with torch.no_grad():
+        checkpoint.model.classifier.weight.zero_()
+        checkpoint.model.classifier.bias.copy_(torch.tensor([0.9, 0.1, 0.8]).logit()[: shape["num_labels"]])
+    return checkpoint
+
+
+def test_each_label_of_a_multi_label_model_has_a_probability_of_its_own() -> None:
+    classified = classify(multi_label_checkpoint(), "the cat")
+    assert classified.multi_label
+    assert [label.label for label in classified.labels] == ["angry", "calm", "bored"]
+    assert [label.score for label in classified.labels] == pytest.approx([0.9, 0.8, 0.1], abs=1e-5)
+    single = classify(multi_label_checkpoint(num_labels=1, id2label=("angry",)), "the cat")
+    assert single.labels[0].score == pytest.approx(0.9, abs=1e-5)
+    assert not classify(little_checkpoint(kind=BertForSequenceClassification, num_labels=3), "the cat").multi_label
+
+
+@torch.no_grad()
+def test_what_explains_a_multi_label_model_is_the_log_probability_of_the_label_alone() -> None:
+    checkpoint = multi_label_checkpoint()
+    inputs = encode_inputs(checkpoint, "the cat")
+    vector = torch.zeros(1, 32)
+    target = choose_target(checkpoint, inputs, "label", choice="calm")
+    assert float(target.score(checkpoint.model, vector).exp()) == pytest.approx(0.8, abs=1e-5)
+    contrast = choose_target(checkpoint, inputs, "label", choice="calm", against="bored")
+    assert float(contrast.score(checkpoint.model, vector).exp()) == pytest.approx(8, abs=1e-3)
 
 
 @pytest.mark.parametrize(

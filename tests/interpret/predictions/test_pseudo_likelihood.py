@@ -57,3 +57,20 @@ def test_long_texts_go_in_batches_with_progress() -> None:
 def test_a_model_without_the_head_is_refused() -> None:
     with pytest.raises(InputError, match="no masked-LM head"):
         pseudo_log_likelihood(little_checkpoint(kind=BertModel), TEXT)
+
+
+def test_a_typed_mask_stays_in_the_context_and_is_not_scored() -> None:
+    checkpoint = little_checkpoint()
+    scored = pseudo_log_likelihood(checkpoint, "the [MASK] cat sat")
+    at = scored.encoding.tokens.index("[MASK]")
+    assert np.isnan(scored.log_probabilities[at])
+    assert scored.expected[at] is None
+    others = [score for place, score in enumerate(scored.log_probabilities[1:-1], 1) if place != at]
+    assert scored.total == pytest.approx(sum(others))
+    asked = fill_mask(checkpoint, "the [MASK] cat [MASK]", word="sat").masks[1].asked
+    assert others[-1] == pytest.approx(math.log(asked.probability), abs=1e-4)
+
+
+def test_a_text_of_masks_alone_has_no_pseudo_log_likelihood() -> None:
+    with pytest.raises(InputError, match="Every token of this text is masked"):
+        pseudo_log_likelihood(little_checkpoint(), "[MASK] [MASK]")

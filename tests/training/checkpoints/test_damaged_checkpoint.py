@@ -52,7 +52,7 @@ def fewer_embeddings(folder: Path) -> None:
     [
         (remove("config.json"), "lacks config.json"),
         (remove("model.safetensors"), "lacks model.safetensors"),
-        (only_a_pickle, "pickle"),
+        (only_a_pickle, "pytorch_model.bin cannot be opened as weights"),
         (write("config.json", b"{"), "not valid JSON"),
         (write("config.json", b"\xff\xfe\x00"), "not valid JSON"),
         (write("config.json", b"[]"), "does not hold a configuration"),

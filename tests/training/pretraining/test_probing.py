@@ -11,7 +11,7 @@ from bertviz_lab import BertForMaskedLM, BertForPreTraining, BertForSequenceClas
 from bertviz_lab.data.probes import PROBES, Probes, probes_for
 from bertviz_lab.data.probes.minimal_pair import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
-from bertviz_lab.interpret import next_sentence, surprise
+from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.pretraining.probing import PairScore, Questions, score_probes, shares_right, text_of
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone, from_json, to_json
@@ -44,7 +44,9 @@ def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
     for score in Questions(SOME, little.tokenizer).ask(little.model):
         if score.pair.position is not None:
             for sentence, found in ((score.pair.good, score.good), (score.pair.bad, score.bad)):
-                assert found == pytest.approx(surprise(little, text_of(score.pair, sentence)).total, abs=1e-4)
+                assert found == pytest.approx(
+                    pseudo_log_likelihood(little, text_of(score.pair, sentence)).total, abs=1e-4
+                )
 
 
 def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint) -> None:
@@ -56,7 +58,7 @@ def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint
 
 def test_what_is_longer_than_the_model_reads_is_cut_as_elsewhere(little: Checkpoint) -> None:
     (score, *_) = Questions(SOME, little.tokenizer, max_length=5).ask(little.model)
-    assert score.good == pytest.approx(surprise(little, "the old man").total, abs=1e-4)
+    assert score.good == pytest.approx(pseudo_log_likelihood(little, "the old man").total, abs=1e-4)
 
 
 def test_a_model_is_asked_what_it_has_heads_for() -> None:
