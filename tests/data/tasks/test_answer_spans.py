@@ -38,7 +38,7 @@ def every_span(question, windows, starts, ends, longest):
 
 @settings(max_examples=40)
 @given(st.integers(0, 40), st.integers(10, 30), st.integers(1, 8), st.integers(1, 6), st.integers(0, 999))
-def test_the_best_spans_are_those_found_by_trying_all(words, length, longest, n_best, seed) -> None:
+def test_the_best_spans_equal_those_of_an_exhaustive_search(words, length, longest, n_best, seed) -> None:
     rng = np.random.default_rng(seed)
     question = asked(" ".join(rng.choice(PASSAGE.split(), words)))
     windows = windows_of([question], max_length=length, stride=length // 3)
@@ -79,7 +79,7 @@ def test_the_span_from_the_likeliest_start_to_the_likeliest_end_is_the_answer() 
     assert found.no_answer == -18
 
 
-def test_no_answer_ends_before_it_starts_nor_is_longer_than_allowed() -> None:
+def test_an_answer_neither_ends_before_it_starts_nor_exceeds_the_max_length() -> None:
     windows = windows_of([asked()])
     for options, start, end in (({}, 3, 1), ({"max_answer_length": 2}, 0, 2)):
         (found,) = extract_answers([asked()], windows, *peaked(windows[0], start, end), **options)
@@ -96,7 +96,7 @@ def test_an_answer_is_not_in_the_question() -> None:
     assert found.best[0].score == 18
 
 
-def test_a_text_is_given_once_at_its_better_place() -> None:
+def test_spans_with_the_same_text_count_once_with_their_best_score() -> None:
     windows = windows_of([asked()])
     starts, ends = peaked(windows[0], 5, 5)
     starts[0][windows[0].passage_start], ends[0][windows[0].passage_start] = 5, 5
@@ -105,7 +105,7 @@ def test_a_text_is_given_once_at_its_better_place() -> None:
     assert len({one.text for one in found.best}) == len(found.best)
 
 
-def test_an_answer_is_believed_of_the_window_with_most_context() -> None:
+def test_an_answer_begins_in_the_window_with_most_context() -> None:
     question = asked(" ".join("abcdefghijklmnop"))
     windows = windows_of([question], max_length=12 + 2, stride=4)
     starts, ends = [np.zeros(len(w)) for w in windows], [np.zeros(len(w)) for w in windows]
@@ -124,7 +124,7 @@ def test_above_the_threshold_there_is_no_answer() -> None:
     assert found.no_answer_probability > found.best[0].probability
 
 
-def test_no_answer_needs_all_windows_to_say_so() -> None:
+def test_the_null_score_is_the_minimum_over_the_windows() -> None:
     question = asked(" ".join("abcdefghijklmnop"))
     windows = windows_of([question], max_length=14, stride=4)
     starts, ends = [np.zeros(len(w)) for w in windows], [np.zeros(len(w)) for w in windows]
@@ -141,7 +141,7 @@ def test_a_passage_without_words_has_no_answer() -> None:
     assert found.no_answer_probability == 1
 
 
-def test_what_is_not_a_number_is_no_answer() -> None:
+def test_nan_logits_give_no_answer() -> None:
     windows = windows_of([asked()])
     starts, ends = peaked(windows[0], 1, 1)
     starts[0][windows[0].passage_start + 2] = np.nan
@@ -152,20 +152,20 @@ def test_what_is_not_a_number_is_no_answer() -> None:
     assert broken.best == ()
 
 
-def test_huge_logits_have_probabilities() -> None:
+def test_huge_logits_do_not_overflow() -> None:
     windows = windows_of([asked()])
     (found,) = extract_answers([asked()], windows, *peaked(windows[0], 1, 2, height=1e4))
     assert found.best[0].probability == pytest.approx(1)
 
 
-def test_a_huge_score_for_no_answer_is_its_probability() -> None:
+def test_a_huge_null_score_does_not_overflow() -> None:
     windows = windows_of([asked()])
     (found,) = extract_answers([asked()], windows, *peaked(windows[0], 1, 2, null=1e4))
     assert found.no_answer_probability == pytest.approx(1)
     assert found.best[0].probability == 0
 
 
-def test_many_places_of_one_text_leave_room_for_others() -> None:
+def test_many_occurrences_of_one_text_leave_room_for_others() -> None:
     question = asked("cat " * 40 + "mat")
     windows = windows_of([question])
     starts, ends = [np.arange(len(w), 0.0, -1) for w in windows], [np.zeros(len(w)) for w in windows]
@@ -180,7 +180,7 @@ def test_each_question_that_has_windows_is_answered_in_order() -> None:
     assert [one.id for one in found] == ["0", "2"]
 
 
-def test_halves_of_a_character_are_one_text() -> None:
+def test_tokens_of_one_character_are_one_text() -> None:
     question = asked("😀 is a 😀")
     windows = windows_of([question])
     (found,) = extract_answers([question], windows, *logits(windows))

@@ -57,7 +57,7 @@ def test_every_word_has_exactly_one_label_whatever_the_length(some, length) -> N
 
 
 @given(sentences, st.integers(8, 40))
-def test_the_rows_of_a_sentence_are_its_words_one_after_another(some, length) -> None:
+def test_the_rows_of_a_sentence_are_its_words_in_order(some, length) -> None:
     examples = [sentence(pairs) for pairs in some]
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
     for owner, example in enumerate(examples):
@@ -93,7 +93,7 @@ def test_texts_and_pairs_are_rows_with_their_classes() -> None:
     assert features.examples.tolist() == [0, 1]
 
 
-def test_a_label_that_is_not_known_is_not_asked() -> None:
+def test_an_unknown_label_is_ignored() -> None:
     examples = [LabelledText("the cat", None, "new", 1), LabelledText("the cat", None, "B", 2)]
     assert encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16)).targets.tolist() == [IGNORE, 1]
 
@@ -147,7 +147,7 @@ def test_the_targets_of_questions_are_those_of_their_windows() -> None:
 
 
 @pytest.mark.parametrize(("training", "count"), [(True, 0), (False, 1)])
-def test_a_question_whose_answer_is_cut_is_scored_and_not_learnt_from(training, count) -> None:
+def test_a_question_whose_answer_is_truncated_is_scored_and_not_trained_on(training, count) -> None:
     passage = "the old man reads a book near the river"
     example = Question("a", "what", passage, (Answer(passage, 0),), 1)
     features = encode_examples([example], "qa", TOKENIZER, (), Limits(10, 2, 4), training=training)

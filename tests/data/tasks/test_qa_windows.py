@@ -56,7 +56,7 @@ def test_a_passage_that_fits_is_one_window(wiki) -> None:
     assert (window.start, window.end) == (4, 4)
 
 
-def test_windows_step_by_what_they_do_not_share(wiki) -> None:
+def test_consecutive_windows_share_the_stride(wiki) -> None:
     # [CLS] what [SEP] leaves eight of twelve places for letters; three are shared, so a window begins every five.
     windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
     shown = [tokens(wiki, window).split()[3:-1] for window in windows]
@@ -64,7 +64,7 @@ def test_windows_step_by_what_they_do_not_share(wiki) -> None:
     assert all(window.question == 0 for window in windows)
 
 
-def test_a_token_belongs_to_the_window_that_shows_most_around_it(wiki) -> None:
+def test_a_token_belongs_to_the_window_with_most_context(wiki) -> None:
     windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
     owned = []
     for window in windows:
@@ -76,7 +76,7 @@ def test_a_token_belongs_to_the_window_that_shows_most_around_it(wiki) -> None:
 
 
 @given(st.integers(0, 60), st.integers(8, 30), st.integers(0, 25))
-def test_every_token_is_shown_and_belongs_to_its_best_window_by_googles_rule(wiki, count, length, stride) -> None:
+def test_every_token_belongs_to_the_window_with_most_context_by_googles_rule(wiki, count, length, stride) -> None:
     windows = make_windows([asked(" ".join("a" * count))], wiki, max_length=length, stride=stride)
     shown = [(w.first_token, w.first_token + w.passage_end - w.passage_start) for w in windows]
     for token in range(count):
@@ -114,29 +114,29 @@ def test_more_windows_than_fit_the_memory_are_refused(wiki, monkeypatch) -> None
 # Where the answer is
 
 
-def test_an_answer_is_found_in_every_window_that_shows_it_whole(wiki) -> None:
+def test_an_answer_is_the_target_of_every_window_that_contains_all_of_it(wiki) -> None:
     windows = make_windows([asked(LETTERS, "f g")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(8, 9), (3, 4), (0, 0), (0, 0), (0, 0)]
 
 
-def test_an_answer_that_a_window_cuts_is_not_in_it(wiki) -> None:
+def test_an_answer_that_a_window_truncates_is_not_its_target(wiki) -> None:
     windows = make_windows([asked(LETTERS, "h i")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(0, 0), (5, 6), (0, 0), (0, 0), (0, 0)]
 
 
 @pytest.mark.parametrize(("answer", "where"), [("a", (3, 3)), ("h", (10, 10)), ("a b c d e f g h", (3, 10))])
-def test_an_answer_may_stand_at_a_windows_edge(wiki, answer, where) -> None:
+def test_an_answer_may_be_at_the_edge_of_a_window(wiki, answer, where) -> None:
     window = make_windows([asked(LETTERS, answer)], wiki, max_length=12, stride=3)[0]
     assert (window.start, window.end) == where
 
 
-def test_without_an_answer_it_is_cls(wiki) -> None:
+def test_the_target_without_an_answer_is_cls(wiki) -> None:
     windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3, training=True)
     assert len(windows) == 5
     assert {(w.start, w.end) for w in windows} == {(0, 0)}
 
 
-def test_an_answer_that_no_window_holds_is_not_taught_as_none(wiki) -> None:
+def test_a_question_whose_answer_no_window_contains_is_not_trained_on(wiki) -> None:
     questions = [asked(LETTERS, "a b c d e f g h i"), asked(LETTERS, "a")]
     kept = make_windows(questions, wiki, max_length=12, stride=3, training=True)
     assert {w.question for w in kept} == {1}
@@ -145,26 +145,26 @@ def test_an_answer_that_no_window_holds_is_not_taught_as_none(wiki) -> None:
     assert not any(w.start for w in scored if w.question == 0)
 
 
-def test_an_answer_inside_a_token_is_that_token(wiki) -> None:
+def test_the_target_of_an_answer_inside_a_token_is_that_token(wiki) -> None:
     (window,) = make_windows([asked("in 1990s", "990")], wiki)
     assert window.start > 0
     first, last = window.span(window.start, window.end)
     assert "990" in "in 1990s"[first:last]
 
 
-def test_an_answer_leaves_out_the_marks_beside_it(either) -> None:
+def test_the_target_excludes_punctuation_beside_the_answer(either) -> None:
     passage = '("the river")'
     (window,) = make_windows([asked(passage, "river")], either)
     assert window.span(window.start, window.end) == (6, 11)
 
 
 @pytest.mark.parametrize("nothing", [" ", "\u200b", ""])
-def test_an_answer_without_a_token_is_none(wiki, nothing) -> None:
+def test_an_answer_without_a_token_is_no_answer(wiki, nothing) -> None:
     (window,) = make_windows([asked(f"the {nothing} river", nothing, at=4)], wiki)
     assert (window.start, window.end) == (0, 0)
 
 
-def test_the_first_answer_is_the_one_to_find(wiki) -> None:
+def test_the_first_answer_is_the_target(wiki) -> None:
     question = Question("q", "who", "ann and bob", (Answer("bob", 8), Answer("ann", 0)), row=1)
     (window,) = make_windows([question], wiki)
     assert window.span(window.start, window.end) == (8, 11)
@@ -186,7 +186,7 @@ AWKWARD = (
 
 
 @pytest.mark.parametrize("passage", AWKWARD)
-def test_offsets_point_into_the_passage_as_the_tokenizers_own_do(either, passage) -> None:
+def test_offsets_are_those_of_the_tokenizer(either, passage) -> None:
     (window,) = make_windows([asked(passage, passage, question="")], either)
     own = either.encode("", passage)
     spans = [own.offsets[i] for i, special in enumerate(own.special_tokens_mask) if not special]
@@ -208,27 +208,27 @@ def test_special_tokens_in_a_passage_are_text(either, passage) -> None:
     assert not set(map(int, inside)) & (either.special_ids - {either.unk_id})
 
 
-def test_an_empty_passage_is_a_window_without_a_word(wiki) -> None:
+def test_an_empty_passage_has_one_window_without_a_word(wiki) -> None:
     (window,) = make_windows([asked("")], wiki)
     assert tokens(wiki, window) == "[CLS] what [SEP] [SEP]"
     assert not any(window.max_context)
     assert window.offsets == (None,) * 4
 
 
-def test_an_empty_question_leaves_its_place_empty(wiki) -> None:
+def test_an_empty_question_has_no_tokens(wiki) -> None:
     (window,) = make_windows([asked("the river", "river", question="")], wiki)
     assert tokens(wiki, window).startswith("[CLS] [SEP] the river")
     assert window.start == 3
 
 
-def test_a_long_question_is_cut_and_the_cut_counted(wiki) -> None:
+def test_a_long_question_is_truncated_and_the_truncated_tokens_counted(wiki) -> None:
     (window,) = make_windows([asked("the river", question=LETTERS)], wiki, max_question_length=4)
     assert tokens(wiki, window).startswith("[CLS] a b c d [SEP] the river")
     assert window.question_cut == 22
     assert make_windows([asked("the river")], wiki)[0].question_cut == 0
 
 
-def test_a_question_leaves_half_of_the_room_to_the_passage(wiki) -> None:
+def test_a_question_takes_half_of_a_window_at_most(wiki) -> None:
     windows = make_windows([asked(LETTERS, question=LETTERS)], wiki, max_length=23, stride=128)
     assert windows[0].passage_start == 12
     assert [w.first_token for w in windows] == [0, 5, 10, 15, 20]
@@ -238,12 +238,12 @@ def test_no_questions_have_no_windows(wiki) -> None:
     assert make_windows([], wiki) == []
 
 
-def test_a_length_without_room_is_refused(wiki) -> None:
+def test_a_max_length_without_room_is_refused(wiki) -> None:
     with pytest.raises(InputError, match="choose at least 8"):
         make_windows([asked("the river")], wiki, max_length=7)
 
 
-def test_a_passage_is_tokenized_once_however_many_ask_about_it(wiki) -> None:
+def test_a_passage_of_many_questions_is_tokenized_once(wiki) -> None:
     one, other = make_windows([asked("the river runs", "river"), asked("the river runs", question="where")], wiki)
     assert one.spans is other.spans
 
@@ -252,7 +252,7 @@ def test_a_passage_is_tokenized_once_however_many_ask_about_it(wiki) -> None:
 
 
 @pytest.mark.parametrize(("length", "stride"), [(384, 128), (48, 16), (40, 0), (64, 20)])
-def test_windows_are_those_of_transformers(wiki, reference, length, stride) -> None:
+def test_windows_equal_those_of_transformers(wiki, reference, length, stride) -> None:
     rng = np.random.default_rng(length)
     words = [*little_text().split(), "Zürich", "naïve", "don't", "3.14", "東京", "😀", "unbelievably"]
     questions = [
@@ -280,7 +280,7 @@ def test_windows_are_those_of_transformers(wiki, reference, length, stride) -> N
         assert window.offsets == tuple(o if s == 1 else None for o, s in zip(offsets, segments, strict=True))
 
 
-def test_answers_of_real_questions_are_in_their_windows(shared_data, wiki) -> None:
+def test_every_squad_answer_is_in_a_window(shared_data, wiki) -> None:
     body = json.loads((shared_data / "squad2_half_dev" / "dev-v2.0.json").read_text(encoding="utf-8"))
     questions = [
         Question(

@@ -28,7 +28,7 @@ def questions(passages: int, each: int, titles: int) -> TaskData:
     return TaskData("qa", tuple(found))
 
 
-def test_every_label_is_held_out_in_its_share():
+def test_classification_is_stratified_by_label():
     data = classes(["a"] * 700 + ["b"] * 250 + ["c"] * 50)
     train, held = split_examples(data, 0.1)
     assert Counter(e.label for e in held) == {"a": 70, "b": 25, "c": 5}
@@ -49,7 +49,7 @@ def test_the_seed_alone_decides_and_the_order_of_the_rows_does_not():
     assert held != {e.row for e in split_examples(data, 0.2, seed=2)[1]}
 
 
-def test_the_same_text_is_on_one_side():
+def test_examples_with_the_same_text_stay_on_one_side():
     texts = [f"text {n % 40}" if n % 2 else f"TEXT   {n % 40}" for n in range(200)]
     train, held = split_examples(classes(list("ab") * 100, texts), 0.2)
     assert not {e.text_a.lower().split()[1] for e in train} & {e.text_a.lower().split()[1] for e in held}
@@ -61,20 +61,20 @@ def test_a_class_of_one_example_is_trained_on():
     assert "rare" in {e.label for e in train}
 
 
-def test_numbers_are_held_out_from_every_range():
+def test_regression_is_stratified_by_quantile():
     examples = tuple(LabelledText(f"text {n}", None, n / 10, n) for n in range(1000))
     _, held = split_examples(TaskData("regression", examples), 0.1)
     assert Counter(int(e.label) // 10 for e in held) == dict.fromkeys(range(10), 10)
 
 
-def test_articles_are_never_on_both_sides():
+def test_questions_of_an_article_stay_on_one_side():
     train, held = split_examples(questions(100, 3, titles=25), 0.2)
     assert not {e.title for e in train} & {e.title for e in held}
     assert 45 <= len(held) <= 75
 
 
 @pytest.mark.parametrize("titles", [0, 1, 2])
-def test_with_few_articles_passages_are_never_on_both_sides(titles):
+def test_with_few_articles_questions_of_a_passage_stay_on_one_side(titles):
     train, held = split_examples(questions(100, 3, titles), 0.1)
     assert not {e.passage for e in train} & {e.passage for e in held}
     assert 15 <= len(held) <= 45
@@ -93,7 +93,7 @@ def test_sentences_of_words_are_held_out_at_random():
 
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2])
-def test_a_share_that_is_none_is_refused(share):
+def test_a_share_outside_0_to_1_is_refused(share):
     with pytest.raises(InputError, match="between 0 and 1"):
         split_examples(classes(list("ab") * 10), share)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.tasks.examples import Dropped, FileInfo, Question
 
+#: Columns of a table or fields of records at most, so that a small file does not take minutes.
+MAX_COLUMNS = 1_000
 _PREVIEW_ROWS = 8
 _MAX_LOCATIONS = 5  # that are named for one reason
 

@@ -11,7 +11,15 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.tasks.examples import FileInfo
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawSentences, RawTable, preview, row_location
+from bertviz_lab.data.tasks.reading.raw_data import (
+    MAX_COLUMNS,
+    DropReport,
+    RawData,
+    RawSentences,
+    RawTable,
+    preview,
+    row_location,
+)
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.data.tasks.reading.squad import is_squad, read_squad
 from bertviz_lab.data.tasks.reading.text_file import TextFile
@@ -23,7 +31,6 @@ _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 
 _PARQUET_BATCH_ROWS = 64
-_MAX_FIELDS = 1_000
 _TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -137,9 +144,9 @@ def raw_data_of_records(
         characters += sum(len(value) for value in values if isinstance(value, str))
         if characters > options.max_bytes:
             raise InputError(f"{quoted(info.name)} holds more text than is read at once; give a part of it.")
-        if len(fields) > _MAX_FIELDS:
+        if len(fields) > MAX_COLUMNS:
             raise InputError(
-                f"The records of {quoted(info.name)} have more than {_MAX_FIELDS:,} different fields; "
+                f"The records of {quoted(info.name)} have more than {MAX_COLUMNS:,} different fields; "
                 "give records that all have the same few."
             )
         options.check_count(len(read), info.name)

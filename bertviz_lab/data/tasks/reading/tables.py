@@ -10,7 +10,14 @@ from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
 from bertviz_lab.data.tasks.reading.columns import Columns
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawTable, RepairCounter, preview, row_location
+from bertviz_lab.data.tasks.reading.raw_data import (
+    MAX_COLUMNS,
+    DropReport,
+    RawTable,
+    RepairCounter,
+    preview,
+    row_location,
+)
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.data.tasks.reading.text_file import TextFile
 from bertviz_lab.errors import InputError
@@ -41,6 +48,11 @@ def read_table(file: TextFile, options: ReadOptions, report: DropReport) -> RawT
         try:
             for number, row in enumerate(dialect.rows(lines), 1):
                 if any(row):
+                    if len(row) > MAX_COLUMNS:
+                        location = row_location(file.name, "row", number)
+                        raise InputError(
+                            f"{location} has more than {MAX_COLUMNS:,} cells; give a table with fewer columns."
+                        )
                     rows.append(row)
                     numbers.append(number)
                     options.check_count(len(rows) - 1, file.name)  # one may be the header

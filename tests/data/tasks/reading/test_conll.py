@@ -34,14 +34,14 @@ def test_the_word_is_the_first_column_and_the_label_the_last(tmp_path):
     assert data.files[0].format == "conll"
 
 
-def test_iob1_is_turned_into_bio(tmp_path):
+def test_iob1_is_converted_to_bio(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003))
     assert data.files[0].scheme == "IOB1"
     assert labels_of(data) == [("B-ORG", "O", "B-MISC"), ("B-PER", "I-PER"), ("B-LOC", "B-LOC")]
     assert data.labels == ("B-LOC", "B-MISC", "B-ORG", "B-PER", "I-PER", "O")
 
 
-def test_another_column_can_be_the_label(tmp_path):
+def test_another_column_can_be_given_as_the_label(tmp_path):
     data = read_task(written(tmp_path, "a.txt", CONLL_2003), label="2")
     assert labels_of(data)[0] == ("NNP", "VBZ", "JJ")
     assert data.files[0].scheme == "plain"
@@ -49,14 +49,14 @@ def test_another_column_can_be_the_label(tmp_path):
         read_task(written(tmp_path, "a.txt", CONLL_2003), label="9")
 
 
-def test_a_line_of_a_tab_separates_and_words_may_begin_with_a_hash(tmp_path):
+def test_a_line_of_one_tab_ends_a_sentence_and_words_may_begin_with_a_hash(tmp_path):
     content = "# a comment\n#tag\tO\n#\tO\nin\tO\nRome\tB-LOC\n\t\nhello\tO\n" * 20
     data = read_task(written(tmp_path, "a.conll", content))
     assert data.examples[0].words == ("#tag", "#", "in", "Rome")
     assert data.examples[1].words[0] == "hello"
 
 
-def test_the_same_content_is_recognised_under_any_ending(tmp_path):
+def test_conll_is_detected_under_any_ending(tmp_path):
     content = "Peter\tB-PER\nBlackburn\tI-PER\n\nhe\tO\nsaid\tO\n\n" * 9
     for name in ("a.txt", "a.tsv", "a.conll", "a.annotated", "a"):
         assert read_task(written(tmp_path, name, content)).files[0].format == "conll"
@@ -73,7 +73,7 @@ def test_conllu_gives_words_with_their_part_of_speech(tmp_path):
         read_task(path, label="ner")
 
 
-def test_a_sentence_with_a_broken_line_is_counted_with_the_line(tmp_path):
+def test_a_sentence_with_a_malformed_line_is_dropped_with_its_location(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "Rome\tB-LOC\nwas\tO\n\n" * 9 + "not\tO\nbuilt\n\n"))
     assert len(data.examples) == 9
     assert [(d.reason, d.where) for d in data.dropped] == [
@@ -81,7 +81,7 @@ def test_a_sentence_with_a_broken_line_is_counted_with_the_line(tmp_path):
     ]
 
 
-def test_a_file_of_broken_lines_is_refused_with_the_first(tmp_path):
+def test_a_file_of_malformed_sentences_is_refused_with_the_first(tmp_path):
     content = "a\tb\tO\nc\td\tO\n\ne\tO\n\nf\tO\n\ng\tO\n\n" + "a\tb\tO\nc\td\tO\n\n" * 3
     with pytest.raises(InputError, match=r'not 3 columns \(first: "a\.conll" line 4 has 2\)'):
         read_task(written(tmp_path, "a.conll", content))
@@ -133,7 +133,7 @@ def test_the_scheme_is_decided_over_both_files(tmp_path):
         ("B-creative-work I-creative-work O", "BIO", "B-creative-work I-creative-work O"),
     ],
 )
-def test_schemes_are_recognised_and_turned_into_bio(labels, scheme, bio):
+def test_every_scheme_is_detected_and_converted_to_bio(labels, scheme, bio):
     assert bio_scheme([labels.split()]) == scheme
     assert to_bio(labels.split(), scheme) == (tuple(bio.split()), 0)
 
@@ -148,11 +148,11 @@ def test_schemes_are_recognised_and_turned_into_bio(labels, scheme, bio):
         ("O L-A I-B", "BILOU", "O B-A B-B", 2),
     ],
 )
-def test_labels_that_go_on_nothing_begin_a_span_and_are_counted(labels, scheme, bio, repaired):
+def test_labels_that_continue_no_span_begin_one_and_are_counted(labels, scheme, bio, repaired):
     assert to_bio(labels.split(), scheme) == (tuple(bio.split()), repaired)
 
 
-def test_repairs_are_noted_with_the_first_place(tmp_path):
+def test_repairs_are_noted_with_the_first_location(tmp_path):
     data = read_task(written(tmp_path, "a.conll", "La\tB-LOC\nPaz\tI-LOC\n\nin\tO\nRome\tI-LOC\n"))
     assert labels_of(data)[1] == ("O", "B-LOC")
     assert data.notes == ('1 label continued a span that had not begun, and begins it now (first: "a.conll" line 4).',)
@@ -162,7 +162,7 @@ SPANS = st.lists(st.sampled_from(["A", "B", ""]).flatmap(lambda t: st.tuples(st.
 
 
 @given(SPANS)
-def test_every_scheme_says_the_same_spans(spans):
+def test_every_scheme_encodes_the_same_spans(spans):
     bio, bioes, bilou = [], [], []
     for kind, length in spans:
         if not kind:

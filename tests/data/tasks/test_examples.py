@@ -26,7 +26,7 @@ questions = st.builds(Question, text, text, text, answers, st.integers(1, 99), t
 
 
 @given(some=st.one_of(st.lists(kind) for kind in (texts, words, questions)))
-def test_any_example_comes_back_the_same(some, tmp_path_factory) -> None:
+def test_any_example_round_trips_through_its_file(some, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("kept") / "train.jsonl"
     write_examples(path, some)
     assert list(read_examples(path)) == some
@@ -46,7 +46,7 @@ def test_a_passage_that_questions_share_is_written_once_and_shared_when_read(tmp
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_file_of_kept_examples_is_known_as_one(task, tmp_path) -> None:
+def test_a_file_of_written_examples_is_recognised(task, tmp_path) -> None:
     write_examples(tmp_path / "held_out.jsonl", examples(task))
     assert holds_examples(tmp_path / "held_out.jsonl")
 
@@ -54,7 +54,7 @@ def test_a_file_of_kept_examples_is_known_as_one(task, tmp_path) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"text\tlabel\n", b'{"text": "a", "kind": "b"}\n', b"[1]\n", b"\xff\xfe\n", b"{"]
 )
-def test_other_files_are_not(content, tmp_path) -> None:
+def test_other_files_are_not_taken_for_written_examples(content, tmp_path) -> None:
     (tmp_path / "other.jsonl").write_bytes(content)
     assert not holds_examples(tmp_path / "other.jsonl")
     assert not holds_examples(tmp_path / "missing.jsonl")

@@ -35,7 +35,7 @@ MRPC = ("#1 String", "#2 String", "Quality")
         ("squad2_half_dev/dev-v2.0.json", "", "qa", (6078,), "", ("question", "context", "answers")),
     ],
 )  # fmt: skip
-def test_published_data_is_read_right_with_no_option_given(shared_data, train, held, task, counts, labels, columns):
+def test_published_data_sets_are_read_without_options(shared_data, train, held, task, counts, labels, columns):
     sets = read_pair(shared_data / train, shared_data / held) if held else (read_task(shared_data / train),)
     assert [len(data.examples) for data in sets] == list(counts)
     for data in sets:
@@ -63,7 +63,7 @@ def test_quoted_tables_are_read_to_the_letter(shared_data):
     assert [(e.text_a, e.text_b, e.label) for e in data.examples] == expected
 
 
-def test_answers_stand_where_they_are_said_to(shared_data):
+def test_squad_answers_are_at_their_offsets(shared_data):
     data = read_task(shared_data / "squad2_half_dev/dev-v2.0.json")
     assert sum(bool(e.answers) for e in data.examples) == 2910
     assert len({e.title for e in data.examples}) == 16
