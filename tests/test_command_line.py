@@ -238,7 +238,7 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
     assert main([*tune(labelled, "classification", tmp_path / "run"), "--seeds", "2"]) == 0
     captured = capsys.readouterr()
     assert "trial 2 of 2: seed 1" in captured.err
-    assert "guessing scores accuracy" in captured.err
+    assert "baselines accuracy" in captured.err
     assert captured.out == f"Your model is in {tmp_path / 'run' / 'model'}\n"
     assert "--resume" in refusal(capsys, *tune(labelled, "classification", tmp_path / "run"))
     assert "another kind" in refusal(capsys, "pretrain", "--out", str(tmp_path / "run"), "--resume")
@@ -261,7 +261,7 @@ def test_finetune_tells_its_progress_on_stderr(capsys, labelled: Files, tmp_path
         (["--train", "TRAIN", "--task", "qa"], "not qa"),
         (["--train", "TRAIN", "--text-a", "nowhere"], "nowhere"),
         (["--train", "TRAIN", "--learning-rate", "inf"], "--learning-rate must lie between"),
-        (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to learn"),
+        (["--train", "TRAIN", "--freeze-layers", "9"], "leaves nothing to train"),
     ],
 )
 def test_what_cannot_be_fine_tuned_on_is_one_clear_line(

@@ -55,7 +55,7 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
         ("tiny-town (comes with the lab)", "tiny-town"),
     ]
     assert session.histories.default([]) == "tiny-town"
-    with pytest.raises(InputError, match="has kept no snapshots"):
+    with pytest.raises(InputError, match="has no snapshots"):
         learning.learning(session, "empty-run", TEXT, "", "")
 
 

@@ -1,6 +1,6 @@
-"""Checkpoints: a model as a Hugging Face folder, saved whole or not at all.
+"""Checkpoints: a model as a Hugging Face folder, saved atomically.
 
 In reading order: `checkpoint` (load and save), `checkpoint_manager` (rotation, checksums), `optimizer_state` (what a
-resumed run needs), `atomic_io` (files that are replaced in one step), `snapshots` and `snapshot_reader` (16-bit weights
-at log-spaced steps), `backfill_probes`, `model_card`, `export`.
+resumed run needs), `atomic_io` (atomic writes, locks), `snapshots` and `snapshot_reader` (fp16 weights at log-spaced
+steps), `backfill_probes` (probe results of snapshots), `model_card`, `export`.
 """

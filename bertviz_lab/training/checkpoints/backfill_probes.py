@@ -1,4 +1,4 @@
-"""What a model could do at each of its snapshots, asked afterwards: for a log that does not tell."""
+"""Run the probes on the snapshots of a run afterwards, for a log without probe results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,32 +12,32 @@ from bertviz_lab.training.runs.events import ProbesDone, to_json
 Row = Mapping[str, Any]
 
 
-def backfill_probes(rows: Sequence[Row], past: SnapshotReader, probes: Probes) -> list[Row]:
-    """The rows of a log with a `ProbesDone` for every snapshot that has none, at its place.
+def backfill_probes(rows: Sequence[Row], snapshots: SnapshotReader, probes: Probes) -> list[Row]:
+    """The rows of a log with a `ProbesDone` inserted for every snapshot that has none.
 
-    Snapshots have 16 bits: a share can differ by a pair from what the run itself would have found.
+    Snapshots are fp16, so an accuracy can differ by one pair from the one that the run would have measured.
     """
-    found = list(rows)
-    for event in probe_snapshots(rows, past, probes):
+    completed = list(rows)
+    for event in probe_snapshots(rows, snapshots, probes):
         row = json.loads(to_json(event))
-        found.insert(_place(found, event.step), row)
-    return found
+        completed.insert(_insertion_index(completed, event.step), row)
+    return completed
 
 
-def probe_snapshots(rows: Sequence[Row], past: SnapshotReader, probes: Probes) -> Iterator[ProbesDone]:
-    """The answers of every snapshot that a log has none of, the earliest first."""
-    told = {row["step"] for row in rows if row.get("event") == "ProbesDone"}
-    questions = Questions(probes, past.tokenizer, past.config.max_position_embeddings)
-    for step in past.steps():
-        if step not in told:
-            right = shares_right(questions.ask(past.open(step).model))
+def probe_snapshots(rows: Sequence[Row], snapshots: SnapshotReader, probes: Probes) -> Iterator[ProbesDone]:
+    """The probe results of every snapshot without any in the log, the earliest first."""
+    probed = {row["step"] for row in rows if row.get("event") == "ProbesDone"}
+    questions = Questions(probes, snapshots.tokenizer, snapshots.config.max_position_embeddings)
+    for step in snapshots.steps():
+        if step not in probed:
+            right = shares_right(questions.ask(snapshots.open(step).model))
             before = [row for row in rows if row.get("event") in ("StepDone", "EvalDone") and row["step"] <= step]
             seconds, tokens = (before[-1][name] if before else 0 for name in ("seconds", "tokens"))
             yield ProbesDone(step, float(seconds), int(tokens), probes.name, right)
 
 
-def _place(rows: Sequence[Row], step: int) -> int:
-    """Where a log tells of a step: after its snapshot, else before the next step, else before the end."""
+def _insertion_index(rows: Sequence[Row], step: int) -> int:
+    """Where an event of this step belongs: after its snapshot, else before the next step, else before the end."""
     for index, row in enumerate(rows):
         if row.get("event") == "SnapshotSaved" and row["step"] == step:
             return index + 1

@@ -58,7 +58,7 @@ _PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A model with all that is needed to use it."""
+    """A model with everything needed to use it."""
 
     model: nn.Module  # in evaluation mode
     tokenizer: Tokenizer
@@ -94,9 +94,9 @@ class Checkpoint:
 
 
 def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
-    """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then kept).
+    """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then cached).
 
-    Weights arrive in 32 bits on the CPU, in evaluation mode. Raises `InputError` with what is missing or wrong.
+    The model is fp32, on the CPU and in evaluation mode. Raises `InputError` with what is missing or wrong.
     """
     folder = checkpoint_folder(str(source), download)
     body = _read_config(folder)
@@ -108,7 +108,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
             f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens "
             f"but the model has {config.vocab_size} embeddings."
         )
-    # What the file lacks starts at random, the same each time, and the random stream of others is left alone.
+    # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
     model = _architecture(body, state)(config, generator=torch.Generator().manual_seed(0))
     report = load_state(model, state)
     if any(name.startswith(("embeddings.", "encoder.")) for name in report.missing):
@@ -128,7 +128,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
 
 
 def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
-    """Write a Hugging Face folder, whole or not at all: it replaces `folder` only when every file is on disk.
+    """Write a Hugging Face folder atomically: it replaces `folder` only when every file is on disk.
 
     Raises `InputError` where `folder` holds something other than a model, which would be lost.
     """
@@ -143,9 +143,9 @@ def save_checkpoint(checkpoint: Checkpoint, folder: str | Path) -> Path:
 def write_checkpoint(
     checkpoint: Checkpoint, folder: Path, *, half: bool = False, most_bytes: int | None = None
 ) -> None:
-    """Write the files of a model into a folder that is there.
+    """Write the files of a model into an existing folder.
 
-    `half` keeps the weights in 16 bits, which are 32 again when they are opened; `most_bytes` is the largest file.
+    `half` stores the weights in fp16 (they are loaded as fp32); `most_bytes` limits the size of a file.
     """
     body = {"architectures": [checkpoint.architecture], **checkpoint.config.to_dict(), "dtype": "float32"}
     (folder / "config.json").write_text(json.dumps(body, indent=2), encoding="utf-8")
@@ -162,7 +162,7 @@ def _is_model(folder: Path) -> bool:
 
 
 def shipped_models() -> tuple[str, ...]:
-    """Names of the models that come with the lab."""
+    """Names of the models that ship with the lab."""
     if not SHIPPED.is_dir():
         return ()
     return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
@@ -256,7 +256,7 @@ def _read_pooling(folder: Path) -> Pooling | None:
 
 
 def _architecture(body: dict, state: dict[str, Tensor]) -> type:
-    """The class that has a place for every head found; published BERTs name one head and hold two."""
+    """The class with every head that the weights have; published BERTs name one head and hold two."""
     mlm, nsp = "cls.predictions.bias" in state, "cls.seq_relationship.weight" in state
     if mlm or nsp:
         return BertForPreTraining if mlm and nsp else BertForMaskedLM if mlm else BertForNextSentencePrediction
@@ -271,5 +271,5 @@ def _some(names: tuple[str, ...]) -> str:
 
 
 def parameter_count(model: nn.Module) -> int:
-    """Trainable numbers, tied ones once."""
+    """Number of parameters; tied ones count once."""
     return sum(p.numel() for p in model.parameters())

@@ -1,4 +1,4 @@
-"""A model as a Hugging Face folder of its own, of which it is certain that `transformers` opens it."""
+"""Export a model as a Hugging Face folder, verified to open in `transformers`."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ def export_checkpoint(checkpoint: Checkpoint, folder: Path) -> Path:
 
 
 def _require_transformers_agrees(folder: Path) -> None:
-    """Open an exported folder with `transformers`, which must find every tensor it looks for."""
+    """Open an exported folder with `transformers`, which must find exactly the tensors it expects."""
     import transformers
 
     architecture = json.loads((folder / "config.json").read_text(encoding="utf-8"))["architectures"][0]

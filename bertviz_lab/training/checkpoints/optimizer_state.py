@@ -1,4 +1,4 @@
-"""The state of optimisers and of the random streams as tensors in a safetensors file: nothing in it can run."""
+"""Optimizer and random-generator states as tensors in a safetensors file, which cannot execute code."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ from torch import Tensor
 
 
 def save_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
-    """Every tensor of every optimiser under "optimiser/parameter/name", and torch's random state."""
+    """Write every tensor of every optimizer as "optimizer/parameter/name", and torch's random state."""
     tensors: dict[str, Tensor] = {"random": torch.get_rng_state()}
-    if torch.cuda.is_available():  # dropout on a GPU draws from a stream of its own
+    if torch.cuda.is_available():  # dropout on a GPU has a generator of its own
         tensors["random on the GPU"] = torch.cuda.get_rng_state()
     for index, optimizer in enumerate(optimizers):
         for parameter, state in optimizer.state_dict()["state"].items():
@@ -21,7 +21,7 @@ def save_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> 
 
 
 def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
-    """Put back what `save_optimizers` wrote; the optimisers must have been built for the same parameters."""
+    """Restore what `save_optimizers` wrote; the optimizers must have been built for the same parameters."""
     tensors = load_file(path)
     torch.set_rng_state(tensors.pop("random"))
     on_gpu = tensors.pop("random on the GPU", None)

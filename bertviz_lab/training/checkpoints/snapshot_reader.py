@@ -1,6 +1,6 @@
-"""A model as it was: any snapshot of a run, or of a model that ships with its snapshots, opened as a checkpoint.
+"""Open any snapshot of a run, or of a model that ships with its snapshots, as a checkpoint.
 
-What all snapshots of one run share, its shape and its tokenizer, is read once; a step then costs no more than its file.
+The configuration and the tokenizer are shared by all snapshots and read once; then each step costs only its weights.
 """
 
 import contextlib
@@ -31,34 +31,36 @@ from bertviz_lab.training.runs.run_folder import read_config, read_shipped_log
 
 @dataclass(frozen=True)
 class SnapshotReader:
-    """A folder with snapshots, and what is the same for all of them."""
+    """A folder with snapshots, and what they share."""
 
     folder: Path
     kind: type  # of model, one of ARCHITECTURES
     config: BertConfig
     tokenizer: Tokenizer
     name: str = ""
-    last: int | None = None  # the step of a model that ships, which is not kept again among its snapshots
+    last: int | None = None  # the step of a shipped model, whose weights are not repeated among its snapshots
 
     def steps(self) -> tuple[int, ...]:
-        """The steps that can be opened now, the earliest first. A run that goes on adds some and removes others."""
+        """The steps that can be opened now, the earliest first. A run in progress adds some and removes others."""
         kept = {step for step, _ in list_snapshots(self.folder / "snapshots")}
         return tuple(sorted(kept if self.last is None else kept | {self.last}))
 
     def open(self, step: int) -> Checkpoint:
         """The model after `step` steps: 32 bits on the CPU, in evaluation mode.
 
-        Raises `InputError` for a step that has no snapshot, or has none any more because of the room.
+        Raises `InputError` for a step that has no snapshot, or whose snapshot was removed to save space.
         """
-        gone = InputError(f"{self.name} has no snapshot of step {step:,} any more: its room was needed for others.")
+        removed = InputError(
+            f"{self.name} has no snapshot of step {step:,} any more: it was removed to make room for others."
+        )
         path = dict(list_snapshots(self.folder / "snapshots")).get(step)
         if path is None and step != self.last:
-            raise gone
+            raise removed
         files = snapshot_files(path) if path else weight_files(self.folder)
         try:
-            model = _filled(self.kind, self.config, files)
+            model = _load_model(self.kind, self.config, files)
         except InputError as error:
-            raise error if files[0].is_file() else gone from error
+            raise error if files[0].is_file() else removed from error
         name = f"{self.name}, step {step:,}"
         length = trained_length_at(self.folder / "snapshots", step) if path else None
         return Checkpoint(
@@ -72,61 +74,50 @@ class SnapshotReader:
 
 
 def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:
-    """The history of the run, or of the shipped model, in `folder`; `name` is how a person knows it.
+    """The snapshots of the run, or of the shipped model, in `folder`; `name` is used in messages.
 
-    Raises `InputError` where there are no snapshots, or nothing says what model they are of.
+    Raises `InputError` where there are no snapshots, or nothing says what model they belong to.
     """
     name = name or folder.name
     if not list_snapshots(folder / "snapshots"):
-        raise InputError(
-            f"{name} has kept no snapshots, so there is nothing to look back at: train with room for some "
-            "(snapshot_room above 0)."
-        )
+        raise InputError(f"{name} has no snapshots: train with room for some (snapshot_room above 0).")
     body = _shape(folder)
     architecture = (body.get("architectures") or [""])[0]
     if architecture not in ARCHITECTURES:
-        raise InputError(f"Nothing in {name} says what model its snapshots are of.")
+        raise InputError(f"No configuration in {name} says what model its snapshots belong to.")
     kind, shape = ARCHITECTURES[architecture], BertConfig.from_dict(body)
     return SnapshotReader(folder, kind, shape, _tokenizer(folder), name, _shipped_step(folder))
 
 
-def open_snapshot(folder: Path, step: int) -> Checkpoint:
-    """The model of a run, or of a shipped model's folder, after `step` steps.
-
-    Who opens many reads the past once: `open_snapshots(folder).open(step)`. Raises `InputError` as those do.
-    """
-    return open_snapshots(folder).open(step)
-
-
-def _filled(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
-    """The model with the tensors of its files as its weights; no memory is filled with random numbers first."""
+def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
+    """The model with the tensors of its files as weights, without random initialization."""
     state = normalize_names(read_tensors(files))
     with torch.device("meta"):
         model: nn.Module = kind(config)
-    # Layers that share their weights have several names each; the parameter is the same.
+    # With parameter sharing the same parameter has several names.
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
         tensor = state.get(to_huggingface(name).removeprefix("bert."))
         if tensor is None or tensor.shape != parameter.shape:
-            lacks = f"it lacks {to_huggingface(name)}, or in another shape"
-            raise InputError(f"{files[0].name} is not of this model: {lacks}.")
-        where, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(where), leaf, nn.Parameter(tensor))
+            problem = f"{to_huggingface(name)} is missing or has another shape"
+            raise InputError(f"{files[0].name} does not belong to this model: {problem}.")
+        module, _, leaf = name.rpartition(".")
+        setattr(model.get_submodule(module), leaf, nn.Parameter(tensor))
     return model.eval()
 
 
 def _shipped_step(folder: Path) -> int | None:
-    """The step at which a model that ships was taken from its run, by its log; None for a run, or without a log."""
+    """The step of a shipped model, by its log; None for a run, or without a log."""
     rows = read_shipped_log(folder)
     score = next((METRICS.get(row["objective"], "") for row in rows if row.get("event") == "RunStarted"), "")
     trials = [row for row in rows if row.get("event") == "TrialDone"]
-    if trials:  # the best of them ships
+    if trials:  # the best trial ships
         return int(max(trials, key=lambda row: row.get(score, 0.0))["best_step"])
     return next((row["step"] for row in rows if row.get("event") == "RunFinished"), None)
 
 
 def _shape(folder: Path) -> dict[str, Any]:
-    """The body of the `config.json` of the model that a run trains, wherever it lies by now."""
-    for place in (folder / "snapshots" / SHAPE, *(found / "config.json" for found in _models(folder))):
+    """The body of the `config.json` of the model that a run trains, wherever there is one."""
+    for place in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
         with contextlib.suppress(OSError, ValueError):
             body = json.loads(place.read_text(encoding="utf-8"))
             if isinstance(body, dict) and "architectures" in body:
@@ -135,7 +126,7 @@ def _shape(folder: Path) -> dict[str, Any]:
 
 
 def _tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a run: its own, that of a model it has saved, or that of the model it started from."""
+    """The tokenizer of a run: its own, or that of a saved model, or that of the model it started from."""
     for place in (folder / "tokenizer", *_models(folder)):
         if (place / "tokenizer.json").is_file() or (place / "vocab.txt").is_file():
             return Tokenizer.load(place)
@@ -145,6 +136,6 @@ def _tokenizer(folder: Path) -> Tokenizer:
 
 
 def _models(folder: Path) -> list[Path]:
-    """Folders that may hold a model of this history: a shipped model is its own."""
+    """Folders that may hold a model of this run; a shipped model is in the folder itself."""
     newest = latest_checkpoint(folder)
     return [*([newest] if newest else []), folder / "model", folder]

@@ -1,8 +1,8 @@
-"""Weights at log-spaced steps of a run, in 16 bits: the model after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
+"""fp16 weights at log-spaced steps of a run: the model after 0, 1, 2, 5, 10, 20 ... steps, and at the end.
 
 A folder of safetensors files, `snapshots/step-00000010.safetensors`, under Hugging Face's names, with the shape of the
-model beside them. They have a room that they may take: once it is full, the one goes whose neighbours are nearest in
-the logarithm of the step.
+model beside them. Their total size is limited: beyond it, the snapshot is removed whose neighbours are nearest in the
+logarithm of the step.
 """
 
 import json
@@ -27,46 +27,46 @@ _NAME = re.compile(r"step-(\d{8,})\.safetensors")
 
 
 def is_snapshot_step(step: int) -> bool:
-    """Whether a step is 0, or 1, 2 or 5 times a power of ten; from 100 on also 1.5, 3 and 7 times."""
+    """Whether a step is 0, or 1, 2 or 5 times a power of ten; above 100 also 1.5, 3 or 7 times."""
     first = str(step).rstrip("0")
     return step == 0 or first in ("1", "2", "5") or (step > 100 and first in ("15", "3", "7"))
 
 
 class SnapshotWriter:
-    """The snapshots of one run; `room` in bytes is what they may take together."""
+    """The snapshots of one run; `room` is the limit of their total size in bytes."""
 
     def __init__(self, folder: Path, room: int) -> None:
         self.folder, self.room = folder, room
 
     def save(self, model: nn.Module, step: int, *, trained_length: int | None = None, write: bool = True) -> str:
-        """Keep the weights of `step`, and let go of others where there is no room; "" where there is none at all.
+        """Save the weights of `step` and remove others beyond the limit; returns the path, "" where two do not fit.
 
-        `trained_length` is that of the model by then, in tokens. Of several processes one is to `write`; all are told
-        the path.
+        `trained_length` is the model's at this step, in tokens. Of several processes one is to `write`; all get the
+        path.
         """
         size = 2 * sum(p.numel() for p in model.parameters())
-        most = self.room // max(1, size)
-        if most < 2:
+        capacity = self.room // max(1, size)
+        if capacity < 2:
             return ""
         path = self.folder / f"step-{step:08d}.safetensors"
         if not write:
             return str(path)
         self.folder.mkdir(exist_ok=True)
-        self._tell_shape(model)
+        self._write_shape(model)
         if trained_length is not None:
-            self._tell_length(step, trained_length)
+            self._write_length(step, trained_length)
         for partial in self.folder.glob(".step-*"):  # left by a killed writer
             partial.unlink(missing_ok=True)
         with atomic_file(path) as fresh:
             write_tensors({name: t.to(torch.float16) for name, t in state_for_huggingface(model).items()}, fresh)
         kept = [(at, file) for at, file in list_snapshots(self.folder) if at <= step or file == path]
-        while len(kept) > most:
-            kept.pop(_nearest([at for at, _ in kept]))
+        while len(kept) > capacity:
+            kept.pop(_most_redundant([at for at, _ in kept]))
         for _, file in set(list_snapshots(self.folder)) - set(kept):
             file.unlink(missing_ok=True)
         return str(path)
 
-    def _tell_shape(self, model: nn.Module) -> None:
+    def _write_shape(self, model: nn.Module) -> None:
         config, path = getattr(model, "config", None), self.folder / SHAPE
         if not isinstance(config, BertConfig):
             return
@@ -74,7 +74,7 @@ class SnapshotWriter:
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_bytes(path, text.encode())
 
-    def _tell_length(self, step: int, trained_length: int) -> None:
+    def _write_length(self, step: int, trained_length: int) -> None:
         earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
         if not earlier or earlier[max(earlier)] != trained_length:
             write_json(self.folder / LENGTHS, earlier | {step: trained_length})
@@ -95,7 +95,7 @@ def _read_lengths(folder: Path) -> dict[int, int]:
 
 
 def snapshot_files(snapshot: Path) -> list[Path]:
-    """The files of a snapshot: its own, and where it ships in several, `step-00000010.2.safetensors` and so on."""
+    """The files of a snapshot; a shipped one may be sharded: `step-00000010.2.safetensors` and so on."""
     return [snapshot, *sorted(snapshot.parent.glob(f"{snapshot.stem}.*{snapshot.suffix}"))]
 
 
@@ -103,10 +103,10 @@ def list_snapshots(folder: Path) -> list[tuple[int, Path]]:
     """(step, file) of the snapshots in a folder, the earliest first."""
     if not folder.is_dir():
         return []
-    return sorted((int(found[1]), path) for path in folder.iterdir() if (found := _NAME.fullmatch(path.name)))
+    return sorted((int(match[1]), path) for path in folder.iterdir() if (match := _NAME.fullmatch(path.name)))
 
 
-def _nearest(steps: Sequence[int]) -> int:
-    """The place, never the first or last, whose neighbours lie nearest to each other in the logarithm."""
-    places = range(1, len(steps) - 1)
-    return min(places, key=lambda place: math.log1p(steps[place + 1]) - math.log1p(steps[place - 1]), default=0)
+def _most_redundant(steps: Sequence[int]) -> int:
+    """The index, never the first or last, whose neighbours are nearest to each other in the logarithm."""
+    inner = range(1, len(steps) - 1)
+    return min(inner, key=lambda index: math.log1p(steps[index + 1]) - math.log1p(steps[index - 1]), default=0)

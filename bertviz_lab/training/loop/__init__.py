@@ -1,6 +1,6 @@
-"""The training loop: it knows steps, time and gradients, and no task.
+"""The training loop: it knows steps, time and gradients, but no task.
 
-In reading order: `loop` (the loop itself), `window` (metrics between two reports), `optim` (AdamW, Muon, parameter
-groups, the learning-rate schedule), `hardware` (device, precision, processes), `memory` (the memory estimate),
-`throughput` (tokens per second, measured).
+In reading order: `loop` (the training loop), `schedule` (learning rate), `optim` (AdamW, Muon, parameter groups),
+`hardware` (device, precision, processes, gradient clipping), `metric_window` (metrics between two reports, divergence),
+`clock` (training time, stop requests), `memory` (the memory estimate), `throughput` (tokens per second, measured).
 """

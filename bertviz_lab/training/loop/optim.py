@@ -8,10 +8,10 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.layers import Embedding, Linear
 
-#: Muon's steps for the encoder's matrices, in terms of AdamW's for the rest: measured best on Wikipedia and Tiny Town.
+#: Muon's learning rate in terms of AdamW's: measured best on Wikipedia and Tiny Town.
 MUON_FACTOR = 2.5
-#: Newton-Schulz iterations of an update. With three of the usual five a step costs less and minutes of training bring
-#: more: on Wikipedia a mini model took 12 % more steps and had a loss 0.06 nats lower after the same time.
+#: Newton-Schulz iterations of an update. Three instead of the usual five make a step cheaper: on Wikipedia a mini model
+#: took 12% more steps in the same time and reached a loss 0.06 nats lower.
 MUON_ITERATIONS = 3
 
 
@@ -59,7 +59,7 @@ def build_optimizers(model: nn.Module, settings: PretrainConfig, learning_rate: 
 def build_finetuning_optimizer(
     model: nn.Module, settings: FinetuneConfig, learning_rate: float
 ) -> torch.optim.Optimizer:
-    """AdamW over what is to learn: the embeddings and the lowest `freeze` layers stay as they are.
+    """AdamW over the trainable parameters: the embeddings and the lowest `freeze_layers` layers are frozen, if any.
 
     With `layerwise_lr_decay` d a layer n below the head learns at d^n of the rate, the embeddings slowest
     (Howard and Ruder 2018; Sun et al. 2019, section 5.3).
@@ -80,17 +80,17 @@ def build_finetuning_optimizer(
                 groups.append({"params": chosen, "weight_decay": group["weight_decay"], "factor": factor})
     if not groups:
         raise InputError(
-            f"--freeze-layers {settings.freeze_layers} leaves nothing to learn: the model has {layers} layers."
+            f"--freeze-layers {settings.freeze_layers} leaves nothing to train: the model has {layers} layers."
         )
     return torch.optim.AdamW(groups, lr=learning_rate, betas=(0.9, 0.999), eps=1e-6, fused=True)
 
 
 @torch.no_grad()
 def ablate_embeddings(model: nn.Module, *, positions: bool = False, segments: bool = False) -> None:
-    """Have a model do without these embeddings: all their vectors become zero, which adds nothing, and learn no more.
+    """Ablate these embeddings: their vectors become zero, which adds nothing, and are frozen.
 
-    The table stays in the checkpoint, so that it is a BERT like any other. A table that is zero already, because the
-    model was trained without it, is held as it is too.
+    The table stays in the checkpoint, so that it remains a standard BERT. A table that is all zeros already, because
+    the model was trained without it, is frozen too.
     """
     for module in model.modules():
         if isinstance(module, Embeddings):
@@ -102,11 +102,11 @@ def ablate_embeddings(model: nn.Module, *, positions: bool = False, segments: bo
 
 
 def _depths(model: nn.Module) -> dict[int, int]:
-    """For each parameter of the backbone, by its identity: 0 in the embeddings, n in layer n; the head has none."""
-    found: dict[int, int] = {}
+    """Depth of each parameter of the backbone, by its identity: 0 in the embeddings, n in layer n."""
+    depths: dict[int, int] = {}
     for name, parameter in model.named_parameters():
         if ".embeddings." in name:
-            found[id(parameter)] = 0
+            depths[id(parameter)] = 0
         elif ".layers." in name:
-            found[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])
-    return found
+            depths[id(parameter)] = 1 + int(name.split(".layers.")[1].split(".")[0])
+    return depths

@@ -1,4 +1,4 @@
-"""How fast this machine trains a model: tried for a moment, not looked up."""
+"""How fast this machine trains a model: measured for a moment."""
 
 import time
 
@@ -9,16 +9,16 @@ from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import bf16_is_faster
 from bertviz_lab.training.loop.optim import build_optimizers
 
-_MOST_TOKENS = 4096
+_MAX_TOKENS = 4096
 
 
 def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, seconds: float = 0.4) -> float:
-    """Train on random ids for about `seconds` in the run's number format; the figure is for the threads torch has now.
+    """Train on random ids for about `seconds` in the run's precision, with torch's current number of threads.
 
-    A step is as large as the run's, up to so many tokens: what a step costs whatever its size weighs as much.
+    The batch is the run's, up to `_MAX_TOKENS`, so that the fixed cost of a step has the same weight.
     """
     generator = torch.Generator().manual_seed(0)
-    examples = max(1, min(settings.batch_size, _MOST_TOKENS // settings.seq_len))
+    examples = max(1, min(settings.batch_size, _MAX_TOKENS // settings.seq_len))
     shape = (examples, settings.seq_len)
     ids = torch.randint(5, model_config.vocab_size, shape, generator=generator)
     positions = torch.arange(1, 1 + max(1, round(settings.mask_probability * settings.seq_len))).expand(examples, -1)
@@ -37,7 +37,7 @@ def tokens_per_second(model_config: BertConfig, settings: PretrainConfig, second
             optimizer.step()
             optimizer.zero_grad()
         steps += 1
-        if steps == 1:  # the first step prepares kernels and buffers
+        if steps == 1:  # the first step compiles kernels and allocates buffers
             start = time.perf_counter()
         elif (elapsed := time.perf_counter() - start) > seconds:
             return (steps - 1) * ids.numel() / elapsed

@@ -1,4 +1,5 @@
-"""Runs: what happens in one as typed events, its folder, and who listens.
+"""Runs: their typed events, their folder on disk, and the consumers of events.
 
-In reading order: `events`, `run_folder` (config, state and log on disk), `run` (either kind), `console`, `trackers`.
+In reading order: `events`, `run_folder` (config, state and log on disk), `console` (one line per event, final scores),
+`trackers` (TensorBoard and others).
 """

@@ -1,4 +1,4 @@
-"""What happens in a run and what it came to, for the command line."""
+"""Events and final scores of a run as text for the command line."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,14 @@ from bertviz_lab.training.runs import events as e
 
 
 def format_event(event: e.Event) -> str:
-    """A line on an event; "" where there is nothing to say."""
+    """One line of text for an event; "" for events that are not shown."""
     line = ""
     if isinstance(event, e.Preparing):
         share = f" {event.done / event.total:.0%}" if event.total else ""
         line = f"{event.message}{share}"
     elif isinstance(event, e.RunStarted):
-        guess = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
-        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; guessing scores {guess}"
+        baselines = ", ".join(f"{name} {value:.2f}" for name, value in event.baselines.items())
+        line = f"{event.parameters:,} parameters, {event.precision} on {event.device}; baselines {baselines}"
         line = "\n".join([line, *event.notes])
     elif isinstance(event, e.StepDone):
         scores = " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
@@ -25,9 +25,9 @@ def format_event(event: e.Event) -> str:
         line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
     elif isinstance(event, e.ProbesDone):
         shares = event.right.values()
-        known = sum(share >= 0.8 for share in shares)
+        passed = sum(share >= 0.8 for share in shares)
         mean = sum(shares) / max(1, len(shares))
-        line = f"probes: {mean:.0%} of the pairs right, {known} of {len(shares)} kinds 80% or more"
+        line = f"minimal-pair probes: accuracy {mean:.1%}, {passed} of {len(shares)} phenomena at 80% or more"
     elif isinstance(event, e.TrialStarted):
         line = f"trial {event.trial + 1} of {event.trials}: {event.name}" if event.trials > 1 else ""
     elif isinstance(event, e.TrialDone):
@@ -38,15 +38,15 @@ def format_event(event: e.Event) -> str:
 
 
 def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the run came to: a fine-tuning's best model's scores, a pretraining's last."""
+    """The results of a run: the scores of a fine-tuning's best model, or the last ones of a pretraining."""
     if (folder / "examples").is_dir():
         report = folder / "report.json"
-        found: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
+        body: dict[str, Any] = json.loads(report.read_text(encoding="utf-8")) if report.is_file() else {}
         return {
-            "task": found.get("task"),
-            **found.get("scores", {}),
-            "guess": found.get("guess"),
-            "families": found.get("families"),
+            "task": body.get("task"),
+            **body.get("scores", {}),
+            "guess": body.get("guess"),
+            "families": body.get("families"),
         }
     scores: dict[str, Any] = next((row for row in reversed(rows) if row["event"] == "EvalDone"), {})
     return {name: value for name, value in scores.items() if "_" in name}

@@ -1,6 +1,6 @@
-"""What happens in a run, as typed values: training yields them, everything else reads them.
+"""The events of a run as typed values: training yields them, everything else consumes them.
 
-The command line, the page, a notebook and the log file fold the same stream; a log replays through `from_json`.
+The command line, the page, a notebook and the log file consume the same stream; a log replays through `from_json`.
 """
 
 import dataclasses
@@ -24,29 +24,29 @@ class Preparing:
 
 @dataclass(frozen=True)
 class RunStarted:
-    """Everything is ready; training begins, or goes on from `step`."""
+    """Everything is ready; training starts, or resumes from `step`."""
 
     run: str
     step: int
-    total_steps: int | None  # None where time decides
-    time_budget: float | None  # seconds, None where steps decide
+    total_steps: int | None  # None for a time budget
+    time_budget: float | None  # seconds, None for a number of steps
     parameters: int
     vocab_size: int
     objective: str
     precision: str
     device: str
     threads: int
-    baselines: Mapping[str, float]  # what guessing scores: mlm_loss ln V, nsp_loss ln 2, unigram_entropy ...
-    notes: tuple[str, ...] = ()  # what the person should know, in sentences
+    baselines: Mapping[str, float]  # uniform and unigram baselines: mlm_loss ln V, nsp_loss ln 2, unigram_entropy ...
+    notes: tuple[str, ...] = ()  # what the user should know, in sentences
 
 
 @dataclass(frozen=True)
 class StepDone:
-    """Where training stands: means over the steps since the last such event."""
+    """Training metrics: means over the steps since the last such event."""
 
     step: int
-    seconds: float  # of training, over all sittings
-    tokens: int  # seen so far, padding left out
+    seconds: float  # of training, over all sessions
+    tokens: int  # seen so far, without padding
     loss: float
     learning_rate: float
     grad_norm: float
@@ -57,7 +57,7 @@ class StepDone:
 
 @dataclass(frozen=True)
 class EvalDone:
-    """Scores on held-out text."""
+    """Scores on the held-out set."""
 
     step: int
     seconds: float
@@ -67,18 +67,18 @@ class EvalDone:
 
 @dataclass(frozen=True)
 class ProbesDone:
-    """What the model can do already: pairs of sentences of which it finds the good one likelier than the bad one."""
+    """Minimal-pair probes: pairs of sentences of which the model should find the acceptable one more likely."""
 
     step: int
     seconds: float
     tokens: int
-    probes: str  # the set that was asked, a key of `data.probes.PROBES`
-    right: Mapping[str, float]  # kind -> share of its pairs found right; 0.5 is guessing
+    probes: str  # the set of probes, a key of `data.probes.PROBES`
+    right: Mapping[str, float]  # phenomenon -> accuracy; 0.5 is chance
 
 
 @dataclass(frozen=True)
 class CheckpointSaved:
-    """The run can go on from here, and the model can be opened."""
+    """The run can be resumed from here, and the model can be opened."""
 
     step: int
     path: str
@@ -86,7 +86,7 @@ class CheckpointSaved:
 
 @dataclass(frozen=True)
 class SnapshotSaved:
-    """The weights of this step are kept, to look back at later."""
+    """The weights of this step were saved for later inspection."""
 
     step: int
     path: str
@@ -94,7 +94,7 @@ class SnapshotSaved:
 
 @dataclass(frozen=True)
 class TrialStarted:
-    """A fine-tuning begins another of its trials, such as the same with another seed; steps count on over all."""
+    """A fine-tuning starts its next trial, for example another seed; steps are counted over all trials."""
 
     trial: int  # from 0
     trials: int
@@ -105,7 +105,7 @@ class TrialStarted:
 
 @dataclass(frozen=True)
 class TrialDone:
-    """What a trial came to: the scores of its best model on held-out examples."""
+    """The result of a trial: the scores of its best model on the held-out examples."""
 
     trial: int
     name: str
@@ -116,7 +116,7 @@ class TrialDone:
 
 @dataclass(frozen=True)
 class RunFinished:
-    """The last event of a sitting. `reason`: finished, stopped (can be resumed) or failed."""
+    """The last event of a session. `reason`: finished, stopped (can be resumed) or failed."""
 
     step: int
     seconds: float
@@ -149,7 +149,7 @@ def to_json(event: Event) -> str:
 
 
 def from_json(line: str) -> Event:
-    """The event of one line. Raises `ValueError` for a line that is none."""
+    """The event of one line. Raises `ValueError` for any other line."""
     try:
         row: dict[str, Any] = json.loads(line)
         kind = _TYPES[row.pop("event")]
@@ -164,4 +164,4 @@ def from_json(line: str) -> Event:
     try:
         return kind(**values)
     except TypeError as error:
-        raise ValueError(f"not a whole event: {line[:80]!r}") from error
+        raise ValueError(f"not a complete event: {line[:80]!r}") from error

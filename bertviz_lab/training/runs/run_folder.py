@@ -1,11 +1,11 @@
-"""A run's folder: what it was asked to do, where it stands, all that happened, and what came of it.
+"""The folder of a run: its settings, its state, the log of its events, and its results.
 
 config.json    the settings, enough to repeat the run
-state.json     where it stands; replaced atomically, so a reader never sees half of it
-events.jsonl   every event, one a line
-corpus/        the tokenized text            checkpoints/        to go on from
+state.json     how far it is; replaced atomically
+events.jsonl   every event, one per line
+corpus/        the tokenized text            checkpoints/        to resume from
 tokenizer/     its vocabulary                model/              the model, a Hugging Face folder
-snapshots/     weights of steps 0, 1, 2, 5, 10 ... in 16 bits
+snapshots/     fp16 weights of steps 0, 1, 2, 5, 10 ...
 """
 
 import contextlib
@@ -33,13 +33,13 @@ from bertviz_lab.training.runs.events import (
     to_json,
 )
 
-#: In these a run is under way or in line; in the others it has ended and can be resumed unless it is finished.
+#: States of a run that trains or is queued; in the others it has ended, and can be resumed unless it is finished.
 ACTIVE = ("waiting", "starting", "preparing", "training")
 
 
 @dataclass(frozen=True)
 class RunState:
-    """Where a run stands, as `state.json` holds it."""
+    """How far a run is, as `state.json` has it."""
 
     status: str = "starting"  # one of ACTIVE, or finished, stopped, failed
     message: str = ""
@@ -53,7 +53,7 @@ class RunState:
 
 
 def read_state(folder: Path) -> RunState:
-    """The state of a run. Raises `InputError` for a folder that is no run."""
+    """The state of a run. Raises `InputError` for a folder that is not a run."""
     try:
         body = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         return RunState(**{key: value for key, value in body.items() if key in RunState.__dataclass_fields__})
@@ -62,7 +62,7 @@ def read_state(folder: Path) -> RunState:
 
 
 def write_state(folder: Path, state: RunState) -> None:
-    """Say where a run stands, and when that was."""
+    """Write the state of a run, with the time."""
     write_json(folder / "state.json", asdict(state) | {"updated": time.time()})
 
 
@@ -71,30 +71,30 @@ def read_config(folder: Path) -> RunConfig:
     try:
         return run_config(json.loads((folder / "config.json").read_text(encoding="utf-8")))
     except InputError:
-        raise  # a setting that is out of range is named by itself
+        raise  # it names the setting that is out of range
     except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"There is no run to go on with in {folder}.") from error
+        raise InputError(f"There is no run to resume in {folder}.") from error
 
 
 def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
-    """Write every event to the run's log and state as it passes.
+    """Write every event to the run's log and state, and pass it on.
 
-    A run that goes on from a checkpoint does again what came after it, so what the log tells of that is cut: it reads
-    as if the run had never been interrupted. An `InputError` becomes the run's last event before it goes on
-    up; any other error likewise, by its name. A full disk, whoever meets it, is an `InputError` too.
+    A run that resumes from a checkpoint repeats the steps after it, so the log is cut there: it reads as if the run
+    had never been interrupted. An error becomes the run's last event and is raised again. Raises `InputError` where
+    another process writes this folder, or the disk is full.
     """
     with _sole_writer(folder):
-        for left in folder.glob(".*.json*-*"):  # by a kill while a file was being replaced
-            left.unlink(missing_ok=True)
+        for partial in folder.glob(".*.json*-*"):  # by a process that was killed while it replaced a file
+            partial.unlink(missing_ok=True)
         known = read_state(folder) if (folder / "state.json").is_file() else RunState()
         state = replace(known, pid=os.getpid())
         log = _Log(folder / "events.jsonl")
-        told = None  # the checkpoint gone on from, where the log has it
+        logged = None  # the step of the checkpoint that the run resumes from, if the log has it
         try:
             for event in events:
                 if isinstance(event, RunStarted):
-                    told = log.cut_after_checkpoint(event.step)
-                if not (isinstance(event, CheckpointSaved) and event.step == told):  # no step was taken since
+                    logged = log.cut_after_checkpoint(event.step)
+                if not (isinstance(event, CheckpointSaved) and event.step == logged):  # saved again, unchanged
                     log.append(event)
                 state = next_state(state, event)
                 write_state(folder, state)
@@ -102,22 +102,22 @@ def record(events: Iterable[Event], folder: Path) -> Iterator[Event]:
         except GeneratorExit:
             raise
         except BaseException as error:
-            plain = _full_disk(error, folder)
-            message = str(plain) if isinstance(plain, InputError) else f"{type(plain).__name__}: {plain}"
+            reported = _describe_disk_error(error, folder)
+            message = str(reported) if isinstance(reported, InputError) else f"{type(reported).__name__}: {reported}"
             event = RunFinished(state.step, state.seconds, "failed", state.model, message)
-            with contextlib.suppress(OSError):  # where the disk is full, the exception is the last word
+            with contextlib.suppress(OSError):  # where the disk is full, the exception is all that is left
                 log.append(event)
             with contextlib.suppress(OSError):
                 write_state(folder, next_state(state, event))
-            if plain is error:
+            if reported is error:
                 raise
-            raise plain from error
+            raise reported from error
 
 
 def discard_failed_run(folder: Path) -> bool:
-    """Clear the log of a run that failed before it had saved anything, such as over a column that is not there.
+    """Clear the log of a run that failed before its first checkpoint, for example over a missing column.
 
-    Then another may begin in its folder; False where there is something to lose.
+    Then another run may start in its folder. Returns False where there is something to lose.
     """
     if latest_checkpoint(folder) is not None or read_state(folder).status != "failed":
         return False
@@ -127,21 +127,21 @@ def discard_failed_run(folder: Path) -> bool:
 
 
 class _Log:
-    """The lines of `events.jsonl`: each is there whole and on the disk, or not at all."""
+    """The lines of `events.jsonl`: each is written completely and flushed, or not at all."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.earlier = 0  # bytes of earlier sittings
+        self.earlier = 0  # bytes of earlier sessions
         if path.is_file():
             self.earlier = path.read_bytes().rfind(b"\n") + 1
-            os.truncate(path, self.earlier)  # a crash may have left half a line
+            os.truncate(path, self.earlier)  # a crash may have left an incomplete line
 
     def append(self, event: Event) -> None:
         line = to_json(event).encode() + b"\n"
         with self.path.open("ab", buffering=0) as file:
             size = file.tell()
             try:
-                while line:  # a disk that is nearly full takes a part, and tells why when asked again
+                while line:  # a disk that is nearly full takes a part, and fails at the next attempt
                     line = line[file.write(line) :]
                 os.fsync(file.fileno())
             except OSError:
@@ -149,12 +149,12 @@ class _Log:
                 raise
 
     def cut_after_checkpoint(self, step: int) -> int | None:
-        """Drop what earlier sittings tell of the time after a checkpoint; the step, if they tell of the checkpoint.
+        """Drop the events of earlier sessions after a checkpoint; returns its step if the log has the checkpoint.
 
-        A crash leaves the old log or the new one.
+        The log is replaced atomically.
         """
         content = self.path.read_bytes() if self.earlier else b""
-        end, told = 0, None
+        end, logged = 0, None
         for line in content[: self.earlier].splitlines(keepends=True):
             row = _row(line) or {}
             kind, at = row.get("event"), row.get("step") or 0
@@ -162,12 +162,12 @@ class _Log:
                 break
             end += len(line)
             if kind == "CheckpointSaved" and at == step:
-                told = step
+                logged = step
                 break
         if end < self.earlier:
             write_bytes(self.path, content[:end] + content[self.earlier :])
             self.earlier = end
-        return told
+        return logged
 
 
 @contextlib.contextmanager
@@ -185,14 +185,14 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         yield
 
 
-def _full_disk(error: BaseException, folder: Path) -> BaseException:
-    """A sentence in the place of an error where it was the disk that failed."""
+def _describe_disk_error(error: BaseException, folder: Path) -> BaseException:
+    """An `InputError` in place of an error of the disk; any other error as it is."""
     reason = disk_error(error)
     if isinstance(error, InputError) or not reason:
         return error
     last = latest_checkpoint(folder)
     saved = f"The last checkpoint, {last}, is untouched" if last else "No checkpoint was saved yet"
-    return InputError(f"{folder} could not be written: {reason}. {saved}: make room, then go on with --resume.")
+    return InputError(f"{folder} could not be written: {reason}. {saved}: free some space, then resume with --resume.")
 
 
 def next_state(state: RunState, event: Event) -> RunState:
@@ -214,9 +214,9 @@ def next_state(state: RunState, event: Event) -> RunState:
 
 
 def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
-    """The events after the first `start` bytes as plain rows, and where to read on.
+    """The events after the first `start` bytes as dictionaries, and the offset to continue from.
 
-    A half-written line at the end waits. A log that was cut while somebody read it is read from its beginning.
+    An incomplete last line is left for the next call. A log that was cut meanwhile is read from its beginning.
     """
     path = folder / "events.jsonl"
     if not path.is_file():
@@ -226,12 +226,12 @@ def read_log(folder: Path, start: int = 0) -> tuple[list[dict[str, Any]], int]:
         if start and file.read(1) != b"\n":
             file.seek(start := 0)
         text = file.read()
-    whole = text[: text.rfind(b"\n") + 1]
-    return [row for line in whole.splitlines() if (row := _row(line)) is not None], start + len(whole)
+    lines = text[: text.rfind(b"\n") + 1]
+    return [row for line in lines.splitlines() if (row := _row(line)) is not None], start + len(lines)
 
 
 def read_shipped_log(folder: Path) -> list[dict[str, Any]]:
-    """The log that a model ships with, `training.jsonl`: the rows of its run's; [] where there is none."""
+    """The log that a shipped model comes with, `training.jsonl`, as dictionaries; [] where there is none."""
     with contextlib.suppress(OSError):
         lines = (folder / "training.jsonl").read_bytes().splitlines()
         return [row for line in lines if (row := _row(line)) is not None]

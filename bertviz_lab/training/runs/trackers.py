@@ -1,4 +1,4 @@
-"""Curves for other eyes: the same events go to a tracker of Accelerate's, such as TensorBoard."""
+"""Experiment trackers: events also go to one that Accelerate supports, such as TensorBoard."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ from bertviz_lab.training.runs.events import EvalDone, Event, ProbesDone, RunSta
 
 
 def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[Event]:
-    """Hand every event on, and its numbers to `config.tracker`, which writes under `folder`; none without a name.
+    """Pass every event on, and log its metrics to `config.tracker`, if set, which writes under `folder`.
 
-    Raises `InputError` for a tracker that is not known or not installed.
+    Raises `InputError` for a tracker that is unknown or not installed.
     """
     if not config.tracker:
         yield from events

@@ -9,7 +9,7 @@ import torch
 from bertviz_lab import BertForSequenceClassification, BertForTokenClassification, save_checkpoint
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshot, open_snapshots
+from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import SHAPE, SnapshotWriter
 from tests.little import little_checkpoint
 from tests.model.support import MASKED_LM, build, small_config
@@ -71,7 +71,7 @@ def test_of_several_trials_the_best_is_the_one_that_ships(tmp_path):
 @pytest.mark.parametrize("kind", [BertForSequenceClassification, BertForTokenClassification])
 def test_models_of_a_task_have_their_heads(tmp_path, kind):
     models = history(tmp_path / "m", kind=kind, num_labels=3, id2label=("a", "b", "c"))
-    opened = open_snapshot(tmp_path / "m", 10)
+    opened = open_snapshots(tmp_path / "m").open(10)
     assert isinstance(opened.model, kind)
     assert same(opened, models[1])
     assert opened.config.labels == ("a", "b", "c")
@@ -92,7 +92,7 @@ def test_a_run_can_be_looked_back_at_before_it_has_a_checkpoint(text, tmp_path):
 def test_a_run_from_before_shapes_were_told_is_opened_by_its_model(text, tmp_path):
     finish(short_run(text), tmp_path / "run")
     (tmp_path / "run" / "snapshots" / SHAPE).unlink()
-    assert same(open_snapshot(tmp_path / "run", 12), load_checkpoint(tmp_path / "run" / "model"))
+    assert same(open_snapshots(tmp_path / "run").open(12), load_checkpoint(tmp_path / "run" / "model"))
 
 
 def test_the_shape_is_written_once(tmp_path):
@@ -105,7 +105,7 @@ def test_the_shape_is_written_once(tmp_path):
 
 
 def test_what_is_not_there_is_said_in_a_sentence(tmp_path):
-    with pytest.raises(InputError, match="has kept no snapshots"):
+    with pytest.raises(InputError, match="has no snapshots"):
         open_snapshots(tmp_path)
     history(tmp_path / "m")
     past = open_snapshots(tmp_path / "m", "kind")
@@ -122,8 +122,8 @@ def test_a_snapshot_of_another_model_is_refused(tmp_path):
     other = little_checkpoint(hidden_size=16, intermediate_size=32)
     SnapshotWriter(tmp_path / "other", 10**9).save(other.model, 20)
     shutil.copy(tmp_path / "other" / "step-00000020.safetensors", tmp_path / "m" / "snapshots")
-    with pytest.raises(InputError, match="is not of this model"):
-        open_snapshot(tmp_path / "m", 20)
+    with pytest.raises(InputError, match="does not belong to this model"):
+        open_snapshots(tmp_path / "m").open(20)
 
 
 def test_without_a_word_about_the_model_nothing_is_guessed(tmp_path):

@@ -167,7 +167,7 @@ def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freez
 
 
 def test_more_layers_than_there_are_cannot_be_frozen():
-    with pytest.raises(InputError, match="--freeze-layers 4 leaves nothing to learn: the model has 3 layers"):
+    with pytest.raises(InputError, match="--freeze-layers 4 leaves nothing to train: the model has 3 layers"):
         build_finetuning_optimizer(build(SEQUENCE), tuning(freeze_layers=4), 1e-3)
 
 

@@ -8,7 +8,7 @@ def test_what_a_model_can_do_is_one_short_line():
     line = format_event(
         ProbesDone(5, 1.0, 10, "english", {"agreement": 0.8, "tense": 0.5, "article": 0.75, "word_order": 1.0})
     )
-    assert line == "probes: 76% of the pairs right, 2 of 4 kinds 80% or more"
+    assert line == "minimal-pair probes: accuracy 76.2%, 2 of 4 phenomena at 80% or more"
 
 
 def test_a_snapshot_is_not_told():

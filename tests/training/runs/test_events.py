@@ -106,7 +106,7 @@ def test_nan_and_infinity_are_null_at_any_depth():
 
 @pytest.mark.parametrize("line", ["", "{", "[]", "3", "{}", '{"event": "Lunch"}', '{"event": "StepDone"}'])
 def test_a_line_that_is_no_event_is_refused(line):
-    with pytest.raises(ValueError, match=r"not an event|not a whole event"):
+    with pytest.raises(ValueError, match=r"not an event|not a complete event"):
         from_json(line)
 
 

@@ -141,7 +141,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
         passed.extend(record(sitting(0, 100), tmp_path))  # as far as it comes
     assert str(told.value) == (
         f"{tmp_path} could not be written: File too large. "
-        f"The last checkpoint, {checkpoint}, is untouched: make room, then go on with --resume."
+        f"The last checkpoint, {checkpoint}, is untouched: free some space, then resume with --resume."
     )
     state = read_state(tmp_path)
     assert (state.status, state.message) == ("failed", str(told.value))
@@ -158,7 +158,7 @@ def test_a_disk_that_fails_elsewhere_in_the_run_is_told_the_same_way(number, tmp
 
     with pytest.raises(InputError, match=f"{os.strerror(number)}. No checkpoint was saved yet"):
         list(record(events(), tmp_path))
-    assert "make room" in read_state(tmp_path).message
+    assert "free some space" in read_state(tmp_path).message
 
 
 def test_a_file_that_is_missing_is_no_full_disk(tmp_path):

@@ -231,7 +231,7 @@ def test_the_settings_are_read_back(tmp_path):
 def test_a_folder_without_settings_cannot_be_gone_on_with(content, tmp_path):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
-    with pytest.raises(InputError, match="no run to go on with"):
+    with pytest.raises(InputError, match="no run to resume"):
         read_config(tmp_path)
 
 
