@@ -130,5 +130,5 @@ def test_without_a_word_about_the_model_nothing_is_guessed(tmp_path):
     history(tmp_path / "m")
     (tmp_path / "m" / "snapshots" / SHAPE).unlink()
     (tmp_path / "m" / "config.json").unlink()
-    with pytest.raises(InputError, match="Nothing in m says what model"):
+    with pytest.raises(InputError, match="No configuration in m says what model"):
         open_snapshots(tmp_path / "m")
