@@ -13,7 +13,7 @@ from benchmarks.machine import machine, markdown
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
 from bertviz_lab.training.runs.run_folder import read_config
 
-_ORDER = {"mlm_loss": "masked-word loss (nats)", "mlm_accuracy": "masked words right", "nsp_accuracy": "pairs right"}
+_ORDER = {"mlm_loss": "MLM loss (nats)", "mlm_accuracy": "MLM accuracy", "nsp_accuracy": "NSP accuracy"}
 
 
 def card_of(
@@ -53,7 +53,7 @@ def card_of(
             "every score and some of the training points",
             f"- {datetime.now(UTC):%Y-%m-%d}, commit {machine()['commit']}, torch {torch.__version__}",
             "",
-            "![How it learnt](curves.svg)",
+            "![Training curves](curves.svg)",
             "",
             "## Scores",
             "",
@@ -153,7 +153,7 @@ def _draws(draws: Sequence[dict[str, float]], key: str) -> str:
 
 _WIDE, _HIGH, _MARGIN = 720, 260, 44
 _CURVES = (
-    ("mlm_accuracy", "masked words right", "#3730a3"),
+    ("mlm_accuracy", "MLM accuracy", "#3730a3"),
     ("nsp_accuracy", "next sentences right", "#b45309"),
     ("accuracy", "accuracy", "#3730a3"),
     ("f1", "F1", "#b45309"),
@@ -199,6 +199,7 @@ def picture_of(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(f'<text x="{_MARGIN + 190 * place}" y="24" style="fill:{colour}">{title}, held out</text>')
         place += 1
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" aria-label="How it learnt">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
+        'aria-label="Training curves">'
         "<style>text{font:13px system-ui,sans-serif;fill:#64748b}</style>" + "".join(lines) + "</svg>\n"
     )

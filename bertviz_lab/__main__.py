@@ -46,26 +46,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Result:
-    """What a command found: for people as text, for programs as JSON."""
+    """The result of a command: text for people, JSON for programs."""
 
     body: dict[str, Any]
     text: str
     code: int = 0
-    silent: bool = False  # one of several processes, of which another speaks
+    silent: bool = False  # not the main process of a distributed run
 
 
 def pretrain_command(options: argparse.Namespace) -> Result:
-    """Train until done or Ctrl-C, which saves a checkpoint first."""
+    """Pretrain a BERT from scratch; Ctrl-C saves a checkpoint and stops."""
     return _train(options, PretrainConfig, PretrainConfig.of_recipe)
 
 
 def finetune_command(options: argparse.Namespace) -> Result:
-    """Teach a model a task by labelled examples: classes, numbers, labels of words, or answers."""
+    """Fine-tune a model on labelled examples: classification, regression, token labels or question answering."""
     return _train(options, FinetuneConfig, FinetuneConfig)
 
 
 def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callable[..., RunConfig]) -> Result:
-    """Run, or go on with, a training of a kind; what is not given, `settings` decides."""
+    """Start or resume a run; `settings` supplies the defaults."""
     from bertviz_lab.training import run_training
     from bertviz_lab.training.loop.hardware import start_accelerator
     from bertviz_lab.training.runs.console import final_scores, format_event
@@ -84,7 +84,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     else:
         config = settings(**given)
         if (folder / "events.jsonl").exists() and not discard_failed_run(folder):
-            raise InputError(f"{folder} holds a run already; add --resume to go on with it, or name another folder.")
+            raise InputError(f"{folder} holds a run already; add --resume to resume it, or name another folder.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -106,12 +106,16 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     assert finished is not None
     rows, _ = read_log(folder)
     body = {"run": str(folder), **dataclasses.asdict(finished), **final_scores(folder, rows)}
-    text = f"Your model is in {finished.path}" if finished.path else "Stopped before the first model; go on by --resume"
+    text = (
+        f"Your model is in {finished.path}"
+        if finished.path
+        else "Stopped before the first checkpoint; resume with --resume"
+    )
     return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:
-    """Predict each [MASK]."""
+    """Predict the masked tokens of a text."""
     from bertviz_lab.interpret import fill_mask
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -128,7 +132,7 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
 
 
 def next_sentence_command(options: argparse.Namespace) -> Result:
-    """Say whether B follows A."""
+    """Predict whether sentence B follows sentence A (NSP)."""
     from bertviz_lab.interpret import next_sentence
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
@@ -140,7 +144,7 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
 
 
 def attention_command(options: argparse.Namespace) -> Result:
-    """Write the attention of all heads for a text as a page, a picture or numbers."""
+    """Write the attention weights of every head for a text as HTML, PNG or JSON."""
     from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
     from bertviz_lab.interpret import trace_text
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -168,7 +172,7 @@ def attention_command(options: argparse.Namespace) -> Result:
 
 
 def tokenize_command(options: argparse.Namespace) -> Result:
-    """Show how a text becomes tokens, ids and segments."""
+    """Tokenize a text: tokens, ids and segment ids."""
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
 
@@ -180,7 +184,7 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 
 
 def evaluate_command(options: argparse.Namespace) -> Result:
-    """Score a model on texts or labelled examples it has not seen."""
+    """Evaluate a model on texts or labelled examples."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import evaluate_labelled
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
@@ -192,7 +196,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
         scores = dict(probe(model, " ".join(options.data) or "auto").right)
     elif not options.data:
-        raise InputError("Name the files to score on, for example --data other.txt.")
+        raise InputError("Name the files to evaluate on, for example --data other.txt.")
     elif options.task in TASKS:
         reading = given_options(options, READING)
         scores = evaluate_labelled(model, options.data, options.task, max_length=length, **reading)
@@ -202,7 +206,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 
 def predict_command(options: argparse.Namespace) -> Result:
-    """Say what a fine-tuned model makes of every text in a file."""
+    """Predict every text of a file with a fine-tuned model."""
     from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
@@ -225,16 +229,16 @@ def predict_command(options: argparse.Namespace) -> Result:
 
 
 def export_command(options: argparse.Namespace) -> Result:
-    """Write a model as a Hugging Face folder of its own."""
+    """Export a model as a Hugging Face folder."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.export import export_checkpoint
 
     path = export_checkpoint(load_checkpoint(options.model), Path(options.out))
-    return Result({"path": str(path)}, f"Written to {path}; transformers opens it")
+    return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
 
 
 def runs_command(options: argparse.Namespace) -> Result:
-    """List the runs of a folder, the newest first."""
+    """List the runs of a folder, newest first."""
     from bertviz_lab.jobs import Runs
 
     runs = Runs(Path(options.runs_dir))

@@ -34,13 +34,13 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
 
     for name, kind in (("pretrain", PretrainConfig), ("finetune", FinetuneConfig)):
         training = command(name, model=False)
-        training.add_argument("--out", required=True, help="Folder of the run")
-        training.add_argument("--resume", action="store_true", help="Go on with the run in --out")
+        training.add_argument("--out", required=True, help="Folder for the run")
+        training.add_argument("--resume", action="store_true", help="Resume the run in --out")
         add_options(training, kind)
 
     fill = command("fill-mask")
-    fill.add_argument("--top-k", type=int, default=5, help="Candidates for each [MASK]")
-    fill.add_argument("text", help="A text with one or more [MASK]")
+    fill.add_argument("--top-k", type=int, default=5, help="Predictions for each masked token")
+    fill.add_argument("text", help="A text with one or more masked tokens, [MASK]")
 
     pair_of_texts(command("next-sentence"), both=True)
 
@@ -53,23 +53,23 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
 
     evaluate = command("evaluate")
-    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to score")
+    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to evaluate")
     evaluate.add_argument(
-        "--data", nargs="+", default=[], help="Text files, or labelled ones; for probes tiny-town or english"
+        "--data", nargs="+", default=[], help="Text or labelled files; for probes tiny-town or english"
     )
     evaluate.add_argument(
         "--seq-len",
         type=int,
         help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
     )
-    evaluate.add_argument("--seed", type=int, default=0, help="Which tokens are masked")
+    evaluate.add_argument("--seed", type=int, default=0, help="Seed of the masking")
     add_options(evaluate, FinetuneConfig, READING)
 
     predict = command("predict")
-    predict.add_argument("--data", required=True, help="A file with a text a line, or a table of texts")
-    predict.add_argument("--out", help="A .csv to write; printed if not given")
-    predict.add_argument("--text-a", default="", help="Column of the text; guessed if not given")
-    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; guessed if not given')
+    predict.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
+    predict.add_argument("--out", help="The .csv to write; printed if not given")
+    predict.add_argument("--text-a", default="", help="Column of the text; inferred if not given")
+    predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; inferred if not given')
 
     export = command("export")
     export.add_argument("--out", required=True, help="A new folder")
@@ -89,7 +89,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
 
 
 def add_options(parser: argparse.ArgumentParser, config: type, names: Sequence[str] = ()) -> None:
-    """A flag for each field of a config, or for some, with type, choices and help; what is not given is not set."""
+    """Add a flag for each field of a config (or for `names`); an option that is not given is not set."""
     hints = typing.get_type_hints(config)
     for field in dataclasses.fields(config):
         if names and field.name not in names:
@@ -110,6 +110,6 @@ def add_options(parser: argparse.ArgumentParser, config: type, names: Sequence[s
 
 
 def given_options(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]:
-    """Of these fields those that were given; several values are a tuple."""
+    """Those of these fields that were given; lists become tuples."""
     given = {name: getattr(options, name) for name in names if name in options}
     return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}

@@ -76,34 +76,34 @@ def attention(trace: TextTrace, title: str = "") -> View:
 
 
 def tokens(encoding: Encoding) -> View:
-    """The pieces of a text with ids, segments, positions and mask."""
+    """The tokens of a text with ids, segments, positions and mask."""
     return _view(TOKEN_STRIP, "Tokens", token_payload(encoding), 420)
 
 
 def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
-    """A masked text: what was chosen, and what became of it."""
+    """A masked text: which tokens were selected, and how they were replaced."""
     return _view(MASKING_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
 
 
 def fill_mask(filled: FillMask) -> View:
-    """The candidates for each blank."""
-    return _view(FILL_MASK_BARS, "Predictions for the blanks", fill_mask_payload(filled), 420)
+    """The predictions for each masked token."""
+    return _view(FILL_MASK_BARS, "Predictions for the masked tokens", fill_mask_payload(filled), 420)
 
 
 def attribution(found: Attribution | Sequence[Attribution]) -> View:
-    """What each token adds to a prediction, by one method or several."""
+    """Attribution of a prediction to its tokens, by one method or several."""
     several = [found] if isinstance(found, Attribution) else list(found)
-    return _view(SCORES, "What each token adds", attribution_payload(several), 360)
+    return _view(SCORES, "Attribution", attribution_payload(several), 360)
 
 
 def ablate_heads(found: HeadAblation) -> View:
-    """What each head adds to a prediction."""
+    """Effect of each head on a prediction (head ablation)."""
     payload = head_ablation_payload(found.effects, found.whole - found.without_layer, found.target.title)
-    return _view(CHART, "What each head adds", payload, 640)
+    return _view(CHART, "Head ablation", payload, 640)
 
 
-def difference(one: TextTrace, other: TextTrace, title: str = "The second less the first") -> View:
-    """Attention of the second trace less that of the first, of as many tokens, layers and heads."""
+def difference(one: TextTrace, other: TextTrace, title: str = "The second minus the first") -> View:
+    """Attention of the second trace minus the first; both have the same tokens, layers and heads."""
     encoding = one.encoding
     found = attention_difference(one, other)
     payload = difference_payload(
@@ -118,19 +118,19 @@ def next_sentence(found: NextSentence) -> View:
 
 
 def similarity(found: Similarity) -> View:
-    """How alike sentences are."""
-    return _view(CHART, "How alike the sentences are", similarity_payload(found.texts, found.cosines), 480)
+    """Cosine similarity of sentences."""
+    return _view(CHART, "Cosine similarity of the sentences", similarity_payload(found.texts, found.cosines), 480)
 
 
 def logit_lens(lens: LogitLens) -> View:
     """The prediction at every layer."""
-    return _view(CHART, "The answer, layer by layer", logit_lens_payload(lens), 560)
+    return _view(CHART, "Logit lens", logit_lens_payload(lens), 560)
 
 
 def pseudo_log_likelihood(found: PseudoLogLikelihood) -> View:
-    """How surprising each word is."""
+    """Surprisal of each token (pseudo-log-likelihood)."""
     payload = surprisal_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
-    return _view(SCORES, "How surprising each word is", payload, 360)
+    return _view(SCORES, "Surprisal of each token", payload, 360)
 
 
 def _view(assembly: Assembly, label: str, payload: str, height: int) -> View:

@@ -124,7 +124,7 @@ def test_evaluate_says_what_a_model_can_do(capsys) -> None:
 
 
 def test_evaluate_wants_a_text_for_all_else(capsys) -> None:
-    assert "Name the files to score on" in refusal(capsys, "evaluate", "--task", "mlm", "--model", "tiny-town")
+    assert "Name the files to evaluate on" in refusal(capsys, "evaluate", "--task", "mlm", "--model", "tiny-town")
 
 
 def test_evaluate_gives_the_same_scores_twice(capsys, model: str, text: str) -> None:

@@ -42,7 +42,7 @@ def test_an_unknown_preset_is_refused_with_the_known_ones():
         ({"vocab_size": 0}, "vocab_size must be a whole number of at least 1, not 0"),
         ({"num_hidden_layers": 2.0}, "num_hidden_layers must be a whole number"),
         ({"num_attention_heads": -1}, "num_attention_heads must be"),
-        ({"hidden_size": 100, "num_attention_heads": 3}, "cannot be shared equally by 3 heads"),
+        ({"hidden_size": 100, "num_attention_heads": 3}, "is not divisible by 3 heads"),
         ({"hidden_act": "prelu"}, "hidden_act 'prelu' is not known; choose one of gelu, gelu_new, relu"),
         ({"hidden_dropout_prob": 1.0}, "hidden_dropout_prob must be at least 0 and below 1"),
         ({"attention_probs_dropout_prob": float("nan")}, "attention_probs_dropout_prob must be"),
@@ -302,7 +302,7 @@ def test_a_fine_tuning_that_goes_on_may_not_become_another():
     config = FinetuneConfig(train=("a.csv",), epochs=3)
     assert config.resumed_with(threads=2, epochs=3).threads == 2
     for name, value in (("epochs", 4), ("train", ("b.csv",)), ("learning_rate", 1e-3), ("max_length", 64)):
-        with pytest.raises(InputError, match=f"--{name.replace('_', '-')} cannot change while a run goes on"):
+        with pytest.raises(InputError, match=f"--{name.replace('_', '-')} cannot change when a run is resumed"):
             config.resumed_with(**{name: value})
 
 

@@ -48,13 +48,13 @@ class BertConfig:
     pad_token_id: int = 0
     classifier_dropout: float | None = None
     num_labels: int = 2
-    share_layers: bool = False  # one set of weights for all layers (ALBERT); Hugging Face's BERT finds it repeated
+    share_layers: bool = False  # cross-layer parameter sharing (ALBERT); saved repeated for Hugging Face's BERT
     id2label: tuple[str, ...] = ()  # label names by index; a mapping in Hugging Face's file
     #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
     #: predicted, which it may if the training data had unanswerable questions; None where that is unknown.
     handle_impossible_answer: bool | None = None
     problem_type: str | None = None  # "regression" where one label is a number, which `transformers` asks for
-    is_decoder: bool = False  # reads forwards only: no token sees what comes after it, as in GPT
+    is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
 
     def __post_init__(self) -> None:
         for name in (
@@ -72,7 +72,7 @@ class BertConfig:
                 raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
-                f"hidden_size {self.hidden_size} cannot be shared equally by {self.num_attention_heads} heads; "
+                f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "
                 "choose a multiple."
             )
         if self.hidden_act not in ACTIVATIONS:

@@ -48,15 +48,15 @@ def check_options(config: Any) -> None:
 
 
 def changed_settings(config: ConfigT, given: Mapping[str, Any], adjustable: Collection[str]) -> ConfigT:
-    """The settings of a run that is gone on with, with those changed that leave it the same run.
+    """The settings of a resumed run, with those changed that may change.
 
-    Raises `InputError` naming one that would make it another.
+    Raises `InputError` naming a setting that may not.
     """
     for name, value in given.items():
         if name not in adjustable and value != getattr(config, name):
             raise InputError(
-                f"--{name.replace('_', '-')} cannot change while a run goes on (it is {getattr(config, name)!r}); "
-                "name another --out for another run."
+                f"--{name.replace('_', '-')} cannot change when a run is resumed (it is {getattr(config, name)!r}); "
+                "use another --out to start a new run."
             )
     return dataclasses.replace(config, **given)
 

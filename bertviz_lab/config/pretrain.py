@@ -46,7 +46,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-#: What may change when a run is gone on with: how long it takes, how fast it learns, where and how often it reports.
+#: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
 ADJUSTABLE = frozenset(
     "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps threads eval_every checkpoint_every "
     "keep_checkpoints snapshot_room probes tracker".split()
@@ -63,120 +63,128 @@ class PretrainConfig:
     corpus: tuple[str, ...] = option(
         (), "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, or dataset:NAME from the hub"
     )
-    recipe: str = option("lab", "Where the settings come from that are not given", choices=tuple(RECIPES))
-    preset: str = option("mini", "Size of the model", choices=tuple(PRESETS), label="Model size")
+    recipe: str = option("lab", "Supplies the defaults", choices=tuple(RECIPES))
+    preset: str = option("mini", "Model size: layers and hidden size", choices=tuple(PRESETS), label="Model size")
     init_from: str = option(
-        "", "Go on training this model, with its tokenizer, instead of starting from random weights"
+        "", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
     )
-    steps: int | None = option(None, "Optimiser steps; leave empty to use the time budget", low=1, high=10_000_000)
-    time_budget: str = option("2m", "How long to train, such as 90s, 10m or 2h; used when steps is empty")
-    objective: str = option("mlm+nsp", "What the model learns from", choices=("mlm+nsp", "mlm", "mlm+sop"))
-    vocab_size: int = option(8192, "Size of the vocabulary learnt from the text", group="text", low=64, high=100_000)
-    tokenizer: str = option("", "Folder with a tokenizer to use instead of training one", group="text")
+    steps: int | None = option(None, "Optimizer steps; if not given, the time budget decides", low=1, high=10_000_000)
+    time_budget: str = option("2m", "How long to train, such as 90s, 10m or 2h; ignored with --steps")
+    objective: str = option(
+        "mlm+nsp",
+        "Pretraining objective: masked language modelling (MLM), alone or with next-sentence (NSP) or "
+        "sentence-order prediction (SOP)",
+        choices=("mlm+nsp", "mlm", "mlm+sop"),
+    )
+    vocab_size: int = option(8192, "Vocabulary size of the tokenizer to be trained", group="text", low=64, high=100_000)
+    tokenizer: str = option("", "Folder of an existing tokenizer, instead of training one", group="text")
     algorithm: Literal["wordpiece", "bpe"] = option(
-        "wordpiece", "How words are split", group="text", choices=("wordpiece", "bpe")
+        "wordpiece", "Tokenizer: WordPiece or byte-level BPE", group="text", choices=("wordpiece", "bpe")
     )
-    lowercase: bool = option(True, "Fold case and strip accents", group="text")
-    documents: str = option("auto", "Where a document ends", group="text", choices=("auto", "blank-line", "file"))
-    text_field: str = option("", "Column or field of a table that holds the text; empty guesses it", group="text")
-    seq_len: int = option(128, "Tokens in one example", group="advanced", low=8, high=512)
+    lowercase: bool = option(True, "Lowercase and strip accents (uncased)", group="text")
+    documents: str = option("auto", "Document boundary", group="text", choices=("auto", "blank-line", "file"))
+    text_field: str = option("", "Column or field of a table that holds the text; inferred if empty", group="text")
+    seq_len: int = option(128, "Max sequence length in tokens", group="advanced", low=8, high=512)
     short_seq_len: int = option(
-        32, "Tokens in one example of the first part of a run, if that is shorter", group="advanced", low=0, high=512
+        32, "Sequence length of the first part of a run; 0 uses --seq-len throughout", group="advanced", low=0, high=512
     )
     short_share: float = option(
-        0.45, "Share of the run that has the shorter examples", group="advanced", low=0.0, high=1.0
+        0.45, "Fraction of the run that uses the shorter sequences", group="advanced", low=0.0, high=1.0
     )
-    batch_size: int = option(16, "Examples in one step", group="advanced", low=1, high=65_536)
+    batch_size: int = option(16, "Batch size: sequences per optimizer step", group="advanced", low=1, high=65_536)
     gradient_accumulation_steps: int = option(
         1,
-        "Parts in which a step is computed one after the other, to need less memory",
+        "Gradient accumulation: micro-batches per optimizer step, to use less memory",
         group="advanced",
         low=1,
         high=4096,
     )
     causal_share: float = option(
         0.25,
-        "Share of the run, at its start, in which the model predicts each next word from those before it",
+        "Causal-LM warm-up: fraction of the run, at its start, that trains next-token prediction",
         group="advanced",
         low=0.0,
         high=0.9,
     )
-    mask_probability: float = option(0.15, "Share of the tokens to be predicted", group="advanced", low=0.01, high=0.9)
+    mask_probability: float = option(
+        0.15, "Fraction of the tokens selected for prediction", group="advanced", low=0.01, high=0.9
+    )
     masking: str = option(
         "dynamic",
-        "Fresh masks at every pass over the text, or ten passes that repeat, as in Google's code",
+        "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
         group="advanced",
         choices=("dynamic", "static"),
     )
     mask_split: str = option(
         "80/10/10",
-        "What becomes of the chosen tokens, in percent: [MASK], a random token, or left as it is",
+        "Percent of the selected tokens: [MASK] / random token / unchanged",
         group="advanced",
         choices=("80/10/10", "100/0/0"),
     )
-    whole_word: bool = option(False, "Choose whole words for masking, not word pieces", group="advanced")
+    whole_word: bool = option(False, "Whole-word masking: mask all subwords of a word together", group="advanced")
     span_masking: bool = option(
-        False, "Choose runs of up to ten neighbouring words for masking, as SpanBERT does", group="advanced"
+        False, "Span masking: mask spans of up to ten adjacent words, as in SpanBERT", group="advanced"
     )
     short_seq_probability: float = option(
-        0.1, "Share of examples that are made shorter at random", group="advanced", low=0.0, high=1.0
+        0.1, "Fraction of examples that are shortened at random", group="advanced", low=0.0, high=1.0
     )
     layers: int | None = option(
-        None, "Layers of the model; empty takes the model size's", group="advanced", low=1, high=48
+        None, "Number of layers; by default those of --preset", group="advanced", low=1, high=48
     )
     heads: int | None = option(
-        None, "Attention heads in each layer; empty takes the model size's", group="advanced", low=1, high=64
+        None, "Attention heads per layer; by default those of --preset", group="advanced", low=1, high=64
     )
-    share_layers: bool = option(False, "One set of weights for all layers, as in ALBERT", group="advanced")
-    segment_embeddings: bool = option(True, "Tell the model which of the two sentences a token is in", group="advanced")
-    position_embeddings: bool = option(True, "Tell the model where in the text a token stands", group="advanced")
+    share_layers: bool = option(False, "Cross-layer parameter sharing, as in ALBERT", group="advanced")
+    segment_embeddings: bool = option(True, "Add segment (token type) embeddings", group="advanced")
+    position_embeddings: bool = option(True, "Add position embeddings", group="advanced")
     bidirectional: bool = option(
-        True, "Let each token see what comes after it as well; without, the model reads forwards only", group="advanced"
+        True, "Bidirectional self-attention; without it a causal mask, as in GPT", group="advanced"
     )
     optimizer: str = option(
         "muon",
-        "Update rule: AdamW for all weights, or Muon for the encoder's matrices and AdamW for the rest",
+        "Optimizer: AdamW, or Muon for the encoder's matrices and AdamW for the rest",
         group="advanced",
         choices=("adamw", "muon"),
     )
     learning_rate: float | None = option(
-        None, "Peak learning rate; empty chooses one for the model size", group="advanced", low=1e-7, high=1.0
+        None, "Peak learning rate; by default one suited to the model size", group="advanced", low=1e-7, high=1.0
     )
-    warmup: float = option(
-        0.06, "Share of the run in which the learning rate rises", group="advanced", low=0.0, high=0.9
-    )
+    warmup: float = option(0.06, "Learning-rate warm-up as a fraction of the run", group="advanced", low=0.0, high=0.9)
     weight_decay: float = option(
         0.01, "AdamW weight decay, on all but biases and LayerNorm", group="advanced", low=0.0, high=1.0
     )
     adam_beta2: float = option(
         0.98,
-        "How slowly AdamW forgets the size of past gradients (the paper: 0.999)",
+        "Adam beta2: decay rate of the second-moment estimate (the paper: 0.999)",
         group="advanced",
         low=0.5,
         high=0.99999,
     )
-    dropout: float = option(0.0, "Dropout while pretraining (the paper: 0.1)", group="advanced", low=0.0, high=0.9)
-    max_grad_norm: float = option(1.0, "Longest gradient that is let through", group="advanced", low=1e-3, high=1000.0)
+    dropout: float = option(0.0, "Dropout (the paper: 0.1)", group="advanced", low=0.0, high=0.9)
+    max_grad_norm: float = option(1.0, "Gradient clipping: max norm", group="advanced", low=1e-3, high=1000.0)
     precision: str = option(
-        "auto", "Number format of the arithmetic", group="advanced", choices=("auto", "fp32", "bf16", "fp16")
+        "auto",
+        "Floating-point precision; auto picks the fastest that the hardware supports",
+        group="advanced",
+        choices=("auto", "fp32", "bf16", "fp16"),
     )
-    seed: int = option(0, "Start of every random stream", group="advanced", low=0, high=2**31 - 1)
+    seed: int = option(0, "Seed of every random stream", group="advanced", low=0, high=2**31 - 1)
     threads: int = option(0, "CPU threads; 0 takes all cores", group="advanced", low=0, high=1024)
     eval_every: float = option(
-        15.0, "Seconds between looks at the held-out text", group="advanced", low=0.1, high=86_400.0
+        15.0, "Seconds between evaluations on the held-out set", group="advanced", low=0.1, high=86_400.0
     )
     checkpoint_every: float = option(60.0, "Seconds between checkpoints", group="advanced", low=0.1, high=86_400.0)
     keep_checkpoints: int = option(
-        2, "How many of the last checkpoints are kept, besides the best", group="advanced", low=1, high=1000
+        2, "Number of latest checkpoints to keep, besides the best", group="advanced", low=1, high=1000
     )
     snapshot_room: int = option(
         200,
-        "Megabytes for the weights of steps 0, 1, 2, 5, 10 and so on, to look back at; 0 keeps none",
+        "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
         group="advanced",
         low=0,
         high=1_000_000,
     )
-    probes: bool = option(True, "Ask at snapshots what the model can do already", group="advanced")
+    probes: bool = option(True, "Score minimal-pair probes at each snapshot", group="advanced")
     tracker: str = option(
         "", "Also log to this tracker, such as tensorboard, by its name in Accelerate", group="advanced"
     )
@@ -194,7 +202,7 @@ class PretrainConfig:
         if self.heads and width % self.heads:
             known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]
             raise InputError(
-                f"--heads {self.heads} cannot share the {width} numbers of a {self.preset} model's vectors equally; "
+                f"--heads {self.heads} does not divide the hidden size {width} of a {self.preset} model; "
                 f"choose {', '.join(known[:-1])} or {known[-1]}."
             )
         parse_duration(self.time_budget)
@@ -205,9 +213,9 @@ class PretrainConfig:
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
 
     def resumed_with(self, **given: Any) -> Self:
-        """The settings of a run that is gone on with, with those changed that leave it the same run.
+        """The settings of a resumed run, with those changed that may change.
 
-        Raises `InputError` naming one that would make it another.
+        Raises `InputError` naming a setting that may not.
         """
         return changed_settings(self, given, ADJUSTABLE)
 
@@ -218,7 +226,7 @@ class PretrainConfig:
 
     @property
     def uses_pairs(self) -> bool:
-        """Whether an example is two segments, with a question about them: next or random, in order or swapped."""
+        """Whether examples are sentence pairs, for next-sentence or sentence-order prediction."""
         return self.objective != "mlm"
 
     def model_config(self, vocab_size: int) -> BertConfig:

@@ -22,8 +22,8 @@ def attention_document(
     return {
         "tokens": list(tokens),
         "token_type_ids": list(segment_ids),
-        "rows": "the token that looks",
-        "columns": "the token looked at",
+        "rows": "the token that attends",
+        "columns": "the token attended to",
         "attentions": np.round(attentions.astype(np.float64), 6).tolist(),
     }
 
@@ -59,7 +59,7 @@ def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], titl
         template="none",
         title=_as_text(title),
         updatemenus=[{"buttons": buttons, "x": 0, "y": 1.12, "xanchor": "left"}],
-        xaxis={**ticks, "title": "looked at", "tickangle": -45},
+        xaxis={**ticks, "title": "attended to", "tickangle": -45},
         yaxis={**ticks, "title": "looking", "autorange": "reversed", "scaleanchor": "x"},
         height=max(500, 22 * len(labels) + 220),
     )

@@ -40,7 +40,7 @@ def marked_payload(
     *,
     title: str,
     sentence: str = "",
-    alternatives_title: str = "Likeliest answers",
+    alternatives_title: str = "Top answers",
     chosen: int | None = 0,
     mark_name: str = "answer",
     file: str = "marked",

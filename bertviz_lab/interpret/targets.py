@@ -199,7 +199,7 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
         return masks[0]
     if position not in masks:
         raise InputError(
-            f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} where a word is to be guessed."
+            f"Put {checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)} in place of a word to predict it."
         )
     return position
 

@@ -68,7 +68,7 @@ def queue(session: Session, own: Sequence[str], names: Any, steps: Any, seed: An
     steps, seed = checked_plan(session, steps, seed)
     chosen = [name for name in ABLATIONS if isinstance(names, (list, tuple)) and name in names]
     if not chosen:
-        raise InputError("Tick what to leave out of the recipe first.")
+        raise InputError("Select at least one ablation first.")
     there = runs_of(session, own, steps, seed)
     status = {name: session.runs.state(run_id).status for name, run_id in there.items()}
     wanted = [name for name in (WHOLE, *chosen) if status.get(name) not in (*ACTIVE, "finished")]
@@ -76,7 +76,7 @@ def queue(session: Session, own: Sequence[str], names: Any, steps: Any, seed: An
         waiting = sum(session.runs.state(run_id).status == "waiting" for run_id in session.runs.ids())
         if waiting + len(wanted) > _MOST_WAITING:
             raise InputError(
-                f"{waiting} trainings wait in line on this page, which others use too, and {_MOST_WAITING} may: tick "
+                f"{waiting} runs are queued on this shared page, and {_MOST_WAITING} may: tick "
                 "fewer, or come back when some have ended."
             )
     started = []

@@ -86,7 +86,7 @@ def in_page_words(config: type, message: str) -> str:
     for field in sorted(dataclasses.fields(config), key=lambda f: -len(f.name)):
         flag = "--" + field.name.replace("_", "-")
         message = message.replace(flag, f'"{label_of(field)}"')
-    return message.replace("--resume", '"Go on training"')
+    return message.replace("--resume", '"Resume training"')
 
 
 def label_of(field: Field[Any]) -> str:

@@ -46,7 +46,7 @@ def config_from(session: Session, text: texts.Text, names: Sequence[str], values
         config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
         if start and config.seq_len > start.config.max_position_embeddings:
             longest = start.config.max_position_embeddings
-            raise InputError(f"{start.name} reads at most {longest} tokens; lower --seq-len to that.")
+            raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
     except InputError as error:
         raise InputError(controls.in_page_words(PretrainConfig, str(error))) from error
     return _prompt(config)

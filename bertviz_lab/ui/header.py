@@ -31,7 +31,7 @@ def _logo() -> str:
 
 _TITLE = f"""
 <header class="title">{_logo()}<div><h1>BertViz Lab</h1>
-<p>Train a small BERT on your own text, watch it learn, and look inside it.</p></div></header>
+<p>Train a small BERT on your own text, watch its training dynamics, and look inside it.</p></div></header>
 """
 
 
@@ -79,8 +79,8 @@ def describe(session: Session, model: str | None) -> str:
         items = [
             ("Layers", f"{config.num_hidden_layers}"),
             ("Hidden size", f"{config.hidden_size}"),
-            ("Heads", f"{config.num_attention_heads} a layer"),
-            *([("Reads", "forwards only")] if config.is_decoder else []),
+            ("Heads", f"{config.num_attention_heads} per layer"),
+            *([("Attention", "causal")] if config.is_decoder else []),
             ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
             ("Parameters", _millions(parameter_count(checkpoint.model))),
             ("Architecture", checkpoint.architecture),
@@ -89,7 +89,7 @@ def describe(session: Session, model: str | None) -> str:
         if trained_on:
             items.append(("Trained on", trained_on))
         missing = checkpoint.report.missing
-        note = f"Its files lack {', '.join(missing[:3])}: these start at random." if missing else ""
+        note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
         return facts_payload(items, note=note or _progress(session, model or ""))
     except Exception as error:  # whatever happens, the page must live on
         return (
@@ -117,7 +117,7 @@ def _progress(session: Session, model: str) -> str:
     state = session.runs.state(model)
     if state.status not in ACTIVE:
         return ""
-    return "Still training: this is its newest checkpoint, and everything below is renewed with the next one."
+    return "Still training: this is its latest checkpoint; everything below is updated with the next one."
 
 
 def _millions(count: int) -> str:

@@ -33,7 +33,7 @@ from bertviz_lab.ui.training_view import Bench
 from bertviz_lab.ui.view_contract import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
-_NOT_YOURS = "This run was started by somebody else, who alone can stop it or let it go on."
+_NOT_YOURS = "This run was started by somebody else, who alone can stop or resume it."
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,12 @@ NAMES = {
     "mcc": "MCC",
     "spearman": "Spearman",
     "pearson": "Pearson",
-    "mae": "Mean error",
+    "mae": "Mean absolute error",
     "precision": "Precision",
     "recall": "Recall",
     "exact_match": "Exact match",
-    "has_answer_f1": "F1 where there is an answer",
-    "no_answer_accuracy": "Right that there is none",
+    "has_answer_f1": "F1 (answerable)",
+    "no_answer_accuracy": "Accuracy (unanswerable)",
 }
 
 
@@ -44,7 +44,7 @@ def trials_view(found: Any) -> Any:
 
 
 def _row(trial: dict[str, Any]) -> dict[str, Any]:
-    return {"name": trial["name"] or "this training", **trial["scores"], "best_step": trial["best_step"]}
+    return {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
 
 
 def summary_view(found: Any) -> str:
@@ -52,10 +52,10 @@ def summary_view(found: Any) -> str:
     items = [(NAMES[name], _shown(name, value)) for name, value in found.scores.items() if name in NAMES]
     guess = found.guess.get(found.metric)
     if guess is not None:
-        items.append(("Without a model", _shown(found.metric, guess)))
+        items.append(("Majority-class baseline", _shown(found.metric, guess)))
     random = [trial for trial in found.trials if trial["random"]]
     if random:
-        items.append(("From random weights", _shown(found.metric, random[0]["scores"][found.metric])))
+        items.append(("Random-weights baseline", _shown(found.metric, random[0]["scores"][found.metric])))
     note = f"On {len(found.examples):,} examples that it was not trained on, after {found.train_count:,} to learn from."
     for family in found.families:
         mean, spread = (family[name].get(found.metric) for name in ("mean", "deviation"))
@@ -64,7 +64,7 @@ def summary_view(found: Any) -> str:
             wide = _shown(found.metric, spread).removesuffix("%") if spread is not None else ""
             note += f" {of}mean of {family['count']} seeds {_shown(found.metric, mean)} ± {wide}."
     if len(found.trials) > 1:
-        note += " The model is the best of its trainings by these very examples, which flatters it a little."
+        note += " The model was selected on these same examples, so its score is optimistic."
     if len(found.trials) < found.planned:
         note += f" {len(found.trials)} of {found.planned} trainings have ended."
     return facts_payload(items, note=note)
@@ -83,11 +83,11 @@ def confusion_view(found: Any) -> str:
     return slices_payload(found.slices(), found.measure)
 
 
-def listed_view(found: Any, places: list[int], title: str = "Held-out examples, the worst first") -> str:
+def listed_view(found: Any, places: list[int], title: str = "Held-out examples, highest loss first") -> str:
     """The examples at some places, in that order."""
     shown = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
     wrong = int((found.goodness < 1).sum())
-    sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} are not wholly right."
+    sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} have an error."
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
     return examples_payload(shown, title=title, sentence=sentence, key=found.task, file="examples")

@@ -63,7 +63,7 @@ def chosen(session: Session, own: Sequence[str], names: Any) -> list[str]:
     found = [name for name in asked if name in visible or name in session.models.shipped()]
     if not found:
         gone = " The one that was chosen is no longer here." if asked else ""
-        raise InputError(f"Choose one or more runs to set beside each other.{gone}")
+        raise InputError(f"Choose one or more runs to compare.{gone}")
     if len(found) > MOST:
         raise InputError(f"Choose at most {MOST} runs: more curves cannot be told apart.")
     return found
@@ -97,7 +97,7 @@ def _told(session: Session, run_id: str) -> str:
     """What a run that takes the recipe apart leaves out; "" for another."""
     config = session.runs.config(run_id)
     name = ablation_of(config) if isinstance(config, PretrainConfig) else None
-    return "" if name is None else "Whole recipe" if name == WHOLE else ABLATIONS[name].title
+    return "" if name is None else "Full recipe" if name == WHOLE else ABLATIONS[name].title
 
 
 def _view(session: Session, name: str) -> RunView | None:

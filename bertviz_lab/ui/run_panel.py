@@ -58,7 +58,7 @@ def create_run_panel(session: Session, name: str, heading: str, tabs: Sequence[t
     message = notice(elem_id=f"{name}-message")
     with gr.Row(elem_id=f"{name}-buttons", elem_classes="run-buttons"):
         stop = gr.Button("Stop", visible=False, min_width=110, elem_id=f"{name}-stop")
-        resume = gr.Button("Go on training", visible=False, min_width=140, elem_id=f"{name}-resume")
+        resume = gr.Button("Resume training", visible=False, min_width=140, elem_id=f"{name}-resume")
         openers = tuple(
             (
                 gr.Button(
@@ -92,9 +92,7 @@ def panel_state(session: Session, run_id: str, openers: int = 2) -> tuple[Any, .
     if saved:
         text = f"Your model {name} is here, and in the model picker at the top."
         if active:
-            text = (
-                f"The model of {name} so far is in the model picker at the top; it is renewed while training goes on."
-            )
+            text = f"The model of {name} so far is in the model picker at the top; it is updated during training."
     detail = session.model_path(run_id) if saved else ""
     return (
         gr.update(visible=active, value="Stop", interactive=True),
@@ -152,7 +150,7 @@ def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
         session.runs.stop(run_id or "")
     except Exception as error:
         return gr.skip(), notice_payload(sentence_of(error))
-    text = "It is no longer in line." if waited else "It finishes its step, saves a checkpoint and stops."
+    text = "It is no longer queued." if waited else "It finishes its step, saves a checkpoint and stops."
     return gr.update(value="Stopping …", interactive=False), notice_payload(text, "info")
 
 

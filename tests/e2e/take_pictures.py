@@ -16,15 +16,15 @@ TABS = (
     "Fill-mask",
     "Next sentence",
     "Attention",
-    "Why",
-    "Vectors",
-    "Input",
+    "Attribution",
+    "Embeddings",
+    "Tokens",
     "Masking",
     "Pretrain",
-    "Learning",
+    "Training dynamics",
     "Compare",
     "Fine-tune",
-    "Try it",
+    "Inference",
 )
 
 
@@ -35,12 +35,12 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
         browser = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
         page = browser.new_page(viewport={"width": width, "height": 900})
         page.goto(f"{address}?__theme={scheme}")
-        page.get_by_text("The model would write").first.wait_for(timeout=60_000)
+        page.get_by_text("Predictions").first.wait_for(timeout=60_000)
         for name in TABS:
             page.get_by_role("tab", name=name, exact=True).click()
-            if name == "Why":
-                page.get_by_role("button", name="Switch off heads").click()
-            page.wait_for_timeout(3000 if name in ("Pretrain", "Learning", "Fine-tune") else 1200)
+            if name == "Attribution":
+                page.get_by_role("button", name="Head ablation").click()
+            page.wait_for_timeout(3000 if name in ("Pretrain", "Training dynamics", "Fine-tune") else 1200)
             page.mouse.move(0, 0)
             page.screenshot(path=folder / f"{name.lower().replace(' ', '-')}.png", full_page=True)
         browser.close()

@@ -51,8 +51,8 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     address, session = served
     open_compare(page, address)
     # A model that ships is there to be looked at before anybody has trained.
-    expect(page.locator("#compare-runs table")).to_contain_text("50.0 %")
-    page.get_by_role("button", name="How they are trained").click()
+    expect(page.locator("#compare-runs table")).to_contain_text("50.0%")
+    page.get_by_role("button", name="Training settings").click()
     steps = page.locator("#recipe-steps input")
     steps.fill("25")
     steps.press("Tab")
@@ -84,16 +84,16 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     page_log.clear()  # what was asked when the page was reloaded had no answer
 
     # Their curves, beside each other.
-    page.get_by_role("button", name="See their curves side by side").click()
+    page.get_by_role("button", name="Compare their curves").click()
     table = page.locator("#compare-runs table")
     expect(table).to_contain_text("Layers")
-    expect(table).to_contain_text("Masked words right")
-    expect(table).to_contain_text(f"{100 * score:.1f} %")
+    expect(table).to_contain_text("MLM accuracy")
+    expect(table).to_contain_text(f"{100 * score:.1f}%")
     plot = page.locator("#compare-runs .plot")
     expect(plot.locator("polyline.way")).to_have_count(2)
     plot.focus()
     page.keyboard.press("End")
-    expect(page.locator("#compare-runs .readout")).to_contain_text(re.compile(r"step 25: Whole recipe .*One layer"))
+    expect(page.locator("#compare-runs .readout")).to_contain_text(re.compile(r"step 25: Full recipe .*One layer"))
     page.locator("#compare-runs").get_by_role("radio", name="time").check()
     plot.focus()
     page.keyboard.press("Home")
@@ -104,7 +104,7 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     assert "held-out" in waiting.value.path().read_text(encoding="utf-8")
 
     # One question to both.
-    page.get_by_role("button", name="Ask all of them the same").click()
+    page.get_by_role("button", name="Same input for all models").click()
     page.locator("#compare-text textarea").fill("The [MASK] is red.")
     page.locator("#compare-b textarea").fill("Ben likes it.")
     page.locator("#compare-ask").click()
@@ -123,7 +123,7 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     open_compare(page, address)
     chosen = page.locator("#compare-chosen input")
     chosen.click()
-    page.get_by_role("option", name=f"Whole recipe ({short_name(run_id)})").click()
+    page.get_by_role("option", name=f"Full recipe ({short_name(run_id)})").click()
     expect(page.locator("#compare-runs table")).to_contain_text("stopped")
     # A run that is removed while it is looked at.
     folder.rename(folder.with_name("gone"))
@@ -133,7 +133,7 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     expect(page.locator("#compare-runs")).to_contain_text("little")
     page.locator("#compare-chosen").get_by_role("button", name=re.compile("Clear|Remove all")).first.click()
     expect(page.locator("#compare-runs")).to_contain_text("Choose one or more runs")
-    page.get_by_role("button", name="How they are trained").click()
+    page.get_by_role("button", name="Training settings").click()
     page.locator("#recipe-steps input").fill("3")
     page.locator("#recipe-steps input").press("Tab")
     expect(page.locator("#recipe-cards")).to_contain_text("must lie between 20 and")

@@ -33,7 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sess
 def at(page: Page, address: str, tab: str) -> None:
     """Open the page and a tab of it."""
     page.goto(address)
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
     page.get_by_role("tab", name=tab, exact=True).click()
 
 
@@ -53,7 +53,7 @@ def unfold(page: Page, name: str) -> None:
 def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, Session]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
-    unfold(page, "More candidates, or a word of your own")
+    unfold(page, "More predictions, or a word of your own")
     type_into(page.locator("#fill-text"), TEXT)
     type_into(page.locator("#fill-word"), "cat")
     asked = interpret.fill_mask(session.models.open(), TEXT, word="cat").masks[0].asked
@@ -67,10 +67,10 @@ def test_the_answer_is_followed_through_the_layers(page: Page, served: tuple[str
     address, session = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), TEXT)
-    unfold(page, "Layer by layer")
+    unfold(page, "Logit lens")
     lens = interpret.logit_lens(session.models.open(), TEXT)
     layers = page.locator("#fill-layers")
-    expect(layers).to_contain_text(f"The last row is the answer: {lens.target.name}")
+    expect(layers).to_contain_text(f"The last row is the model's prediction: {lens.target.name}")
     items = layers.locator("[data-item]")
     expect(items).to_have_count(3 * 5)
     items.nth(0).hover(force=True)
@@ -84,7 +84,7 @@ def test_a_second_model_stands_beside_it(page: Page, served: tuple[str, Session]
     address, _ = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), TEXT)
-    unfold(page, "Beside another model")
+    unfold(page, "Compare with another model")
     comparison = page.locator("#fill-comparison")
     expect(comparison.locator(".heading")).to_have_text("little and before training")
     page.locator("#fill-other input").click()
@@ -97,7 +97,7 @@ def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> 
     at(page, address, "Fill-mask")
     text = "the [MASK] cat [MASK] on the mat"
     type_into(page.locator("#fill-text"), text)
-    unfold(page, "Several blanks together")
+    unfold(page, "Several masked tokens jointly")
     best = interpret.joint_fill(session.models.open(), text, beams=8).joint[0]
     expect(page.locator("#fill-together")).to_contain_text(" · ".join(best.tokens))
 
@@ -106,7 +106,7 @@ def test_each_word_has_its_surprise(page: Page, served: tuple[str, Session]) -> 
     address, session = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), A)
-    unfold(page, "How surprising is each word?")
+    unfold(page, "Surprisal (pseudo-log-likelihood)")
     truth = interpret.pseudo_log_likelihood(session.models.open(), A)
     strip = page.locator("#fill-surprise")
     expect(strip).to_contain_text(f"pseudo-perplexity {truth.perplexity:.1f}")
@@ -124,7 +124,7 @@ def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, serve
     type_into(page.locator("#next-b"), B)
     found = interpret.next_sentence(session.models.open(), A, B)
     expect(page.locator("#next-verdict")).to_contain_text(f"{found.is_next:.1%}")
-    unfold(page, "Which words say so?")
+    unfold(page, "Attribution: which tokens decide?")
     expect(page.locator("#next-why")).to_contain_text("integrated gradients")
     page.get_by_role("button", name="Swap A and B").click()
     expect(page.locator("#next-a textarea")).to_have_value(B)
@@ -149,11 +149,11 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
     expect(grid.locator(".legend")).to_contain_text("0 is one token")
     grid.locator(".pair summary").click()
     expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
-    unfold(page, "What changed? Two models, two texts")
+    unfold(page, "Compare attention: two models, two texts, causal mask")
     difference = page.locator("#attention-difference")
     expect(difference).to_contain_text("little less before training")
-    page.get_by_role("radio", name="the same, reading forwards only").click()
-    expect(difference).to_contain_text("Reading forwards only less as it is")
+    page.get_by_role("radio", name="the same with a causal mask").click()
+    expect(difference).to_contain_text("Causal minus bidirectional")
     page.get_by_role("radio", name="another text").click()
     type_into(page.locator("#attention-other-text"), "the cat")
     expect(difference).to_contain_text("choose texts of equal length")
@@ -168,13 +168,13 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
 
 def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: tuple[str, Session]) -> None:
     address, session = served
-    at(page, address, "Why")
+    at(page, address, "Attribution")
     type_into(page.locator("#why-text"), TEXT)
     truth = interpret.attribute(session.models.open(), TEXT)
     strip = page.locator("#why-tokens")
-    expect(strip).to_contain_text(f"What makes the model say {truth.target.name}")
+    expect(strip).to_contain_text(f"Attribution for {truth.target.name}")
     expect(strip).to_contain_text("Attention says from where a head gathers vectors")
-    unfold(page, "Switch off heads")
+    unfold(page, "Head ablation")
     heads = page.locator("#why-heads")
     expect(heads.locator("[data-item]")).to_have_count(2 * 3)
     unfold(page, "What if?")
@@ -183,12 +183,12 @@ def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: t
     heads.locator("[data-item='1']").click()
     expect(change).to_contain_text("without layer 1 head 2")
     expect(heads.locator("[data-item='1']")).to_contain_text("off")
-    page.get_by_label("Read forwards only, as GPT does").check()
-    expect(change).to_contain_text("reading forwards only")
-    page.get_by_role("button", name="Switch all heads on").click()
+    page.get_by_label("Causal mask, as in GPT").check()
+    expect(change).to_contain_text("causal mask")
+    page.get_by_role("button", name="Restore all heads").click()
     expect(change).not_to_contain_text("layer 1 head 2")
     type_into(page.locator("#why-word"), "cat")
-    expect(strip).to_contain_text("What makes the model say cat")
+    expect(strip).to_contain_text("Attribution for cat")
 
 
 # Vectors
@@ -196,7 +196,7 @@ def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: t
 
 def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[str, Session]) -> None:
     address, _ = served
-    at(page, address, "Vectors")
+    at(page, address, "Embeddings")
     page.locator("#vectors-sentences textarea").fill(f"{A}\n{B}\n{A}")
     page.get_by_role("button", name="Compare").click()
     table = page.locator("#vectors-table")
@@ -206,10 +206,10 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
     expect(table.locator(".readout")).to_contain_text("1.000")
     unfold(page, "On a map")
     expect(page.locator("#vectors-map [data-item]")).to_have_count(3)
-    unfold(page, "Which tokens are near a word?")
+    unfold(page, "Nearest neighbours of a word")
     type_into(page.locator("#vectors-word"), "red")
-    expect(page.locator("#vectors-near")).to_contain_text("Tokens nearest to red")
-    unfold(page, "One word in two sentences")
+    expect(page.locator("#vectors-near")).to_contain_text("Nearest neighbours of red")
+    unfold(page, "One word in two contexts")
     page.locator("#vectors-a textarea").fill(A)
     page.locator("#vectors-b textarea").fill(B)
     type_into(page.locator("#vectors-common"), "red")
@@ -222,8 +222,8 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
 
 def test_the_sum_of_three_vectors_is_shown(page: Page, served: tuple[str, Session]) -> None:
     address, _ = served
-    at(page, address, "Input")
-    unfold(page, "What the encoder gets: the sum of three vectors")
+    at(page, address, "Tokens")
+    unfold(page, "Input embeddings: the sum of three vectors")
     page.locator("#input-a textarea").fill(A)
     strip = page.locator("#input-sum")
     expect(strip).to_contain_text("cos position")
@@ -235,20 +235,20 @@ def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, 
     address, _ = served
     at(page, address, "Masking")
     type_into(page.locator("#masking-text"), A)
-    unfold(page, "What the masks cost")
+    unfold(page, "MLM loss of this text")
     expect(page.locator("#masking-loss")).to_contain_text("The loss of this text")
-    unfold(page, "Is it really 80, 10, 10?")
+    unfold(page, "Masking statistics: is it really 80/10/10?")
     counts = page.locator("#masking-counts")
     expect(counts).to_contain_text("10,000 draws")
     page.get_by_role("radio", name="100,000").click()
     expect(counts).to_contain_text("100,000 draws", timeout=30_000)
-    unfold(page, "Pass after pass: static or dynamic")
+    unfold(page, "Static or dynamic masking")
     passes = page.locator("#masking-passes")
-    expect(passes.locator(".heading")).to_have_text("Dynamic masks")
+    expect(passes.locator(".heading")).to_have_text("Dynamic masking")
     page.get_by_role("radio", name=re.compile("static")).click()
-    expect(passes.locator(".heading")).to_have_text("Static masks")
-    unfold(page, "Change the rule")
-    page.get_by_role("radio", name="spans of words").click()
+    expect(passes.locator(".heading")).to_have_text("Static masking")
+    unfold(page, "Masking rule")
+    page.get_by_role("radio", name="spans (span masking)").click()
     expect(page.locator("#masking-strip")).to_contain_text("must be predicted")
 
 
@@ -259,9 +259,9 @@ FIELDS = {
     "Fill-mask": ("#fill-text", "#fill-bars"),
     "Next sentence": ("#next-b", "#next-why"),
     "Attention": ("#attention-b", "#attention-grid"),
-    "Why": ("#why-text", "#why-tokens"),
-    "Vectors": ("#vectors-sentences", "#vectors-table"),
-    "Input": ("#input-b", "#input-strip"),
+    "Attribution": ("#why-text", "#why-tokens"),
+    "Embeddings": ("#vectors-sentences", "#vectors-table"),
+    "Tokens": ("#input-b", "#input-strip"),
     "Masking": ("#masking-text", "#masking-strip"),
 }
 HOSTILE = "<img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
@@ -272,13 +272,13 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
     page.get_by_role("tab", name=tab, exact=True).click()
     field, view = FIELDS[tab]
     if tab == "Next sentence" and not page.locator(view).is_visible():
-        unfold(page, "Which words say so?")
+        unfold(page, "Attribution: which tokens decide?")
     # What stands in the fields at first is there.
     expect(page.locator(f"{view} :is(.heading, .empty):visible").first).not_to_have_text(
         "Nothing has been computed yet."
     )
     page.locator(f"{field} textarea").fill(text)
-    if tab == "Vectors":
+    if tab == "Embeddings":
         page.get_by_role("button", name="Compare").click()
     else:
         page.locator(f"{field} textarea").press("Enter")
@@ -288,7 +288,7 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
 def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, Session]) -> None:
     at(page, served[0], "Fill-mask")
     for tab in FIELDS:
-        shown = answer_in(page, tab, f"{HOSTILE} [MASK]" if tab == "Why" else HOSTILE)
+        shown = answer_in(page, tab, f"{HOSTILE} [MASK]" if tab == "Attribution" else HOSTILE)
         expect(shown, tab).to_contain_text(re.compile(r"img|\[UNK\]"))
         expect(shown.locator("img"), tab).to_have_count(0)
     assert page.evaluate("() => window.hacked") is None
@@ -300,7 +300,7 @@ def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Pag
         empty = page.locator(FIELDS[tab][1]).locator(".empty").first
         answer_in(page, tab, "x" * 10_000_000 if tab == "Attention" else "x" * 60_000)
         expect(empty, tab).to_contain_text("shorten it")
-        if tab not in ("Attention", "Input"):  # where sentence B may stay empty
+        if tab not in ("Attention", "Tokens"):  # where sentence B may stay empty
             answer_in(page, tab, "")
             expect(empty, tab).to_contain_text(re.compile("Type|Put"))
         expect(answer_in(page, tab, TEXT).locator(".heading").first, tab).to_be_visible()
@@ -311,7 +311,9 @@ def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str,
     longest = session.models.open().config.max_position_embeddings
     at(page, address, "Fill-mask")
     for tab in FIELDS:
-        shown = answer_in(page, tab, f"[MASK] {'cat ' * (longest + 1)}" if tab == "Why" else "cat " * (longest + 1))
+        shown = answer_in(
+            page, tab, f"[MASK] {'cat ' * (longest + 1)}" if tab == "Attribution" else "cat " * (longest + 1)
+        )
         expect(shown.locator(".heading").first, tab).to_be_visible()
     expect(page.locator("#input-strip")).to_contain_text("left out")
 
@@ -325,7 +327,7 @@ def test_a_model_without_a_head_says_which_and_shows_the_rest(
     expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification", timeout=60_000)
     for tab in FIELDS:
         shown = answer_in(page, tab, TEXT)
-        if tab in ("Fill-mask", "Why"):
+        if tab in ("Fill-mask", "Attribution"):
             expect(shown, tab).to_contain_text("no masked-LM head")
         elif tab == "Next sentence":
             expect(shown, tab).to_contain_text("no next-sentence head")
@@ -341,7 +343,7 @@ def test_two_people_with_two_models_never_see_each_others_answers(
     try:
         for one, model in ((page, "little"), (other_page, "other")):
             one.goto(f"{address}?model={model}")
-            expect(one.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+            expect(one.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
         for turn in range(4):
             texts = [f"the {word} [MASK] sat on the {turn % 2 * 'old '}mat" for word in ("red", "small")]
             for one, text in ((page, texts[0]), (other_page, texts[1])):
@@ -350,7 +352,7 @@ def test_two_people_with_two_models_never_see_each_others_answers(
             for one, model, text in ((page, "little", texts[0]), (other_page, "other", texts[1])):
                 best = interpret.fill_mask(session.models.open(model), text).masks[0].candidates[0]
                 row = one.locator("#fill-bars .candidate").first
-                expect(row).to_contain_text(f"{100 * best.probability:.1f} %")
+                expect(row).to_contain_text(f"{100 * best.probability:.1f}%")
     finally:
         other_page.close()
 
@@ -386,12 +388,12 @@ def test_a_link_opens_what_another_has_seen(
 @pytest.mark.parametrize(
     ("tab", "part", "fields", "view", "words"),
     [
-        ("fill", "layers", {"text": TEXT}, "#fill-layers", "The answer, layer by layer"),
+        ("fill", "layers", {"text": TEXT}, "#fill-layers", "Logit lens"),
         ("fill", "beside", {"text": TEXT, "other": "other"}, "#fill-comparison", "little and other"),
         ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Reading forwards only"),
         ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads [data-item='1']", "off"),
-        ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "reading forwards only"),
-        ("vectors", "near", {"word": "red"}, "#vectors-near", "Tokens nearest to red"),
+        ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "causal mask"),
+        ("vectors", "near", {"word": "red"}, "#vectors-near", "Nearest neighbours of red"),
         ("masking", "draws", {"text": A, "draws": "1000", "rate": "30"}, "#masking-counts", "1,000 draws"),
     ],
 )
@@ -436,15 +438,16 @@ def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, Ses
         picker.fill(name)
         picker.press("Enter")
     best = interpret.fill_mask(session.models.open("other"), TEXT).masks[0].candidates[0]
-    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f} %")
+    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f}%")
     page.wait_for_timeout(1500)
-    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f} %")
+    expect(page.locator("#fill-bars .candidate").first).to_contain_text(f"{100 * best.probability:.1f}%")
 
 
 @pytest.mark.parametrize(
     ("tab", "view"),
     [("Fill-mask", "#fill-bars"), ("Next sentence", "#next-verdict"), ("Attention", "#attention-grid"),
-     ("Why", "#why-tokens"), ("Vectors", "#vectors-table"), ("Input", "#input-strip"), ("Masking", "#masking-strip")],
+     ("Attribution", "#why-tokens"), ("Embeddings", "#vectors-table"), ("Tokens", "#input-strip"),
+     ("Masking", "#masking-strip")],
 )  # fmt: skip
 def test_every_view_is_exported(page: Page, served: tuple[str, Session], tmp_path: Path, tab: str, view: str) -> None:
     at(page, served[0], tab)

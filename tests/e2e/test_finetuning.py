@@ -42,14 +42,14 @@ def unfold(page: Page, part: str) -> None:
 def upload(page: Page, train: Path, scored: Path | None = None) -> None:
     """Choose the smallest model and bring a file of one's own, and wait until it was read."""
     tab(page, "Fine-tune")
-    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
     page.locator("#tuning-model input").click()
     page.get_by_role("option", name="wiki-tiny").click()
     page.locator("#examples-files input[type=file]").set_input_files(train)
     expect(page.locator("#examples-preview")).to_contain_text(train.name, timeout=TRAINING)
     if scored is not None:
         page.locator("#examples-scored input[type=file]").set_input_files(scored)
-    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
 
 
 def set_number(page: Page, name: str, value: str) -> None:
@@ -59,7 +59,7 @@ def set_number(page: Page, name: str, value: str) -> None:
 
 
 def fact(page: Page, what: str, value: str) -> None:
-    """The examples in numbers say so."""
+    """Data set statistics show it."""
     expect(page.locator("#examples-facts")).to_contain_text(re.compile(rf"{what}\s*{value}"), timeout=TRAINING)
 
 
@@ -99,9 +99,9 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     fact(page, "Held out", "872")
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "800")
-    fact(page, "To train on", "800")
+    fact(page, "Training examples", "800")
     set_number(page, "epochs", "3")
-    page.get_by_label("Compare with random weights").check()
+    page.get_by_label("Random-weights baseline").check()
     run_id = tune(page, session)
 
     # The scores are those of the report, beside guessing and random weights.
@@ -118,7 +118,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     wrong = results.picked(truth, said)
     assert wrong
     page.locator("#results-confusion [data-item='1']").click()
-    expect(page.locator("#results-list")).to_contain_text(f"{truth}, taken for {said}")
+    expect(page.locator("#results-list")).to_contain_text(f"{truth}, predicted as {said}")
     items = page.locator("#results-list [role=option]")
     expect(items).to_have_count(min(50, len(wrong)))
     expect(items.first).to_contain_text(results.examples[wrong[0]].text_a.split()[0])
@@ -126,7 +126,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     strip = page.locator("#results-why")
     expect(strip).to_contain_text(f"{said} rather than {truth}", timeout=TRAINING)
     unfold(page, "results-attention-part")
-    expect(page.locator("#results-attention")).to_contain_text("After fine-tuning less before", timeout=TRAINING)
+    expect(page.locator("#results-attention")).to_contain_text("After fine-tuning minus before", timeout=TRAINING)
     for part, words in (("labels", "precision"), ("sure", "Expected calibration error"), ("slices", "length")):
         unfold(page, f"results-{part}-part")
         expect(page.locator(f"#results-{part}")).to_contain_text(words, timeout=TRAINING)
@@ -140,7 +140,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     fill_in((field, "a wonderful , moving film"))
     page.locator("#try-ask").click()
     (first, *_) = classify(model_of(session, run_id), "a wonderful , moving film").labels
-    expect(page.locator("#try-verdict")).to_contain_text(f"It says: {first.label}")
+    expect(page.locator("#try-verdict")).to_contain_text(f"Predicted label: {first.label}")
     expect(page.locator("#try-verdict")).to_contain_text(f"{first.score:.1%}")
     texts = tmp_path / "reviews.txt"
     texts.write_text("a wonderful , moving film\n=1+1 is dull\n", encoding="utf-8")
@@ -173,14 +173,14 @@ def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, Sess
     page.goto(address)
     folder = shared_data / "mrpc"
     upload(page, folder / "msr_paraphrase_train.txt", folder / "msr_paraphrase_test.txt")
-    fact(page, "To train on", "4,076")
+    fact(page, "Training examples", "4,076")
     fact(page, "Held out", "1,725")
     preview = page.locator("#examples-preview")
     for column, role in (("Quality", "label"), ("#1 String", "text A"), ("#2 String", "text B")):
         expect(preview.locator("th", has_text=column)).to_contain_text(role)
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "300")
-    fact(page, "To train on", "300")
+    fact(page, "Training examples", "300")
     set_number(page, "epochs", "1")
     run_id = tune(page, session)
     assert report_of(session, run_id)["labels"] == ["0", "1"]
@@ -192,11 +192,11 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared
     page.goto(address)
     folder = shared_data / "wnut17"
     upload(page, folder / "wnut17train.conll", folder / "emerging.test.annotated")
-    fact(page, "To train on", "3,394")
+    fact(page, "Training examples", "3,394")
     fact(page, "Held out", "1,287")
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "800")
-    fact(page, "To train on", "800")
+    fact(page, "Training examples", "800")
     set_number(page, "epochs", "2")
     run_id = tune(page, session)
     found = report_of(session, run_id)
@@ -220,10 +220,10 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Sessi
     page.goto(address)
     upload(page, shared_data / "squad2_half_dev" / "dev-v2.0.json")
     expect(page.locator("#examples-preview")).to_contain_text("In what country is Normandy located?")
-    fact(page, "Task", "The answer to a question, in a passage")
+    fact(page, "Task", "Extractive question answering")
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "300")
-    fact(page, "To train on", "300")
+    fact(page, "Training examples", "300")
     set_number(page, "epochs", "1")
     run_id = tune(page, session)
     found = report_of(session, run_id)
@@ -244,7 +244,7 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Sessi
 def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, Session]) -> None:
     address, session = served
     page.goto(address)
-    tab(page, "Try it")
+    tab(page, "Inference")
     expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, answers")
     page.locator("#try-others button", has_text="names").click()
     expect(page.locator("#model-facts")).to_contain_text("BertForTokenClassification")
@@ -260,7 +260,7 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     ((question, passage), *_) = session.task_examples("answers-town")
     found = answer_question(session.models.open("answers-town"), question, passage)
     assert found.text
-    expect(marked).to_contain_text(f"It answers: “{found.text}”.")
+    expect(marked).to_contain_text(f"Answer: “{found.text}”.")
 
 
 @pytest.mark.parametrize(
@@ -280,7 +280,7 @@ def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(
     path.write_bytes(content)
     page.goto(address)
     tab(page, "Fine-tune")
-    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
     page.locator("#examples-files input[type=file]").set_input_files(path)
     expect(page.locator("#examples-preview .message, #examples-preview")).to_contain_text(told, timeout=TRAINING)
     before = session.runs.ids()
@@ -327,7 +327,7 @@ def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[st
     address, session = served
     page.goto(address)
     tab(page, "Fine-tune")
-    expect(page.locator("#examples-facts")).to_contain_text("To train on", timeout=TRAINING)
+    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
     set_number(page, "epochs", "200")
     page.locator("#tune").click()
     stage = page.locator("#tuning-chart .stage")

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig
 from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.dynamics_examples import followed_texts
 from tests.browser import PageLog, eventually, fill_in, watch
 from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.snapshots import STEPS, little_history
@@ -39,15 +40,15 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Sess
 def at(page: Page, address: str, query: str = "") -> Locator:
     """Open the tab; its view, with every frame there."""
     page.goto(f"{address}{query}")
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
-    page.get_by_role("tab", name="Learning", exact=True).click()
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
+    page.get_by_role("tab", name="Training dynamics", exact=True).click()
     return ready(page)
 
 
 def ready(page: Page) -> Locator:
     view = page.locator("#learning-view")
     expect(view.locator("[data-step]").first).to_be_attached()
-    expect(view.locator(".state")).not_to_contain_text("on their way")
+    expect(view.locator(".state")).not_to_contain_text("are loading")
     return view
 
 
@@ -55,7 +56,7 @@ def ask(page: Page, a: str, b: str = "", words: str = "") -> Locator:
     """Fill the fields and press Show; the view of the new text."""
     before = page.locator("#learning-view .sentence").inner_text()
     if not page.locator("#learning-b").is_visible():
-        page.get_by_role("button", name="A second sentence, words to watch").click()
+        page.get_by_role("button", name="Second sentence, words to track").click()
     fields = [
         (page.locator(f"#learning-{name}").locator("input, textarea"), text)
         for name, text in zip("ab", (a, b), strict=True)
@@ -103,7 +104,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
     address, session = served
     at(page, address)
     view = ask(page, TEXT, SECOND, "cat, dog")
-    slider = view.get_by_role("slider", name="Step of the training")
+    slider = view.get_by_role("slider", name="Training step")
     slider.focus()
     seen = []
     page.keyboard.press("Home")
@@ -119,7 +120,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
         watched = interpret.fill_mask(session.histories.snapshot("tiny-town", step), TEXT, text_b=SECOND, word="cat")
         asked = watched.masks[0].asked
         assert asked is not None
-        expect(view.locator(".watched .legend")).to_contain_text(f"cat {100 * asked.probability:.1f} %")
+        expect(view.locator(".watched .legend")).to_contain_text(f"cat {100 * asked.probability:.1f}%")
         seen.append((head_pixels(view), view.locator(".watched .cursor").get_attribute("x1")))
     assert len(set(seen)) == len({pixels for pixels, _ in seen}) == len(STEPS)
     page.keyboard.press("End")
@@ -200,7 +201,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]
         step: interpret.head_metrics(interpret.trace_text(session.histories.snapshot("tiny-town", step), TEXT)).metrics
         for step in STEPS
     }
-    box = view.get_by_role("combobox", name="What is measured")
+    box = view.get_by_role("combobox", name="Head metric")
     for name in ("previous", "special", "entropy", "distance"):
         box.select_option(name)
         values = metrics[STEPS[-1]][name]
@@ -242,14 +243,26 @@ def test_ranks_and_several_blanks(page: Page, served: tuple[str, Session]) -> No
         assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
 
 
+def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tuple[str, Session]) -> None:
+    view = at(page, served[0])
+    chips = page.locator("#learning-examples .chip")
+    expect(chips.first).to_be_visible()
+    for number in range(chips.count()):
+        texts = followed_texts(served[1], "tiny-town")[number]
+        chips.nth(number).click()
+        expect(page.locator("#learning-a textarea, #learning-a input").first).to_have_value(texts[0])
+        expect(view.locator(".sentence").first).to_contain_text(texts[0].split("[MASK]")[0].split()[0].lower())
+    expect(page.get_by_text("is not in the list of choices")).to_have_count(0)
+
+
 def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[str, Session]) -> None:
     address, _ = served
     view = at(page, address)
-    page.get_by_role("button", name="A second sentence, words to watch").click()
+    page.get_by_role("button", name="Second sentence, words to track").click()
     field, words = page.locator("#learning-a textarea"), page.locator("#learning-words").locator("input, textarea")
     for text, watched, sentence in (
         ("", "", "Type a sentence first."),
-        ("the cat " * 99, "", "give it 64 at most"),
+        ("the cat " * 99, "", "shorten it to 64 at most"),
         (TEXT, "unbelievable", "not one token"),
     ):
         field.fill(text)
@@ -259,7 +272,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[st
     words.fill("")
     field.fill("there is <b>no blank</b> in here")
     page.locator("#learning-show").click()
-    expect(view).to_contain_text("Put [MASK] where a word is to be guessed")
+    expect(view).to_contain_text("Put [MASK] in place of a word")
     expect(view.locator(".grid canvas")).to_have_count(4)
 
 
@@ -372,7 +385,7 @@ def shares(session: Session, run_id: str) -> list[dict[str, Any]]:
 def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[str, Session]) -> None:
     address, session = served
     page.goto(address)
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
     page.get_by_role("tab", name="Pretrain", exact=True).click()
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=60_000)
     # So many steps take a minute or two; on a busy machine longer, but what is learnt is the same.
@@ -384,7 +397,7 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     expect(page.locator("#run-chart .stage")).to_contain_text(re.compile(r"step \d"), timeout=90_000)
 
     # While it trains: its history is the one that is shown, and the slider grows.
-    page.get_by_role("tab", name="Learning", exact=True).click()
+    page.get_by_role("tab", name="Training dynamics", exact=True).click()
     (run_id,) = session.runs.ids()
     view = page.locator("#learning-view")
     expect(view).to_contain_text(f"How {run_id.rsplit('-', 1)[0]} learnt", timeout=60_000)
@@ -413,5 +426,5 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     assert black[0] < 0.05
     assert black[-1] > 0.5, found
     assert black[-1] > 10 * max(found[-1]["white"], found[-1]["red"])
-    expect(view.locator(".watched .legend")).to_contain_text(f"black {100 * black[-1]:.1f} %")
+    expect(view.locator(".watched .legend")).to_contain_text(f"black {100 * black[-1]:.1f}%")
     expect(view.locator(".sentence .hole")).to_have_text("black")

@@ -66,7 +66,7 @@ def follow_steps(page: Page, lesson: Lesson, numbers: range) -> None:
 def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, Session]) -> None:
     address, session = served
     page.goto(address)
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=60_000)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
     page.get_by_role("tab", name="Learn", exact=True).click()
     for lesson in LESSONS:
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
@@ -150,7 +150,7 @@ def test_the_links_of_the_leaders_page_lead_to_their_places(
     page: Page, page_log: PageLog, served: tuple[str, Session]
 ) -> None:
     open_lesson(page, served[0], "leader")
-    link = page.locator("#lessons .links a", has_text="Why").first
+    link = page.locator("#lessons .links a", has_text="Attribution").first
     expect(link).to_be_visible()
     page.goto(link.get_attribute("href") or "")
     page_log.clear()  # what was asked when the page was left had no answer

@@ -88,7 +88,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session
     address, session = served
     page.goto(address)
     # A shipped model has filled a mask before anything was pressed.
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
 
     # A text of one's own: its health report, then Train.
@@ -119,7 +119,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session
     sentence.fill("He was born in [MASK].")
     sentence.press("Enter")
     expect(page.locator("#fill-bars")).to_contain_text("born")
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     tab(page, "Pretrain")
     with page.expect_download(timeout=TRAINING) as waiting:
         page.get_by_role("button", name="Download the model").click()
@@ -137,7 +137,7 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], t
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    page.get_by_role("button", name="Go on training").click()
+    page.get_by_role("button", name="Resume training").click()
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     page.get_by_role("button", name="Stop", exact=True).click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
@@ -153,11 +153,11 @@ def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple
     upload(page, write_little(tmp_path / "more.txt", 200))
     page.locator("#option-init_from input").click()
     page.get_by_role("option", name="little (comes with the lab)").click()
-    page.get_by_role("button", name="What it learns from").click()
+    page.get_by_role("button", name="Corpus and objective").click()
     expect(page.locator("#option-vocab_size input[type=number]")).to_be_disabled()
     stage = train(page, "12s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
-    change = re.compile(r"masked words right: (\d+\.\d) % before, (\d+\.\d) % now")
+    change = re.compile(r"MLM accuracy: (\d+\.\d)% before, (\d+\.\d)% now")
     expect(page.locator("#run-chart")).to_contain_text(change)
     before, now = map(float, change.search(page.locator("#run-chart").inner_text()).groups())  # type: ignore[union-attr]
     assert before < now
@@ -168,8 +168,8 @@ def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple
 def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: tuple[str, Session]) -> None:
     page.goto(served[0])
     tab(page, "Pretrain")
-    page.get_by_role("button", name="How it is optimised").click()
-    page.get_by_role("button", name="How it is read and masked").click()
+    page.get_by_role("button", name="Optimization").click()
+    page.get_by_role("button", name="Sequences and masking").click()
     dropout = page.locator("#option-dropout input[type=number]")
     expect(dropout).to_have_value("0")
     page.locator("#option-recipe input[value=paper]").check()
@@ -198,7 +198,7 @@ def test_strangers_do_not_see_each_others_runs(
         stranger = other.new_page()
         watch(stranger, page_log)
         stranger.goto(address)
-        expect(stranger.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+        expect(stranger.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
         assert name not in stranger.content()
         expect(stranger.locator("#run-strip .lab")).to_be_hidden()
     finally:
@@ -212,12 +212,12 @@ def test_strangers_do_not_see_each_others_runs(
 )
 def test_hostile_text_is_only_text(page: Page, served: tuple[str, Session], hostile: str) -> None:
     page.goto(served[0])
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     sentence = page.locator("#fill-text textarea")
     sentence.fill(hostile)
     sentence.press("Enter")
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
-    tab(page, "Input")
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    tab(page, "Tokens")
     box = page.locator("#tabs [role=tabpanel]:visible textarea").first
     box.fill(hostile)
     box.press("Enter")
@@ -233,14 +233,14 @@ def test_what_cannot_be_filled_is_answered_and_the_page_lives_on(
     page: Page, served: tuple[str, Session], sentence: str, answer: str
 ) -> None:
     page.goto(served[0])
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     box = page.locator("#fill-text textarea")
     box.fill(sentence)
     page.locator("#fill-predict").click()
     expect(page.locator("#fill-bars")).to_contain_text(answer)
     box.fill("the red [MASK] sat")
     page.locator("#fill-predict").click()
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write")
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(4000), b"PK\x03\x04 not a zip"])
@@ -267,7 +267,7 @@ def test_every_tab_fits_and_can_be_read_by_everybody(
 
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{served[0]}?__theme={scheme}")
-    expect(page.locator("#fill-bars")).to_contain_text("The model would write", timeout=TRAINING)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     for name in TABS:
         tab(page, name)
         folded = page.locator("#tabs [role=tabpanel]:visible button.label-wrap:not(.open)")

@@ -82,7 +82,7 @@ def test_masks_of_nothing_are_counted_as_none() -> None:
         masking_statistics_payload(SimpleNamespace(draws=10, chosen=0, outcomes=[outcome]), {"mask": 0.8})
     )
     assert body["series"][0]["values"] == [0.0]
-    assert "0 tokens were chosen" in body["sentence"]
+    assert "0 tokens were selected" in body["sentence"]
 
 
 def test_one_sentence_alone_has_no_pair_to_speak_of() -> None:
@@ -107,7 +107,7 @@ def test_a_change_of_log_probability_is_told_in_times(change: float, words: str)
 def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
     blank = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
     body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), blanks=(blank,))))
-    assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not a token of it"]]
+    assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not in its vocabulary"]]
 
 
 def test_counts_are_written_where_values_only_shade() -> None:

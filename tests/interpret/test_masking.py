@@ -113,7 +113,7 @@ def test_static_masks_come_again_and_dynamic_ones_do_not(tokenizer) -> None:
     assert len({masked.outcomes for masked in dynamic}) > 3
 
 
-# What the masks cost
+# MLM loss of this text
 
 
 def test_the_loss_of_a_masked_text_is_that_of_the_model() -> None:

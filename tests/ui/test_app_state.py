@@ -92,7 +92,7 @@ def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:
 
 
 def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: Session) -> None:
-    told = "This run needs more memory than is free: choose a smaller --batch-size, then go on with --resume."
+    told = "This run needs more memory than is free: choose a smaller --batch-size, then resume with --resume."
     folder = make_run(session)
     write_state(folder, RunState(status="failed", message=told))
     (folder / "events.jsonl").write_text(
@@ -102,4 +102,4 @@ def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: Session) -> 
     assert followed is not None
     assert glanced is not None
     for message in (followed["rows"][0]["message"], followed["state"]["message"], glanced["message"]):
-        assert 'choose a smaller "Examples in one step", then go on with "Go on training".' in message
+        assert 'choose a smaller "Batch size", then resume with "Resume training".' in message

@@ -1,4 +1,4 @@
-"""The tab Compare: which runs may be looked at, and which are queued."""
+"""The tab Compare: which runs may be opened, and which are queued."""
 
 import json
 from dataclasses import replace
@@ -61,7 +61,7 @@ def test_what_is_there_is_not_trained_again_and_what_was_stopped_goes_on(session
 
 @pytest.mark.parametrize("names", [[], None, ["<b>"], "one-layer", {"one-layer": 1}])
 def test_nothing_ticked_starts_nothing(session, names):
-    with pytest.raises(InputError, match="Tick what to leave out"):
+    with pytest.raises(InputError, match="Select at least one ablation"):
         ablation_runs.queue(session, [], names, 100, 0)
     assert session.runs.ids() == ()
 
@@ -78,7 +78,7 @@ def test_strangers_can_put_only_so_much_in_line_and_see_their_own_only(session):
     own = ablation_runs.queue(page, [], list(ABLATIONS), 100, 0)
     assert ablation_runs.runs_of(page, [], 100, 0) == {}
     assert set(ablation_runs.runs_of(page, own, 100, 0).values()) == set(own)
-    with pytest.raises(InputError, match="wait in line on this page"):
+    with pytest.raises(InputError, match="are queued on this shared page"):
         ablation_runs.queue(page, [], list(ABLATIONS), 100, 1)
     with pytest.raises(InputError, match="between 20 and 5,000"):
         ablation_runs.queue(page, [], ["one-head"], 6000, 0)
@@ -91,7 +91,7 @@ def test_the_outcome_is_read_from_the_two_runs(session):
     whole, without = finished(session, WHOLE, 0.8), finished(session, "one-layer", 0.5)
     found = json.loads(ablation_runs.reveal(session, "one-layer", whole, without, {"mlm_accuracy": "worse"}))
     assert [one["found"] for one in found["measures"]] == ["worse", "worse"]
-    assert "50.0% right" in found["measures"][0]["text"]
+    assert "MLM accuracy: 50.0%" in found["measures"][0]["text"]
 
 
 def test_an_outcome_that_is_not_there_is_a_sentence(session):
@@ -107,8 +107,8 @@ def test_runs_of_the_recipe_set_beside_each_other_are_named_by_what_they_leave_o
     chosen = compare.set_beside(session, {"runs": [*runs, "gone"]}, [], ["little"])
     assert chosen["value"] == runs
     body = json.loads(compare.draw(session, [], runs))
-    assert [run["name"].split(" (")[0] for run in body["runs"]] == ["Whole recipe", "One head"]
-    assert [name for name, _ in body["settings"]] == ["Heads in each layer"]
+    assert [run["name"].split(" (")[0] for run in body["runs"]] == ["Full recipe", "One head"]
+    assert [name for name, _ in body["settings"]] == ["Attention heads per layer"]
 
 
 def test_looking_at_runs_that_are_gone_says_so(session):
@@ -126,7 +126,7 @@ def test_what_was_queued_can_be_chosen_and_the_browser_remembers_it(session):
     assert json.loads(cards)["whole"] in own
     assert message == ""
     _, _, _, message, _ = compare.queue(session, {"names": []}, own, [], 100, 0)
-    assert "Tick what" in json.loads(message)["text"]
+    assert "Select at least" in json.loads(message)["text"]
 
 
 def test_the_newest_set_is_shown_when_the_page_opens(session):
@@ -169,7 +169,7 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session):
     body = json.loads(run_comparison.draw(session, [], ["little", run_id]))
     differs = {name: values for name, values in body["settings"]}
     assert differs["Position embeddings"] == ["no", "yes"]
-    assert differs["Steps instead of a time"] == ["12", "100"]
+    assert differs["Steps"] == ["12", "100"]
     assert differs["Text"] == ["a.txt, b.txt", "tiny-town"]
 
 

@@ -48,7 +48,7 @@ def test_numbers_may_come_as_text() -> None:
 
 @pytest.mark.parametrize("sent", ["many", [1], {"a": 1}])
 def test_what_the_browser_sends_is_checked_again(sent: object) -> None:
-    with pytest.raises(InputError, match='"Tokens in one example" must be a number'):
+    with pytest.raises(InputError, match='"Max sequence length" must be a number'):
         controls.collect(PretrainConfig, ["seq_len"], [sent])
 
 
@@ -64,7 +64,4 @@ def test_every_setting_has_words_for_the_page() -> None:
 
 def test_a_complaint_speaks_of_labels_not_of_flags() -> None:
     said = controls.in_page_words(PretrainConfig, "--short-seq-len 9 is longer than --seq-len; go on with --resume.")
-    assert (
-        said
-        == '"Tokens in one example at first" 9 is longer than "Tokens in one example"; go on with "Go on training".'
-    )
+    assert said == '"Initial sequence length" 9 is longer than "Max sequence length"; go on with "Resume training".'

@@ -138,7 +138,7 @@ def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: Session
     roles = {column["name"]: column["role"] for column in body(preview)["columns"]}
     assert roles == {"text": "a", "label": "label"}
     facts = dict(body(told)["items"])
-    assert int(facts["To train on"]) + int(facts["Held out"]) == 60
+    assert int(facts["Training examples"]) + int(facts["Held-out examples"]) == 60
     assert facts["Labels"] == "2"
     assert ("label", "label") in columns[2]["choices"]
     for source, files, message in ((OWN, None, "Drop a labelled file"), (OWN, [str(tmp_path)], "no longer")):
@@ -169,8 +169,8 @@ def test_the_results_are_those_of_the_report(tuned: Session) -> None:
     assert shown["visible"]
     facts = dict(body(summary)["items"])
     assert facts["Accuracy"] == f"{found.scores['accuracy']:.1%}"
-    assert facts["Without a model"] == f"{found.guess['accuracy']:.1%}"
-    assert facts["From random weights"] == f"{found.trials[1]['scores']['accuracy']:.1%}"
+    assert facts["Majority-class baseline"] == f"{found.guess['accuracy']:.1%}"
+    assert facts["Random-weights baseline"] == f"{found.trials[1]['scores']['accuracy']:.1%}"
     assert "random weights" in body(trials)["groups"]
     assert body(confusion)["rows"] == ["bad", "good"]
     items = body(listed)["items"]
@@ -205,7 +205,7 @@ def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned:
     marked, verdict = try_it.answer(tuned, RUN, "the red cat sat", "")
     truth = interpret.classify(tuned.models.open(RUN), "the red cat sat").labels
     assert not marked["visible"]
-    assert body(verdict)["title"] == f"It says: {truth[0].label}"
+    assert body(verdict)["title"] == f"Predicted label: {truth[0].label}"
     assert body(verdict)["series"][0]["values"] == pytest.approx([label.score for label in truth])
     assert len(json.loads(try_it.words(tuned, RUN, "the red cat sat", ""))["rows"]) == len(interpret.METHODS)
     _, verdict = try_it.answer(tuned, "little", "the red cat sat", "")
@@ -213,7 +213,7 @@ def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned:
     little_folder(tuned.settings.checkpoints / "tagger", kind=BertForTokenClassification, num_labels=3)
     try:
         marked, verdict = try_it.answer(tuned, "little", "the red cat sat", "")
-        assert "tagger, which comes with the lab, answers" in body(marked)["sentence"]
+        assert "tagger, which comes with the lab, is used instead" in body(marked)["sentence"]
         assert not verdict["visible"]
     finally:
         for path in (tuned.settings.checkpoints / "tagger").iterdir():
@@ -230,14 +230,14 @@ def test_fields_suit_the_model(tuned: Session) -> None:
     assert second["visible"]
     assert verdict["visible"]
     *_, verdict = try_it.follow_model(tuned, RUN, payload, "my own text", "")
-    assert "It says" in body(verdict)["title"]
+    assert "Predicted" in body(verdict)["title"]
 
 
 def test_models_that_answer_something_else_are_one_click_away(session: Session) -> None:
     kinds = {"tagger": BertForTokenClassification, "judge": BertForSequenceClassification}
     for name, kind in kinds.items():
         little_folder(session.settings.checkpoints / name, kind=kind, num_labels=3)
-    for name, told in (("tagger", "what a text is (judge)"), ("judge", "which names are in a text (tagger)")):
+    for name, told in (("tagger", "labels for a text (judge)"), ("judge", "entities in a text (tagger)")):
         others, *_ = try_it.follow_model(session, name, "", "", "")
         ((said, other),) = chip_items(others)
         assert said == told
@@ -260,7 +260,7 @@ def test_a_whole_file_comes_back_as_a_table(tuned: Session, tmp_path: Path) -> N
     table = tmp_path / "texts.csv"
     table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
     update, told = whole_file.predict_file(tuned, RUN, str(table))
-    assert '1 left out: the text is empty ("texts.csv" row 3).' in body(told)["text"]
+    assert '1 dropped: the text is empty ("texts.csv" row 3).' in body(told)["text"]
     with Path(update["value"]).open(encoding="utf-8", newline="") as file:
         assert [row["text"] for row in csv.DictReader(file)] == ["the red cat", "-0.5"]
     long = tmp_path / "long.txt"

@@ -92,7 +92,7 @@ def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: Session) 
 def test_a_complaint_speaks_of_labels(session: Session) -> None:
     for chosen, words in (
         ({"preset": "gigantic"}, '"Model size" must be one of'),
-        ({"seq_len": 10**9}, '"Tokens in one example" must lie'),
+        ({"seq_len": 10**9}, '"Max sequence length" must lie'),
         ({"recipe": "mine"}, '"Recipe" must be one of'),
     ):
         with pytest.raises(InputError, match=words) as refused:
@@ -143,7 +143,7 @@ def test_nothing_is_started_from_that_is_not_on_the_list(tmp_path: Path, shared:
 def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_page(session: Session) -> None:
     with pytest.raises(InputError) as refused:
         config_of(session, init_from="little", seq_len=128)
-    assert str(refused.value) == 'little reads at most 64 tokens; lower "Tokens in one example" to that.'
+    assert str(refused.value) == 'little has a max sequence length of 64 tokens; lower "Max sequence length" to that.'
 
 
 def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session: Session) -> None:
@@ -194,7 +194,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     line = json.loads(
         forecast_line(session, forecaster, ("init_from", "seq_len"), texts.OWN, [str(little.files[0])], "little", 32)
     )
-    assert dict(line["items"])["Speed here"] == "about 1,000 tokens a second"
+    assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
     assert [model.hidden_size for model in tried] == [32]
     for _ in range(2):
         forecast_line(session, forecaster, ("preset",), texts.OWN, [str(little.files[0])], "medium")

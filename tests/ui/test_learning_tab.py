@@ -109,11 +109,11 @@ def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(
 
 
 def test_texts_that_cannot_be_shown_are_answered_in_a_sentence(session: Session) -> None:
-    for text, message in (("", "Type a sentence"), ("the cat " * 60, "give it 64 at most")):
+    for text, message in (("", "Type a sentence"), ("the cat " * 60, "shorten it to 64 at most")):
         with pytest.raises(InputError, match=message):
             opened(session, a=text)
     assert opened(session, a="no blank here")["first"]["blanks"] == []
-    with pytest.raises(InputError, match="Nothing to look back at"):
+    with pytest.raises(InputError, match="No snapshots yet"):
         opened(session, "")
 
 

@@ -36,8 +36,17 @@ def test_the_page_keeps_no_state_on_the_server(settings: Settings) -> None:
 def test_looking_comes_before_training_and_trying_last(settings: Settings) -> None:
     config = build(settings).get_config_file()["components"]
     tabs = [component["props"]["label"] for component in config if component["type"] == "tabitem"]
-    assert tabs[:8] == ["Learn", "Fill-mask", "Next sentence", "Attention", "Why", "Vectors", "Input", "Masking"]
-    assert tabs[8:] == ["Pretrain", "Learning", "Compare", "Fine-tune", "Try it"]
+    assert tabs[:8] == [
+        "Learn",
+        "Fill-mask",
+        "Next sentence",
+        "Attention",
+        "Attribution",
+        "Embeddings",
+        "Tokens",
+        "Masking",
+    ]
+    assert tabs[8:] == ["Pretrain", "Training dynamics", "Compare", "Fine-tune", "Inference"]
 
 
 def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:

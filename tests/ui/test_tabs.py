@@ -76,7 +76,7 @@ def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: S
     body = json.loads(next_sentence.answer(session, "", A, B))
     truth = interpret.next_sentence(session.models.open(), A, B)
     assert body["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
-    assert ("stranger" in body["title"]) == (truth.is_next <= 0.5)
+    assert ("not next" in body["title"]) == (truth.is_next <= 0.5)
     rows = json.loads(next_sentence.words(session, "", A, B))["rows"]
     assert [row["label"] for row in rows] == list(METHODS)
     first, second, swapped = next_sentence.swapped(session, "", A, B)
@@ -102,7 +102,7 @@ def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session
     assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
     assert body["link"] == {"tab": "why", "model": "", "part": "", "text": text, "word": "", "against": ""}
     checkpoint = session.models.open()
-    assert items["Word explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
+    assert items["Prediction explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
     shown = json.loads(why.effects(session, "", text, "", "", "[[0, 1]]"))
     truth = interpret.ablate_heads(checkpoint, text)
     np.testing.assert_allclose(np.array(shown["values"])[:, :-1], truth.effects, atol=1e-6)
@@ -228,7 +228,7 @@ def test_a_picture_knows_when_it_was_asked_for() -> None:
     ("text", "knobs", "words"),
     [
         ("", (15, 80, 10, "tokens", 0), "Type a sentence"),
-        (A, (15, 80, 30, "tokens", 0), "more than all"),
+        (A, (15, 80, 30, "tokens", 0), "exceed 100 percent"),
         (A, (0, 80, 10, "tokens", 0), "above 0"),
         (A, (15, 80, 10, "tokens", None), ""),
         (A, (15, 80, 10, "words", -7), ""),

@@ -11,11 +11,11 @@ from tests.ui.test_models import RUN, make_run
 def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session: Session) -> None:
     folder = make_run(session, status="finished", model=False)
     write_state(folder, RunState("waiting"))
-    assert session.glance(RUN)["message"] == "It is next in line."
+    assert session.glance(RUN)["message"] == "It is next in the queue."
     stop, resume, *_ = panel_state(session, RUN)
     assert (stop["visible"], resume["visible"]) == (True, False)
     _, message = stop_run(session, RUN)
-    assert "no longer in line" in json.dumps(json.loads(message))
+    assert "no longer queued" in json.dumps(json.loads(message))
     stop, resume, *_ = panel_state(session, RUN)
     assert (stop["visible"], resume["visible"]) == (False, True)
     assert session.glance(RUN)["status"] == "stopped"

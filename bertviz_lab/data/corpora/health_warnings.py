@@ -56,25 +56,21 @@ def warnings_about(found: Findings, notes: ReadingNotes) -> Iterator[str]:
 def _about_pairs(found: Findings) -> Iterator[str]:
     if found.sentences == 1:
         yield (
-            "The text is a single sentence: the lab trains masked words alone (MLM) and the model will know "
-            "nothing but this sentence."
+            "The text is a single sentence: the lab trains MLM only and the model will know nothing but this sentence."
         )
     elif found.documents == 1:
         yield (
             "The text is one document, so there is no other document to draw a random next sentence from: the "
-            "lab trains masked words alone (MLM); blank lines between articles, or several files, would give it "
+            "lab trains MLM only; blank lines between articles, or several files, would give it "
             "more documents."
         )
     elif found.pairs == 0:
-        yield (
-            "Every document is a single sentence, so no sentence has a next one: the lab trains masked words "
-            "alone (MLM)."
-        )
+        yield ("Every document is a single sentence, so no sentence has a next one: the lab trains MLM only.")
     elif found.single_documents > _MOSTLY_SINGLE * found.documents:
         yield (
             f"{_percent(found.single_documents / found.documents)} of the documents are a single sentence, so "
-            "nearly all next sentences will be random ones and next-sentence accuracy will mean little: training "
-            "on masked words alone (MLM) serves this text better."
+            "nearly all next sentences will be random ones and NSP accuracy will mean little: training "
+            "with MLM only serves this text better."
         )
 
 

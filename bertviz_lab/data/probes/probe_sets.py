@@ -29,7 +29,7 @@ class Probes:
     Attributes:
         name: how events and the command line call it.
         title: how the page calls it.
-        kinds: kind -> what a model can do that tells good from bad, to go on after "It can".
+        kinds: kind -> the name of the phenomenon, to follow "passes".
         read: makes the pairs, kind after kind.
     """
 
@@ -93,21 +93,23 @@ def _pair(kind: str, good: str, bad: str) -> MinimalPair:
 PROBES: Mapping[str, Probes] = {
     probes.name: probes
     for probes in (
-        Probes("tiny-town", "Tiny Town", KINDS | {"reflexive": "choose himself or herself"}, tiny_town_pairs),
+        Probes(
+            "tiny-town", "Tiny Town", KINDS | {"reflexive": "reflexive agreement (himself, herself)"}, tiny_town_pairs
+        ),
         Probes(
             "english",
             "English",
             {
-                "agreement": "agree a verb with its subject",
-                "agreement_distractor": "agree a verb with its subject across another noun",
-                "reflexive": "choose himself, herself or themselves",
-                "pronoun_case": "choose between he and him, they and them",
-                "article": "choose between a and an",
-                "determiner": "choose between this and these, much and many",
-                "negation": "tell where neither, either and ever belong",
-                "comparison": "compare: larger than, but as large as",
-                "tense": "match a verb with yesterday or tomorrow",
-                "word_order": "put words in their order",
+                "agreement": "subject-verb agreement",
+                "agreement_distractor": "subject-verb agreement across a distractor",
+                "reflexive": "reflexive agreement (himself, herself, themselves)",
+                "pronoun_case": "pronoun case (he/him, they/them)",
+                "article": "article choice (a/an)",
+                "determiner": "determiner-noun agreement (this/these, much/many)",
+                "negation": "negative polarity items (either, neither, ever)",
+                "comparison": "comparatives (larger than, as large as)",
+                "tense": "tense (yesterday, tomorrow)",
+                "word_order": "word order",
             },
             english_pairs,
         ),

@@ -19,14 +19,14 @@ _WORD = re.compile(r"\w+|[^\w\s]")
 
 #: Kind of pair -> what a model can do that tells good from bad.
 KINDS = {
-    "agreement": "agree a verb with the noun beside it",
-    "agreement_distractor": "agree a verb with its subject across another noun",
-    "pronoun": "choose he or she for a name",
-    "reflexive": "choose himself, herself or themselves",
-    "colour_copy": "remember the colour of a thing",
-    "owner_copy": "remember who owns a thing",
-    "word_order": "put words in their order",
-    "plot_order": "know what happens next",
+    "agreement": "subject-verb agreement",
+    "agreement_distractor": "subject-verb agreement across a distractor",
+    "pronoun": "pronoun gender",
+    "reflexive": "reflexive agreement (himself, herself, themselves)",
+    "colour_copy": "copying a colour from the context",
+    "owner_copy": "copying an owner from the context",
+    "word_order": "word order",
+    "plot_order": "plot order (NSP)",
 }
 
 

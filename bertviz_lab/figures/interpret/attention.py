@@ -16,7 +16,7 @@ WHOLE_MODEL_BYTES = 4 * 2**20
 
 #: How the metrics of `interpret.heads` are called on the page.
 METRIC_TITLES = {
-    "entropy": "width of view (entropy)",
+    "entropy": "attention entropy",
     "distance": "distance",
     "previous": "previous token",
     "next": "next token",

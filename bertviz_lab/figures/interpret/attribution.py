@@ -12,16 +12,16 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 
 NOT_AN_EXPLANATION = (
-    "Attention says from where a head gathers vectors, not what these do to the answer: tokens with much attention may "
-    "add nothing, and others add by ways around it."
+    "Attention weights show where a head gathers information, not its effect on the prediction: tokens with high "
+    "attention may contribute nothing, and others contribute by other paths."
 )
 
 _SAYS = {
-    "integrated gradients": "What each token adds, in nats of log-probability, gathered on the way from a text of "
-    "nothing but [MASK] to this one; the numbers sum to the whole change (Sundararajan et al. 2017)",
-    "gradient x input": "The slope of the log-probability along each word vector, here and now",
-    "occlusion": "What is lost when this token alone is hidden behind [MASK] (Zeiler and Fergus 2014)",
-    "attention": "How much the token that is asked about looks there, the mean of all heads and layers",
+    "integrated gradients": "Contribution of each token in nats of log-probability, integrated along the path from "
+    "an all-[MASK] baseline to this text; the contributions sum to the total change (Sundararajan et al. 2017)",
+    "gradient x input": "The gradient of the log-probability times the token embedding",
+    "occlusion": "Loss in log-probability when this token alone is replaced by [MASK] (Zeiler and Fergus 2014)",
+    "attention": "How much the predicted token attends to this one: mean over all heads and layers",
 }
 
 
@@ -55,22 +55,20 @@ def attribution_payload(
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
     odds = f", against {first.target.against.name}," if first.target.against else ""
     if first.target.is_regression:
-        told = [
-            f"With this text the {first.target.name} is {first.change:+.2f} from what it is with every word hidden."
-        ]
+        told = [f"With this text the {first.target.name} is {first.change:+.2f} compared with every token masked."]
     else:
         told = [
-            f"With this text {first.target.name}{odds} is {_times(first.change)} as with every word hidden: the "
+            f"With this text {first.target.name}{odds} is {_times(first.change)} as with every token masked: the "
             f"logarithm of that is {first.change:+.2f}."
         ]
     for found in attributions:
         if found.error is not None:
-            told.append(f"The {found.method} sum to that but for {abs(found.error):.3f}.")
+            told.append(f"The {found.method} attributions sum to that with a residual of {abs(found.error):.3f}.")
     return scores_payload(
         first.encoding,
         rows,
-        title=title or f"What makes the model say {first.target.title}",
-        sentence="Blue adds to the answer, brown speaks against it.",
+        title=title or f"Attribution for {first.target.title}",
+        sentence="Blue supports the prediction, brown opposes it.",
         note=" ".join([*told, NOT_AN_EXPLANATION] if attention is not None else told),
         file="attribution",
     )

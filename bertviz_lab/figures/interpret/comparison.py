@@ -27,7 +27,7 @@ def comparison_payload(comparison: ComparisonLike) -> Payload:
             groups.append(f"{place + 1}: {candidate.token}" if several else candidate.token)
             for model, probability in enumerate(candidate.probabilities):
                 values[model].append(probability)
-    texts = [["not a token of it" if v is None else f"{v:.1%}" for v in column] for column in values]
+    texts = [["not in its vocabulary" if v is None else f"{v:.1%}" for v in column] for column in values]
     return bars_payload(
         groups,
         list(zip(comparison.names, values, strict=True)),
@@ -35,31 +35,31 @@ def comparison_payload(comparison: ComparisonLike) -> Payload:
         texts=texts,
         peak=1.0,
         file="comparison",
-        sentence=f"The likeliest tokens of {'both' if len(comparison.names) == 2 else 'all'}, and what each model "
-        "gives them.",
+        sentence=f"Top predictions of {'both' if len(comparison.names) == 2 else 'all'}, and their "
+        "probability under each model.",
     )
 
 
 def joint_payload(joint: Any, most: int = 8) -> Payload:
-    """Ways to fill all blanks together, the best first, beside each blank on its own."""
+    """Joint fillings of all masked tokens, the best first, beside the independent predictions."""
     ways = list(joint.joint[:most])
     names = [" · ".join(way.tokens) for way in ways]
     alone = " · ".join(joint.independent.tokens)
     scores = [math.exp(way.log_probability) for way in ways]
     if alone not in names:
-        names.append(f"{alone} (each on its own)")
+        names.append(f"{alone} (independently)")
         scores.append(math.exp(joint.independent.log_probability))
     else:
-        names[names.index(alone)] += " (also each on its own)"
-    order = " then ".join(f"blank {place + 1}" for place in ways[0].order)
+        names[names.index(alone)] += " (also independently)"
+    order = " then ".join(f"masked token {place + 1}" for place in ways[0].order)
     return bars_payload(
         names,
         [("probability", scores)],
-        title="All blanks together",
+        title="All masked tokens jointly",
         texts=[[f"{score:.2%}" for score in scores]],
         file="together",
-        sentence=f"The blank the model is surest of is filled first, then it looks again: here {order}. Filled each on "
-        "its own, blanks need not agree with each other.",
-        note="Products of the blanks' probabilities, each given those filled before it. Another order may give other "
-        "numbers: BERT has not learnt one probability of the whole sentence (Wang and Cho 2019).",
+        sentence=f"The most confident masked token is filled first, then the model runs again: here {order}. Predicted "
+        "independently, masked tokens need not agree with each other.",
+        note="Products of conditional probabilities, each given the tokens filled before it. Another order may give "
+        "other numbers: BERT does not define one joint probability of the whole sentence (Wang and Cho 2019).",
     )

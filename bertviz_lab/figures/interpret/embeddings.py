@@ -28,7 +28,7 @@ def embedding_payload(found: SumLike) -> Payload:
     rows = [
         ScoreRow(
             name,
-            f"Length of the {name} vector" if name != "sum" else "Length of the sum of all three",
+            f"Norm of the {name} embedding" if name != "sum" else "Norm of the sum",
             norm,
             "bar",
             peak=peak,
@@ -38,7 +38,7 @@ def embedding_payload(found: SumLike) -> Payload:
     rows += [
         ScoreRow(
             f"cos {name}",
-            f"Cosine between the {name} vector and the sum: 1 points the same way, 0 is at right angles",
+            f"Cosine between the {name} embedding and the sum: 1 is the same direction, 0 is orthogonal",
             values,
             peak=1.0,
             plus=True,
@@ -49,8 +49,8 @@ def embedding_payload(found: SumLike) -> Payload:
         found.encoding,
         rows,
         title="token + segment + position",
-        sentence="The model starts from the sum of three learnt vectors; bars show their lengths.",
-        note="The sum is then shifted and scaled by LayerNorm (Devlin et al. 2018, figure 2).",
+        sentence="The input embedding is the sum of three learned vectors; bars show their norms.",
+        note="The sum is then normalised by LayerNorm (Devlin et al. 2018, figure 2).",
         file="embeddings",
     )
 
@@ -64,13 +64,13 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
         cosines,
         names,
         [str(place + 1) for place in range(len(texts))],
-        title="How alike the sentences are",
+        title="Cosine similarity of the sentences",
         column_name="and",
         peak=1.0,
         file="similarity",
-        sentence="The cosine between their vectors: 1 points the same way.",
-        note=f"Vectors of a model that was not trained to compare sentences all point much the same way{every}, so "
-        "look at which pair has more, not at how much (Reimers and Gurevych 2019).",
+        sentence="Cosine between the sentence embeddings: 1 is the same direction.",
+        note=f"Embeddings of a model that was not trained for sentence similarity are all similar{every}: "
+        "compare pairs rather than absolute values (Reimers and Gurevych 2019).",
     )
 
 
@@ -79,11 +79,11 @@ def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: f
     return plane_payload(
         points,
         [str(place + 1) for place in range(len(texts))],
-        title="Sentences on a map",
+        title="Map of the sentences (PCA)",
         details=[_name(text, place) for place, text in enumerate(texts)],
         file="map",
-        sentence="The two directions in which the vectors differ most (principal components).",
-        note=f"These two directions hold {explained:.0%} of all differences.",
+        sentence="The first two principal components of the embeddings.",
+        note=f"They explain {explained:.0%} of the variance.",
     )
 
 
@@ -93,11 +93,11 @@ def neighbours_payload(word: str, neighbours: Sequence[Any]) -> Payload:
     return bars_payload(
         [n.token for n in neighbours],
         [("cosine", cosines)],
-        title=f"Tokens nearest to {word}",
+        title=f"Nearest neighbours of {word}",
         texts=[[f"{c:.2f}" for c in cosines]],
         peak=1.0,
         file="neighbours",
-        sentence="By the cosine between word embeddings, before any layer has seen a context.",
+        sentence="By cosine between token embeddings, before any layer adds context.",
     )
 
 
@@ -107,29 +107,28 @@ def context_payloads(movement: Any) -> tuple[Payload, Payload]:
     lines = lines_payload(
         layers,
         [
-            ("the two against each other", movement.cosines),
-            ("in A, against the layer before", movement.moved_a),
-            ("in B, against the layer before", movement.moved_b),
+            ("between the two", movement.cosines),
+            ("in A, to the previous layer", movement.moved_a),
+            ("in B, to the previous layer", movement.moved_b),
         ],
         title=f"{movement.word} in two sentences",
         place_name="layer",
         low=float(min(0.0, movement.cosines.min())),
         high=1.0,
         file="movement",
-        sentence="Cosines: a word starts almost alike and takes on what its sentence says about it.",
+        sentence="Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer.",
     )
     count = len(layers)
     plane = plane_payload(
         np.concatenate([movement.map_a, movement.map_b]),
         [("start" if at == 0 else str(at)) for _ in range(2) for at in range(count)],
-        title=f"The way of {movement.word} through the layers",
+        title=f"Trajectory of {movement.word} through the layers",
         groups=[0] * count + [1] * count,
         group_names=["in A", "in B"],
         ways=[list(range(count)), list(range(count, 2 * count))],
         details=[f"{name}: {layers[at]}" for name in ("in A", "in B") for at in range(count)],
         file="way",
-        note=f"The two directions in which these vectors differ most; they hold {movement.explained:.0%} of all "
-        "differences.",
+        note=f"The first two principal components; they explain {movement.explained:.0%} of the variance.",
     )
     return lines, plane
 

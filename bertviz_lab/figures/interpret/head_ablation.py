@@ -23,14 +23,14 @@ def head_ablation_payload(
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)
     marks = [[*("off" if is_off else "" for is_off in row), ""] for row in off or ()]
-    press = " Press a head to switch it off" if off is not None else ""
+    press = " Click a head to ablate it" if off is not None else ""
     return matrix_payload(
         values,
         [f"layer {layer + 1}" for layer in range(layers)],
         [*(f"{head + 1}" for head in range(heads)), "all"],
-        title=f"What each head adds to {name}",
-        sentence="Switched off one at a time, blue heads speak for the answer and brown ones against it; the last "
-        f"column is all heads of a layer together.{press}{'.' if press else ''}",
+        title=f"Effect of each head on {name}",
+        sentence="Ablated one at a time: blue heads support the prediction, brown ones oppose it; the last "
+        f"column ablates all heads of a layer.{press}{'.' if press else ''}",
         row_name="",
         column_name="head",
         texts=marks if any(any(row) for row in off or ()) else None,
@@ -38,8 +38,8 @@ def head_ablation_payload(
         unit="nats",
         picks=off is not None,
         file="heads",
-        note="Numbers are log-probability with the head less without it (Michel et al. 2019). Heads can stand in for "
-        "each other, so small numbers do not say that a head does nothing.",
+        note="Values are log-probability with the head minus without it (Michel et al. 2019). Heads can compensate for "
+        "each other, so a small effect does not mean that a head does nothing.",
     )
 
 
@@ -49,8 +49,8 @@ def change_payload(before: Sequence[Any], after: Sequence[Any], how: str) -> Pay
     second = {c.token: c.probability for c in after}
     tokens = list(dict.fromkeys([*first, *second]))
     series = [
-        ("the model as it is", [first.get(token) for token in tokens]),
+        ("unmodified model", [first.get(token) for token in tokens]),
         (how, [second.get(token) for token in tokens]),
     ]
     texts = [["" if v is None else f"{v:.1%}" for v in values] for _, values in series]
-    return bars_payload(tokens, series, title="The answer, before and after", texts=texts, peak=1.0, file="what-if")
+    return bars_payload(tokens, series, title="Prediction before and after", texts=texts, peak=1.0, file="what-if")

@@ -29,18 +29,18 @@ def logit_lens_payload(lens: LensLike) -> Payload:
     texts = [[c.token for c in guess.candidates] for guess in lens.layers]
     last = lens.layers[-1]
     first_right = next((names[at] for at, guess in enumerate(lens.layers) if guess.rank == 1), None)
-    where = f" It is first in line from {first_right} on." if _stays_first(lens.layers) else ""
+    where = f" It ranks first from {first_right} on." if _stays_first(lens.layers) else ""
     return matrix_payload(
         values,
         names,
-        [f"guess {place + 1}" for place in range(width)],
-        title="The answer, layer by layer",
-        sentence=f"What the masked-word head would say if the model ended at each layer. The last row is the answer: "
+        [f"top {place + 1}" for place in range(width)],
+        title="Logit lens: the prediction at every layer",
+        sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
         f"{lens.target.name}, {last.probability:.1%}.{where if first_right else ''}",
         texts=texts,
         peak=1.0,
         file="logit-lens",
-        note="The head was trained to read the last layer only; what it sees in earlier ones is a view of them.",
+        note="The head was trained on the last layer only; on earlier layers its output is an approximation.",
     )
 
 
@@ -67,21 +67,21 @@ def surprisal_payload(
     return scores_payload(
         encoding,
         [
-            ScoreRow("surprise", "-log of its probability, in nats: 0 is certain", -log_probabilities, digits=1),
+            ScoreRow("surprisal", "-log of its probability, in nats; 0 is certain", -log_probabilities, digits=1),
             ScoreRow(
                 "probability",
-                "Of the token itself, when it is hidden and all others are seen",
+                "Of the token itself when it is masked and all others are visible",
                 shares,
                 "none",
                 ["" if np.isnan(p) else f"{p:.1%}" for p in shares],
             ),
             ScoreRow(
-                "expected", "The likeliest token in its place, where it is another", [None] * len(words), "none", words
+                "expected", "The top prediction in its place, where it differs", [None] * len(words), "none", words
             ),
         ],
-        title="How surprising each word is",
-        sentence="Each token is hidden in turn, with the rest of its word; the darker, the less expected it is.",
-        note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: at each place the model is "
-        f"on average as unsure as between {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
+        title="Surprisal of each token",
+        sentence="Each token is masked in turn, with the rest of its word; darker means higher surprisal.",
+        note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: the model is on "
+        f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
         file="surprise",
     )

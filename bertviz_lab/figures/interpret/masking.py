@@ -100,20 +100,20 @@ def masking_statistics_payload(counts: Any, plan: dict[str, float]) -> Payload:
     texts = [
         [f"{row['share']:.2%}" for row in rows],
         [
-            f"{row['plan']:.0%} (99 of 100 times between {o.low / chosen:.2%} and {o.high / chosen:.2%})"
+            f"{row['plan']:.0%} (99% interval {o.low / chosen:.2%} to {o.high / chosen:.2%})"
             for row, o in zip(rows, counts.outcomes, strict=True)
         ],
     ]
     outside = [row["outcome"] for row in rows if not row["inside"]]
-    said = f"Outside its bounds: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
+    said = f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
     return bars_payload(
         [row["outcome"] for row in rows],
-        [("counted", [row["share"] for row in rows]), ("the rule", [row["plan"] for row in rows])],
+        [("counted", [row["share"] for row in rows]), ("expected", [row["plan"] for row in rows])],
         title=f"{counts.draws:,} draws",
         texts=texts,
         peak=1.0,
         file="draws",
-        sentence=f"{counts.chosen:,} tokens were chosen. {said}".strip(),
+        sentence=f"{counts.chosen:,} tokens were selected. {said}".strip(),
     )
 
 
@@ -124,16 +124,16 @@ def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
     values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
     return matrix_payload(
         values,
-        [f"pass {place + 1}" for place in range(len(epochs))],
+        [f"epoch {place + 1}" for place in range(len(epochs))],
         tokens,
-        title="Static masks" if static else "Dynamic masks",
+        title="Static masking" if static else "Dynamic masking",
         texts=[[signs.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
         peak=2.0,
         file="passes",
-        note="■ hidden, ↻ swapped for a random token, = kept; the model has to predict all three.",
-        sentence="The same masks come again (Google's code wrote ten sets to disk)."
+        note="■ [MASK], ↻ random token, = unchanged; the model has to predict all three.",
+        sentence="The same masks repeat (Google's code wrote ten sets to disk)."
         if static
-        else "Every pass over the text asks for other tokens (Liu et al. 2019, RoBERTa).",
+        else "Every epoch masks other tokens (Liu et al. 2019, RoBERTa).",
     )
 
 
@@ -150,12 +150,14 @@ def losses_payload(masked: MaskedLike, losses: Any) -> Payload:
     return scores_payload(
         masked.encoding,
         [
-            ScoreRow("model sees", "What the model is given", nothing, "none", list(masked.input_tokens)),
-            ScoreRow("loss", "-log of the probability of the true token, in nats; only chosen positions count", values),
+            ScoreRow("input", "The model's input", nothing, "none", list(masked.input_tokens)),
+            ScoreRow(
+                "loss", "-log of the probability of the true token, in nats; only selected positions count", values
+            ),
             ScoreRow("probability", "Of the true token", nothing, "none", chances),
-            ScoreRow("guess", "The likeliest token in the model's eyes", nothing, "none", guesses),
+            ScoreRow("prediction", "The model's top prediction", nothing, "none", guesses),
         ],
-        title="What the masks cost" if losses.mean is None else f"The loss of this text: {losses.mean:.2f} nats",
-        sentence="Only chosen positions enter the loss; it is the mean of their numbers.",
+        title="MLM loss of this text" if losses.mean is None else f"MLM loss of this text: {losses.mean:.2f} nats",
+        sentence="Only selected positions enter the MLM loss; it is their mean.",
         file="masked-loss",
     )

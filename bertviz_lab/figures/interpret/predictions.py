@@ -45,7 +45,7 @@ def next_sentence_payload(is_next: float, is_random: float) -> Payload:
     return bars_payload(
         ["B follows A", "B comes from elsewhere"],
         [("probability", shares)],
-        title="The model takes B for the next sentence" if is_next > 0.5 else "The model takes B for a stranger",
+        title="Prediction: is next" if is_next > 0.5 else "Prediction: not next",
         texts=[[f"{share:.1%}" for share in shares]],
         peak=1.0,
         file="next-sentence",

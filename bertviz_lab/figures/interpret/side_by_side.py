@@ -9,15 +9,15 @@ from bertviz_lab.figures.payload import Payload, message_payload, to_json
 def follows_payload(names: Sequence[str], shares: Sequence[float | None]) -> Payload:
     """How likely each model holds it that B follows A; None for one that was never asked such a question."""
     if all(share is None for share in shares):
-        return message_payload("None of these models has learnt to tell whether one sentence follows another.")
+        return message_payload("None of these models has an NSP head.")
     return bars_payload(
         list(names),
         [("B follows A", list(shares))],
-        title="Does B follow A?",
-        texts=[["has not learnt this question" if share is None else f"{share:.1%}" for share in shares]],
+        title="Does B follow A? (NSP)",
+        texts=[["no NSP head" if share is None else f"{share:.1%}" for share in shares]],
         peak=1.0,
         file="next-sentence",
-        sentence="The probability that each model gives to B being the next sentence; 50 % is not knowing.",
+        sentence="Probability under each model that B is the next sentence; 50% is chance.",
     )
 
 

@@ -48,7 +48,7 @@ def outcome(
     ablation = ABLATIONS[name]
     with_all, without = _last(whole, "EvalDone"), _last(ablated, "EvalDone")
     if with_all is None or without is None:
-        raise ValueError("A run without a score has no outcome.")
+        raise ValueError("A run without an evaluation has no outcome.")
     measures = [
         _measure(measure, with_all[measure], without[measure], predicted.get(measure, ""))
         for measure in ablation.asks
@@ -62,11 +62,11 @@ def _measure(measure: str, with_all: float, without: float, predicted: str) -> d
     difference = without - with_all
     found = "same" if abs(difference) < SAME else "better" if difference > 0 else "worse"
     size = f"{abs(100 * difference):.1f} points {'more' if difference > 0 else 'fewer'}"
-    told = f"{MEASURES[measure].capitalize()}: {without:.1%} right, {with_all:.1%} with the whole recipe"
-    verdict = f"{size}, which counts as about the same" if found == "same" else f"{size}: {PREDICTIONS[found]}"
+    told = f"{MEASURES[measure]}: {without:.1%}, {with_all:.1%} with the full recipe"
+    verdict = f"{size}, which is within noise" if found == "same" else f"{size}: {PREDICTIONS[found]}"
     answer = ""
     if predicted in PREDICTIONS:
-        answer = "As you said." if predicted == found else f"You said: {PREDICTIONS[predicted]}."
+        answer = "Your prediction was right." if predicted == found else f"You predicted: {PREDICTIONS[predicted]}."
     return {
         "name": MEASURES[measure],
         "with_all": with_all,
@@ -86,11 +86,11 @@ def _probe_words(whole: Rows, ablated: Rows, titles: Mapping[str, str]) -> list[
     kinds = sorted((kind for kind in before if kind in after), key=lambda kind: -abs(after[kind] - before[kind]))
     clear = [kind for kind in kinds if abs(after[kind] - before[kind]) >= _CLEAR]
     if not clear:
-        return ["Asked with pairs of sentences, the two differ in no kind by a quarter of the pairs."] if kinds else []
+        return ["On the minimal-pair probes the two differ by less than 25 points on every kind."] if kinds else []
     told = [
-        f"{titles.get(kind, kind)}: {after[kind]:.0%}, with the whole recipe {before[kind]:.0%}" for kind in clear[:3]
+        f"{titles.get(kind, kind)}: {after[kind]:.0%}, with the full recipe {before[kind]:.0%}" for kind in clear[:3]
     ]
-    return [f"Asked with pairs of sentences (guessing is right in half), it can {'; '.join(told)}."]
+    return [f"Minimal-pair probes (chance is 50%): {'; '.join(told)}."]
 
 
 def _caution(whole: Rows, with_all: Mapping[str, Any], without: Mapping[str, Any]) -> str:
@@ -99,14 +99,14 @@ def _caution(whole: Rows, with_all: Mapping[str, Any], without: Mapping[str, Any
     early = ""
     if commonest is not None and with_all.get("mlm_accuracy", 1.0) < commonest + 0.1:
         early = (
-            f" And it is early: always naming the commonest token is right in {commonest:.0%}, so that the whole "
-            "recipe has learnt little more yet. Train for more steps before you conclude anything."
+            f" And it is early: the unigram baseline has {commonest:.0%}, so that the full "
+            "recipe has learned little yet. Train for more steps before drawing conclusions."
         )
     unequal = ""
     if with_all.get("step") != without.get("step"):
-        unequal = f" They were not trained equally long: {without.get('step'):,} steps and {with_all.get('step'):,}."
+        unequal = f" They differ in training length: {without.get('step'):,} and {with_all.get('step'):,} steps."
     return (
-        "Each was trained once, from one seed: with another seed, or for longer, the difference can be another."
+        "Each was trained once, with one seed: another seed, or longer training, may give another difference."
         f"{unequal}{early}"
     )
 

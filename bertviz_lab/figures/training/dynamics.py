@@ -159,9 +159,9 @@ def curve_body(rows: Iterable[Mapping[str, Any]], most: int = MOST_POINTS) -> di
     held = [row for row in kept if row.get("event") == "EvalDone"]
     trained = _points(done, field, most)
     return {
-        "name": "masked-word loss" if field == "mlm_loss" else "loss",
+        "name": "MLM loss" if field == "mlm_loss" else "loss",
         "chance": baselines.get("unigram_entropy" if field == "mlm_loss" else "loss"),
-        "chance_name": "word frequencies alone" if field == "mlm_loss" else "without reading",
+        "chance_name": "unigram-entropy baseline" if field == "mlm_loss" else "class-prior baseline",
         "trained": trained,
         "forwards": [point[:2] for point in _points(done, "causal_loss", most)],
         "held": [point[:2] for point in _points(held, field, most)],

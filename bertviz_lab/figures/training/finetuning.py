@@ -109,14 +109,14 @@ class SliceLike(Protocol):
 
 
 def confusion_payload(report: ClassificationLike) -> Payload:
-    """Which label is taken for which: rows are true labels, columns predicted ones; a cell can be chosen.
+    """Which label is predicted as which: rows are true labels, columns are predicted labels; a cell can be chosen.
 
     The chart's `item_select` gives {row, column}, both places in the report's labels.
     """
     counts = np.asarray(report.confusion)
     total = int(counts.sum())
     if not total:
-        return message_payload("There are no held-out examples to count mistakes on.")
+        return message_payload("There are no held-out examples for a confusion matrix.")
     rows = counts.sum(axis=1, keepdims=True)
     shares = counts / np.maximum(rows, 1)
     details = [
@@ -126,7 +126,7 @@ def confusion_payload(report: ClassificationLike) -> Payload:
     wrong = counts - np.diag(np.diag(counts))
     true, said = divmod(int(wrong.argmax()), len(report.labels))
     often = (
-        f" The commonest mistake: {report.labels[true]} taken for {report.labels[said]}, {_times(int(wrong.max()))}."
+        f" Most frequent error: {report.labels[true]} predicted as {report.labels[said]}, {_times(int(wrong.max()))}."
         if wrong.any()
         else ""
     )
@@ -134,7 +134,7 @@ def confusion_payload(report: ClassificationLike) -> Payload:
         shares,
         report.labels,
         report.labels,
-        title="True and predicted labels",
+        title="Confusion matrix",
         row_name="true label",
         column_name="predicted",
         peak=1.0,
@@ -142,10 +142,10 @@ def confusion_payload(report: ClassificationLike) -> Payload:
         counts=counts,
         details=details,
         diagonal=True,
-        sentence=f"{int(np.trace(counts)):,} of {total:,} are right: accuracy {report.accuracy:.1%}; always the "
-        f"commonest label ({report.majority}): {report.majority_accuracy:.1%}.{often}",
-        note="Rows are true labels, columns predicted ones. A cell is the darker, the larger its share of its row: "
-        "blue on the diagonal is right, brown is a mistake. Press a cell to see its examples.",
+        sentence=f"{int(np.trace(counts)):,} of {total:,} are correct: accuracy {report.accuracy:.1%}; majority-class "
+        f"baseline ({report.majority}): {report.majority_accuracy:.1%}.{often}",
+        note="Rows are true labels, columns are predicted labels. Cells are shaded by their share of the row: "
+        "blue on the diagonal is correct, brown is an error. Click a cell to see its examples.",
         file="confusion",
     )
 
@@ -154,38 +154,38 @@ def reliability_payload(calibration: CalibrationLike) -> Payload:
     """Whether the model is right as often as it is sure."""
     bins = [one for one in calibration.bins if one.count]
     if not bins:
-        return message_payload("There are no held-out examples to compare confidence with.")
+        return message_payload("There are no held-out examples to measure calibration on.")
     total = sum(one.count for one in bins)
     mean_sure = sum(one.confidence * one.count for one in bins) / total
     mean_right = sum(one.accuracy * one.count for one in bins) / total
     names = [f"{100 * one.low:.0f}–{one.high:.0%}" for one in bins]
     gap = mean_sure - mean_right
-    verdict = "It is about as sure as it is right."
+    verdict = "It is well calibrated."
     if abs(gap) >= 0.02:
-        verdict = "It is surer than it should be." if gap > 0 else "It is less sure than it could be."
+        verdict = "It is overconfident." if gap > 0 else "It is underconfident."
     return lines_payload(
         names,
-        [("share that is right", [one.accuracy for one in bins]), ("how sure it is", [one.confidence for one in bins])],
-        title="Confidence and being right",
+        [("accuracy", [one.accuracy for one in bins]), ("confidence", [one.confidence for one in bins])],
+        title="Reliability diagram",
         place_name="confidence",
         low=0.0,
         high=1.0,
-        dashed=("how sure it is",),
+        dashed=("confidence",),
         details=[
             [
-                f"{name} sure: {one.accuracy:.1%} of {one.count:,} are right"
+                f"{name} confidence: {one.accuracy:.1%} of {one.count:,} are correct"
                 for name, one in zip(names, bins, strict=True)
             ],
             [
-                f"{name} sure: {one.confidence:.1%} on average over {one.count:,}"
+                f"{name} confidence: {one.confidence:.1%} on average over {one.count:,}"
                 for name, one in zip(names, bins, strict=True)
             ],
         ],
         beside=[("examples", [one.count for one in bins])],
-        sentence=f"On average it is {mean_sure:.1%} sure and {mean_right:.1%} right. {verdict} Expected calibration "
+        sentence=f"Mean confidence {mean_sure:.1%}, accuracy {mean_right:.1%}. {verdict} Expected calibration "
         f"error: {calibration.ece:.1%}.",
-        note="Where the solid line is under the dashed one, the model is surer than it is right. Ranges of confidence "
-        "without examples are left out.",
+        note="Where the solid line is below the dashed one, the model is overconfident. Empty confidence bins are "
+        "left out.",
         file="confidence",
     )
 
@@ -195,13 +195,13 @@ def per_class_payload(report: ClassificationLike | EntitiesLike) -> Payload:
     scores: Sequence[ClassScoresLike]
     if isinstance(report, EntitiesLike):
         scores = report.per_type
-        what, total = "type of entity", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
+        what, total = "entity type", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
         total += f"F1 {report.f1:.1%}."
     else:
         scores = report.per_class
-        what, total = "label", f"Every label counting the same, F1 is {report.macro_f1:.1%} on average."
+        what, total = "label", f"Macro F1 is {report.macro_f1:.1%}."
     if not scores:
-        return message_payload("There are no held-out examples to score.")
+        return message_payload("There are no held-out examples to evaluate.")
     columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]
     columns.append(("F1", [s.f1 for s in scores]))
     found = [one for one in scores if one.support]
@@ -209,13 +209,13 @@ def per_class_payload(report: ClassificationLike | EntitiesLike) -> Payload:
     return bars_payload(
         [one.label for one in scores],
         columns,
-        title=f"Scores of each {what}",
+        title=f"Metrics per {what}",
         texts=[[f"{value:.1%}" for value in values] for _, values in columns],
         peak=1.0,
         beside=[("examples", [one.support for one in scores])],
         sentence=total + (f" The hardest {what} is {worst.label}, {worst.f1:.1%}." if worst else ""),
-        note="Precision: of what the model called so, the share that is so. Recall: of what is so, the share that the "
-        "model called so. F1 is high where both are.",
+        note="Precision: the share of predictions that are correct. Recall: the share of true examples that the "
+        "model finds. F1 is their harmonic mean.",
         file="per-label",
     )
 
@@ -224,7 +224,7 @@ def slices_payload(slices: Sequence[SliceLike], measure: str = "accuracy", *, ov
     """The score on parts of the held-out examples, by length or by label, and how many each part has."""
     parts = [one for one in slices if one.count]
     if not parts:
-        return message_payload("There are no held-out examples to part.")
+        return message_payload("There are no held-out examples to slice.")
     kinds = list(dict.fromkeys(one.kind for one in parts))
     groups = [f"{one.kind}: {one.name}" if len(kinds) > 1 else one.name for one in parts]
     worst, best = min(parts, key=lambda one: one.score), max(parts, key=lambda one: one.score)
@@ -242,13 +242,13 @@ def slices_payload(slices: Sequence[SliceLike], measure: str = "accuracy", *, ov
         peak=1.0,
         beside=[("examples", [one.count for one in parts])],
         sentence=told.strip(),
-        note="Parts with few examples say little.",
+        note="Slices with few examples are unreliable.",
         file="slices",
     )
 
 
 def _cell_words(true: str, said: str, count: int, share: float) -> str:
-    what = "right" if true == said else f"taken for {said}"
+    what = "correct" if true == said else f"predicted as {said}"
     return f"{true}, {what}: {count:,} ({share:.1%} of all that are {true})"
 
 

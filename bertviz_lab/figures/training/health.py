@@ -44,11 +44,11 @@ def health_payload(report: HealthLike, name: str) -> Payload:
         ("Documents", f"{report.documents:,}", ""),
         ("Sentences", f"{report.sentences:,}", ""),
         ("Words", f"{report.words:,}", ""),
-        ("Tokens", f"{about}{report.tokens:,}", "what the model reads: words and pieces of words"),
-        ("Vocabulary", f"{report.vocab_size:,}", "different tokens it will know"),
-        ("Unknown tokens", f"{report.unk_rate:.2%}", "read as [UNK], in text kept aside"),
-        ("Sentence pairs", f"{report.pairs:,}", "a sentence and the next one"),
-        ("Loss of guessing", f"{report.unigram_entropy:.2f}", "nats, by how frequent each token is"),
+        ("Tokens", f"{about}{report.tokens:,}", "words and subwords, the units of the model"),
+        ("Vocabulary", f"{report.vocab_size:,}", "distinct tokens"),
+        ("Unknown tokens", f"{report.unk_rate:.2%}", "[UNK] in held-out text"),
+        ("Sentence pairs", f"{report.pairs:,}", "adjacent sentences, for NSP"),
+        ("Unigram-entropy baseline", f"{report.unigram_entropy:.2f}", "MLM loss from token frequencies alone, in nats"),
     ]
     body: dict[str, Any] = {
         "name": name,
@@ -62,11 +62,11 @@ def health_payload(report: HealthLike, name: str) -> Payload:
 
 
 def _verdict(report: HealthLike) -> str:
-    learns = "hidden words and next sentences" if report.nsp_possible else "hidden words only"
+    learns = "MLM and NSP" if report.nsp_possible else "MLM only"
     if not report.warnings:
-        return f"is fit to train on. The model will learn from {learns}."
+        return f"is fit to train on. Pretraining objective: {learns}."
     many = len(report.warnings) > 1
     return (
-        f"can be trained on: the model will learn from {learns}. "
+        f"can be trained on. Pretraining objective: {learns}. "
         f"There {'are' if many else 'is'} {len(report.warnings)} thing{'s' if many else ''} to know."
     )

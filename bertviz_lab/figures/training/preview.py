@@ -9,14 +9,14 @@ _ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # what is sent of a file; the page cuts
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _FORMATS = {
     "table": "a table",
-    "label-text": "lines of a label and a text",
+    "label-text": "label-text lines",
     "jsonl": "lines of JSON",
     "json": "JSON",
     "parquet": "a Parquet table",
-    "conll": "words with their labels, one a line",
-    "conllu": "words with their labels, one a line (CoNLL-U)",
+    "conll": "words with their labels, one per line",
+    "conllu": "words with their labels, one per line (CoNLL-U)",
     "squad": "questions about passages (SQuAD)",
-    "dataset": "a data set of the hub",
+    "dataset": "a data set from the Hugging Face Hub",
 }
 
 
@@ -103,9 +103,9 @@ def _role(reading: ReadingLike, name: str) -> str:
 def _how_read(reading: ReadingLike) -> str:
     parts = [f"Read as {_FORMATS.get(reading.format, reading.format)}"]
     if reading.format == "table" and reading.delimiter:
-        parts[0] += f" with {_DELIMITERS.get(reading.delimiter, repr(reading.delimiter))} between the cells"
+        parts[0] += f" with {_DELIMITERS.get(reading.delimiter, repr(reading.delimiter))} as delimiter"
     if reading.format == "table":
-        parts.append("the first row names the columns" if reading.header else "no row names the columns")
+        parts.append("with a header row" if reading.header else "no header row")
     if reading.encoding:
         parts.append(f"encoding {reading.encoding}")
     return ", ".join(parts) + "."

@@ -47,16 +47,16 @@ def lengths_payload(histogram: LengthsLike) -> Payload:
     beyond = [high > histogram.max_length for _, high in bins]
     total = int(counts.sum())
     cut = (
-        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than the {histogram.max_length} "
-        "tokens that the model reads at once."
+        f"{histogram.cut:,} of {total:,} ({histogram.cut / total:.1%}) are longer than the max sequence length of "
+        f"{histogram.max_length} tokens."
         if histogram.cut
-        else f"All of them fit into {histogram.max_length} tokens."
+        else f"All of them fit into the max sequence length of {histogram.max_length} tokens."
     )
     return columns_payload(
         counts,
         names,
         [f"{name} tokens: {count:,} texts" for name, count in zip(names, counts.tolist(), strict=True)],
-        title="Length of the texts in tokens",
+        title="Sequence lengths in tokens",
         marked=beyond,
         mark_names=("fits", f"longer than {histogram.max_length} tokens") if any(beyond) else (),
         sentence=f"Half of them have at most {histogram.median:g} tokens; the longest has {histogram.longest:,}. {cut}",
@@ -85,7 +85,7 @@ def balance_payload(classes: Sequence[ClassCountLike]) -> Payload:
         beside=[(f"{names[place]} (count)", counts[place]) for place in shown],
         sentence=f"{len(classes)} labels on {totals[0]:,} training examples"
         + (f" and {totals[1]:,} held out" if totals[1] else "")
-        + f". The commonest is {commonest.label}: {commonest.train / max(1, totals[0]):.1%}.",
-        note="Shares of all training examples, and of all held-out ones.",
+        + f". The most frequent is {commonest.label}: {commonest.train / max(1, totals[0]):.1%}.",
+        note="Shares of the training and of the held-out examples.",
         file="labels",
     )

@@ -15,7 +15,7 @@ MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "qa": (("f1", "F1 of answers"),),
 }
 #: What the baseline of each task does, where it is not this.
-_GUESSES = {"regression": "always the average", "qa": "always “no answer”"}
+_GUESSES = {"regression": "mean baseline", "qa": "no-answer baseline"}
 RANDOM_WEIGHTS = "random weights"  # the name of a trial that a run never keeps beside others
 #: Scores that are no shares of one.
 _PLAIN = ("loss", "mcc", "pearson", "spearman", "mse", "mae")
@@ -35,7 +35,7 @@ def trials_payload(
     what they do, by default what the task's baseline is. `measure` is the score by which the best is told, by default
     the task's. Trials whose names differ in the seed alone are summed up as mean and standard deviation.
     """
-    guess = guess or _GUESSES.get(task, "always the commonest label")
+    guess = guess or _GUESSES.get(task, "majority-class baseline")
     wanted = dict(MAIN_MEASURES[task])
     pairs = [(measure, wanted.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
     found = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
@@ -44,7 +44,7 @@ def trials_payload(
     field, name = found
     show = (lambda value: f"{value:.3f}") if field in _PLAIN else (lambda value: f"{value:.1%}")
     done = [row for row in rows if row.get(field) is not None]
-    groups = [str(row["name"]) or "this training" for row in done]
+    groups = [str(row["name"]) or "this run" for row in done]
     values = [float(row[field]) for row in done]
     texts = [show(value) for value in values]
     sentences = []
@@ -78,7 +78,7 @@ def trials_payload(
         peak=1.0,
         beside=[(key, [*(row.get(key) for row in done), *blank]) for key in ["best_step", *others]],
         sentence=" ".join(sentences),
-        note="Each trial's best model, scored on examples that it was not trained on.",
+        note="Best checkpoint of each trial, evaluated on held-out examples.",
         file="trials",
     )
 

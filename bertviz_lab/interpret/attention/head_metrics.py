@@ -11,13 +11,13 @@ from bertviz_lab.interpret.attention.trace import TextTrace
 
 #: Name of each metric and what it says. All are means over the tokens that look.
 METRICS = {
-    "entropy": "how widely it looks, in nats: 0 is one token, ln(tokens) is all alike",
-    "distance": "how far away it looks, in tokens",
-    "previous": "share of attention on the token before",
-    "next": "share of attention on the token after",
-    "same": "share of attention on the token itself",
-    "special": "share of attention on [CLS] and [SEP]",
-    "across": "share of attention that crosses from one sentence into the other",
+    "entropy": "in nats: 0 is a single token, ln(tokens) is uniform attention",
+    "distance": "mean distance of the tokens attended to, in tokens",
+    "previous": "share of attention to the previous token",
+    "next": "share of attention to the next token",
+    "same": "share of attention to the token itself",
+    "special": "share of attention to [CLS] and [SEP]",
+    "across": "share of attention from one sentence to the other",
 }
 
 

@@ -143,7 +143,7 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
                 f"and every {mask} lies in the part that is cut off."
             )
         advice = check_mask_spelling(text, tokenizer)
-        raise InputError(advice or f"Put {mask} where a word is to be guessed.")
+        raise InputError(advice or f"Put {mask} in place of a word to predict it.")
     return inputs, positions
 
 

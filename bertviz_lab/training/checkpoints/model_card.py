@@ -14,11 +14,11 @@ from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress
 
 _NAMES = {
-    "mlm_loss": "Masked-word loss (nats)",
-    "mlm_accuracy": "Masked-word accuracy",
-    "nsp_loss": "Next-sentence loss (nats)",
-    "nsp_accuracy": "Next-sentence accuracy",
-    "nsp_accuracy_se": "Next-sentence accuracy, standard error",
+    "mlm_loss": "MLM loss (nats)",
+    "mlm_accuracy": "MLM accuracy",
+    "nsp_loss": "NSP loss (nats)",
+    "nsp_accuracy": "NSP accuracy",
+    "nsp_accuracy_se": "NSP accuracy, standard error",
 }
 _PIPELINES: dict[Task, str] = {
     "classification": "text-classification",
@@ -88,15 +88,15 @@ def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
     """What the model was built or trained without, in words; "" for a BERT like any other."""
     found = []
     if model.is_decoder:
-        found.append("it reads forwards only (`is_decoder`): no token sees those after it")
+        found.append("it has a causal mask (`is_decoder`): tokens attend only to those before them")
     if not config.position_embeddings:
         found.append("it was trained without position embeddings (that table is zero)")
     if not config.segment_embeddings:
         found.append("it was trained without segment embeddings (that table is zero)")
     if model.share_layers:
-        found.append("all its layers share one set of weights")
+        found.append("its layers share their parameters")
     if config.mask_shares[0] == 1.0:
-        found.append("every token that it was asked for stood as [MASK] (100/0/0)")
+        found.append("every selected token was replaced by [MASK] (100/0/0)")
     return "; ".join(found)
 
 

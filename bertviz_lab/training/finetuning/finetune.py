@@ -43,7 +43,7 @@ def finetune(
         saved = store.newest() if resume else None
     saved = broadcast_object(accelerator, saved)
     data = read_labelled(folder)
-    yield Preparing("tokenize", 0, 0, "Turning text into token ids")
+    yield Preparing("tokenize", 0, 0, "Tokenizing the corpus")
     start = start_of(config, data, folder, accelerator.is_main_process)
     run = Setup.prepared(config, data, start, folder)
     state = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8")) if saved else {}

@@ -39,10 +39,10 @@ def prepare(
     Raises `InputError` for a text that cannot be used; within two seconds of `should_stop`, `PreparationStoppedError`.
     """
     key = yield from _in_background(
-        "read", "Looking at the text", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
+        "read", "Checking the corpus", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
     )
     if key and corpus_cache.take(key, folder):
-        yield Preparing("read", 1, 1, "The text is prepared, from an earlier run")
+        yield Preparing("read", 1, 1, "The corpus is cached from an earlier run")
         return
     spool = folder / "corpus.txt"
 
@@ -80,9 +80,9 @@ def prepare(
         )
 
     try:
-        documents = yield from _in_background("read", "Reading the text", should_stop, read)
-        tokenizer = yield from _in_background("vocabulary", "Learning the vocabulary", should_stop, train_tokenizer)
-        yield from _in_background("tokenize", "Turning text into token ids", should_stop, tokenize)
+        documents = yield from _in_background("read", "Reading the corpus", should_stop, read)
+        tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
+        yield from _in_background("tokenize", "Tokenizing the corpus", should_stop, tokenize)
     finally:
         spool.unlink(missing_ok=True)
     if key:

@@ -80,7 +80,8 @@ def pretrain(
     model_config = build_model_config(config, objective, tokenizer, start)
     if start and config.init_from:
         notes.append(
-            f"Goes on from {source_name(config.init_from)}, with its tokenizer: the first score is what it knew before."
+            f"Continues pretraining {source_name(config.init_from)}, with its tokenizer; the first evaluation is its "
+            f"starting point."
         )
         if (known := start.trained_length) and config.seq_len > known:
             notes.append(

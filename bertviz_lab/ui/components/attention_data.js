@@ -140,20 +140,20 @@ function specialShare(data, weights) {
 // ---- colour scales: each turns a weight into a place (0 to 1) on the colour bar
 
 const SCALES = {
-  sqrt: { label: 'small lifted', says: 'square-root scale from 0 to 1: small weights are lifted so that they can be seen',
+  sqrt: { label: 'square root', says: 'square-root scale from 0 to 1: makes small weights visible',
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
-  fixed: { label: '0 to 1', says: 'even scale from 0 to 1, the same for all heads',
+  fixed: { label: '0 to 1', says: 'linear scale from 0 to 1, the same for all heads',
     place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
-  head: { label: 'per head', says: 'even scale from 0 to the largest weight of each head: heads cannot be compared by colour',
+  head: { label: 'per head', says: 'linear scale from 0 to the largest weight of each head: colours are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
 const SIGNED_SCALES = {
-  sqrt: { label: 'small lifted', says: 'from -1 (brown) to 1 (blue), small differences lifted so that they can be seen',
+  sqrt: { label: 'square root', says: 'square-root scale from -1 (brown) to 1 (blue): makes small differences visible',
     place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, -0.01, 0, 0.01, 0.25, 1] },
-  fixed: { label: '-1 to 1', says: 'even scale from -1 (brown) to 1 (blue), the same for all heads',
+  fixed: { label: '-1 to 1', says: 'linear scale from -1 (brown) to 1 (blue), the same for all heads',
     place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
-  head: { label: 'per head', says: 'even scale to the largest difference of each head: heads cannot be compared by colour',
+  head: { label: 'per head', says: 'linear scale to the largest difference of each head: colours are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0, peak / 2, peak] },
 };
 const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);

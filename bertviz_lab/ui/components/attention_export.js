@@ -7,7 +7,7 @@ function table() {
     return Number.isNaN(weight) ? null : Number(weight.toFixed(5));
   }));
   const sum = data.signed || !(isPlain(lens()) || state.special === 'renormalised') ? '' : '; each row sums to 1';
-  const meaning = `weights[from][to]${data.signed ? ', the second less the first' : sum}`;
+  const meaning = `weights[from][to]${data.signed ? ', the second minus the first' : sum}`;
   return { title: data.title, shows: headWords(), layer: state.layer + 1, head: state.of === 'head' ? state.head + 1 : null,
     ...lens(), tokens: data.tokens, segment_ids: data.segments, meaning, precise: precise(), weights };
 }

@@ -1,6 +1,6 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
-const view = onPayload('Type a text and press Show attention to see what every head looks at.', show);
+const view = onPayload('Type a text and press Show attention to see which tokens each head attends to.', show);
 const state = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
   special: 'shown', order: '' };
 let data = null;
@@ -9,7 +9,7 @@ let all = null; // the same without the lens
 let restored = '';
 
 const MOST_ROLLED = 160; // tokens; a rollout grows with the cube of their number
-const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads', rollout: 'rollout to this layer' };
+const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads', rollout: 'attention rollout to this layer' };
 
 // ---- furniture
 const title = h('p', { class: 'heading' });
@@ -33,9 +33,9 @@ const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h
 const topNumber = topTable.querySelector('th:last-child');
 
 const guide = h('p', { class: 'quiet foot' });
-const GUIDE = 'Each square is one head; layers go down, heads go across. Inside a square a row is a token that looks around (from), a column '
-  + 'a token it looks at (to). The weights of a row add up to 1: the shares in which that token gathers what the others hold.';
-const GUIDE_SIGNED = 'Each square is one head. Blue: the second looks there more than the first; brown: less. Every row adds up to 0.';
+const GUIDE = 'Each square is one head; layers go down, heads go across. Within a square a row is the attending token (from), a column '
+  + 'the token attended to (to). The weights of a row sum to 1: the output for the token is the weighted sum of the value vectors.';
+const GUIDE_SIGNED = 'Each square is one head. Blue: the second attends more than the first; brown: less. Every row sums to 0.';
 
 const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
 const heatmap = makeHeatmap(mapHost, moveCursor);
@@ -44,15 +44,15 @@ const pair = makePair(pairHost, askPair);
 const scaleChoice = choices('Colours', Object.entries(SCALES).map(([name, scale]) => [name, scale.label, scale.says]),
   state.scale, (scale) => change({ scale }));
 const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this head as a heat map'],
-  ['lines', 'Single tokens', 'Lines from one token, or several, to all they look at']], state.form, (form) => change({ form }));
-const quarterChoice = choices('Who looks at whom', Object.entries(QUARTERS).map(([name, words]) => [name, words,
-  name === 'all' ? 'All tokens' : `Only tokens of one sentence looking at those of one: ${words}`]), 'all', (quarter) => change({ quarter }));
+  ['lines', 'Single tokens', 'Lines from one token, or several, to all they attend to']], state.form, (form) => change({ form }));
+const quarterChoice = choices('Which tokens attend to which', Object.entries(QUARTERS).map(([name, words]) => [name, words,
+  name === 'all' ? 'All tokens' : `Only attention from one sentence to one: ${words}`]), 'all', (quarter) => change({ quarter }));
 const specialChoice = choices('[CLS] and [SEP]', [['shown', 'shown', 'As the model computes it'],
-  ['hidden', 'hidden', 'Left out of the picture; the other weights stay as they are'],
-  ['renormalised', 'left out of the sum', 'Left out, and the rest of each row scaled up to a sum of 1']], 'shown', (special) => change({ special }));
+  ['hidden', 'hidden', 'Left out of the picture; the other weights are unchanged'],
+  ['renormalised', 'renormalised', 'Left out, and the rest of each row rescaled to sum to 1']], 'shown', (special) => change({ special }));
 const togetherBox = select('Show', Object.entries(TOGETHER), (of) => change({ of }));
 const orderBox = select('Sort heads', [['', 'by layer']], (order) => change({ order }));
-const knobs = h('details', { class: 'knobs', 'data-noexport': '' }, h('summary', {}, 'More ways to look'),
+const knobs = h('details', { class: 'knobs', 'data-noexport': '' }, h('summary', {}, 'Filters and aggregates'),
   h('div', { class: 'bar' }, quarterChoice.node, specialChoice.node, togetherBox.node));
 
 const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}` : `attention-${state.of}-${state.layer + 1}`);
@@ -64,7 +64,7 @@ const look = () => ({ scale: state.scale, lens: lens(), order: data.metrics ? st
 function headWords() {
   const layer = `layer ${state.layer + 1} of ${data.layers}`;
   return { head: `${layer}, head ${state.head + 1} of ${data.heads}`, layer: `${layer}, average of its heads`,
-    all: `average of all ${data.layers * data.heads} heads`, rollout: `rollout from layer 1 to ${layer}` }[state.of];
+    all: `average of all ${data.layers * data.heads} heads`, rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
 }
 
 const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas('attention-all-heads.png', overview.picture(scaleWords())) });
@@ -186,7 +186,7 @@ function drawHead() {
   drawTop();
   const share = specialShare(data, all);
   shareWords.textContent = data.signed ? '' : `Here ${percent(share)} of all attention goes to [CLS] and [SEP]`
-    + `${{ shown: '', hidden: ', which are hidden: rows no longer add up to 1', renormalised: ', which are left out: the rest of each row is scaled up to 1' }[state.special]}.`;
+    + `${{ shown: '', hidden: ', which are hidden: rows no longer sum to 1', renormalised: ', which are left out: the rest of each row is rescaled to sum to 1' }[state.special]}.`;
   showPair();
   if (!precise()) fetchExact();
 }
@@ -242,7 +242,7 @@ function strongest() {
 function drawTop() {
   const { rows } = state;
   const [{ length }, most] = [rows, strongest()];
-  const verb = data.signed ? 'change most towards' : 'look most at';
+  const verb = data.signed ? 'change most towards' : 'attend most to';
   if (length === 1) topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`);
   else topCaption.replaceChildren(`${length} tokens together ${verb}`);
   topNumber.textContent = data.signed ? 'difference' : 'weight';
@@ -259,7 +259,7 @@ function drawLegend(scale, top) {
   });
   legendTicks.replaceChildren(...scale.ticks(top).map((tick) => h('span', {
     style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(tick.toPrecision(2)).toString())));
-  legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the head in detail.' : '')
+  legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the selected head.' : '')
     + (state.order ? ` Sorted by ${data.metrics[state.order].title}: ${data.metrics[state.order].says}.` : '');
 }
 

@@ -173,7 +173,7 @@ function makeHeatmap(host, onMove) {
     show(data, look, row, column) {
       Object.assign(sheet, { data, ...look, row, column });
       top.setAttribute('aria-label', `${look.name}: ${data.size} by ${data.size} weights. `
-        + 'Rows look, columns are looked at. Arrow keys move from cell to cell.');
+        + 'Rows attend, columns are attended to. Arrow keys move from cell to cell.');
       draw();
     },
     moveTo(row, column) {

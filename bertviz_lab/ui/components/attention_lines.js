@@ -3,7 +3,7 @@
 /** `onPick(row, more)`: a token on the left was chosen; with `more` beside those that are chosen already. */
 function makeLines(host, onPick) {
   const left = h('div', { class: 'side from', role: 'listbox', 'aria-multiselectable': 'true',
-    'aria-label': 'The tokens that look; Control and click, or Space, to look with several' });
+    'aria-label': 'The attending tokens; Control and click, or Space, to select several' });
   const right = h('div', { class: 'side to', 'aria-hidden': 'true' });
   const drawing = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   const frame = h('div', { class: 'frame' }, left, drawing, right);

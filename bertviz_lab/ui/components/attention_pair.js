@@ -5,7 +5,7 @@ function makePair(host, ask) {
   const words = h('p', {});
   const plot = h('div', { class: 'products' });
   const read = h('p', { class: 'quiet small', 'aria-live': 'polite' });
-  const details = h('details', { 'data-noexport': '' }, h('summary', {}, 'Why this weight? Query and key, number by number'), words, plot, read);
+  const details = h('details', { 'data-noexport': '' }, h('summary', {}, 'Why this weight? The query-key product, dimension by dimension'), words, plot, read);
   host.append(details);
   let wanted = null;
   let shown = '';
@@ -24,9 +24,9 @@ function makePair(host, ask) {
       shown = '';
       return;
     }
-    words.replaceChildren(h('b', { class: 'mono' }, tokens[row]), ' asks, ', h('b', { class: 'mono' }, tokens[column]),
-      ` answers: ${found.products.length} products sum to a score of ${found.score.toFixed(2)}; e to the power of the score, `
-      + `as a share of those of all tokens, is the weight ${found.weight.toFixed(4)}.`);
+    words.replaceChildren(h('b', { class: 'mono' }, tokens[row]), ': its query times the key of ', h('b', { class: 'mono' }, tokens[column]),
+      `: the ${found.products.length} products sum to a score of ${found.score.toFixed(2)}; the softmax over all tokens `
+      + `turns it into the weight ${found.weight.toFixed(4)}.`);
     const values = found.products;
     const names = values.map((value, place) => `dimension ${place + 1}: query ${short(found.query[place])} × key ${short(found.key[place])}`
       + ` / √${values.length} = ${short(value)}`);

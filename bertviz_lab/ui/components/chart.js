@@ -8,7 +8,7 @@ const plot = h('div', { class: 'plot', tabindex: '0', role: 'application', 'aria
 const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
 const legend = h('div', { class: 'keys' });
 const foot = h('p', { class: 'quiet small' });
-const numbers = h('details', { 'data-noexport': '' }, h('summary', {}, 'The numbers'), h('div', { class: 'numbers' }));
+const numbers = h('details', { 'data-noexport': '' }, h('summary', {}, 'Data table'), h('div', { class: 'numbers' }));
 const picture = h('div');
 const KINDS = { matrix: drawMatrix, bars: drawBars, columns: drawColumns, plane: drawPlane, lines: drawLines };
 let payload = null;
@@ -34,7 +34,7 @@ function show(body) {
   foot.textContent = body.note;
   foot.hidden = !body.note;
   plot.setAttribute('aria-label', `${body.title}. Arrow keys move from item to item.`);
-  readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at an item, or walk with the arrow keys, to read it.'));
+  readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at an item, or use the arrow keys, to read it.'));
   legend.replaceChildren(...(body.names ?? []).map((name, place) =>
     h('span', { class: 'key' }, h('i', { style: `background: ${seriesColour(place)}` }), name)));
   legend.hidden = (body.names ?? []).length < 2;

@@ -33,7 +33,7 @@ const roleChip = (column, roles) => (roles[column.role] ? h('span', { class: `ro
 function columnButton(column, place, roles) {
   const used = roles[column.role] ? `used as ${roles[column.role]}` : 'not used';
   return h('button', { type: 'button', class: 'column', 'aria-label': `${column.name}, ${used}. Choose what this column is.`,
-    title: `${column.name}: ${used}. Press to choose what this column is.`,
+    title: `${column.name}: ${used}. Click to choose what this column is.`,
     onclick: () => trigger('column_select', { column: place, name: column.name }) },
   h('span', { class: 'name' }, column.name), roleChip(column, roles));
 }

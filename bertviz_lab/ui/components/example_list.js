@@ -1,7 +1,7 @@
 // Examples under each other: what is true, what the model said and how sure it was, and the beginning of the text.
 
 const AT_ONCE = 50;
-const view = onPayload('No examples yet. They appear when a model has been scored.', show);
+const view = onPayload('No examples yet. They appear after the first evaluation.', show);
 const heading = h('p', { class: 'heading' });
 const sentence = h('p', { class: 'quiet' });
 const nothing = h('p', { class: 'empty' });
@@ -69,7 +69,7 @@ function drawItem(item, place) {
 const named = (name, ...children) => h('span', { class: 'named' }, h('span', { class: 'quiet' }, `${name} `), ...children);
 
 /** Right or wrong, as a sign that needs no colour. */
-const sign = (right) => h('span', { class: right ? 'sign right' : 'sign wrong', role: 'img', 'aria-label': right ? 'right:' : 'wrong:' },
+const sign = (right) => h('span', { class: right ? 'sign right' : 'sign wrong', role: 'img', 'aria-label': right ? 'correct:' : 'wrong:' },
   right ? '✓' : '✗');
 
 const bar = (share) => h('span', { class: 'sure' }, h('span', { class: 'track', 'aria-hidden': 'true' },
@@ -88,12 +88,12 @@ function drawLabels(item) {
 function drawNumbers(item) {
   const off = item.predicted - item.truth;
   return [h('p', { class: 'verdict' }, named('true', h('b', {}, short(item.truth))), named('predicted', h('b', {}, short(item.predicted))),
-    named('off by', `${off < 0 ? '−' : '+'}${short(Math.abs(off))}`)), ...texts(item)];
+    named('error', `${off < 0 ? '−' : '+'}${short(Math.abs(off))}`)), ...texts(item)];
 }
 
 /** The sentence; under each word that has a wrong label stand the label and the true one. */
 function drawWords(item) {
-  const verdict = item.right ? 'every label is right' : `${plural(item.wrong, 'wrong label')}`;
+  const verdict = item.right ? 'all labels correct' : `${plural(item.wrong, 'wrong label')}`;
   return [h('p', { class: 'verdict' }, sign(item.right), verdict), h('p', { class: 'words', dir: 'auto' },
     ...item.words.flatMap(([word, truth, predicted]) => [truth === predicted
       ? h('span', { class: truth === 'O' ? 'word' : 'word tagged' }, word, ...(truth === 'O' ? [] : [' ', h('span', { class: 'tag' }, truth)]))
@@ -106,8 +106,8 @@ function drawAnswers(item) {
   const right = item.answers.length ? item.answers.join(' / ') : none;
   return [h('p', { class: 'text', dir: 'auto' }, item.text), h('p', { class: 'verdict' }, sign(item.right),
     named('predicted', h('b', { dir: 'auto' }, item.predicted || none)),
-    item.right ? null : named('right', h('b', { dir: 'auto' }, right)),
-    item.right || item.score === 0 ? null : named('words shared', percent(item.score, 0)),
+    item.right ? null : named('true', h('b', { dir: 'auto' }, right)),
+    item.right || item.score === 0 ? null : named('F1', percent(item.score, 0)),
     item.probability === null ? null : bar(item.probability))];
 }
 

@@ -1,9 +1,9 @@
 // The sentence with its blanks, and for each blank the likeliest tokens as bars.
 
 const view = onPayload('Write a sentence with [MASK] in it, then press Predict.', show);
-const sentence = h('div', { class: 'sentence', role: 'group', 'aria-label': 'The sentence; press a word to hide it' });
+const sentence = h('div', { class: 'sentence', role: 'group', 'aria-label': 'The sentence; click a word to mask it' });
 const hint = h('p', { class: 'quiet small', 'data-noexport': '' },
-  'Press a candidate to read it in the sentence. Press a word of the sentence to hide it or to bring it back.');
+  'Click a prediction to read it in the sentence. Click a word of the sentence to mask or unmask it.');
 const said = h('p', { class: 'hush', 'aria-live': 'polite' });
 const lists = h('div', { class: 'blanks' });
 const picture = h('div');
@@ -34,7 +34,7 @@ function show(body) {
     .some((other) => other.id === candidate.id))) filled = new Map();
   drawSentence();
   lists.replaceChildren(...body.masks.map(drawBlank));
-  if (!body.masks.length) lists.replaceChildren(h('p', { class: 'quiet' }, 'There is no blank in this sentence.'));
+  if (!body.masks.length) lists.replaceChildren(h('p', { class: 'quiet' }, 'There is no masked token in this sentence.'));
 }
 
 function drawSentence() {
@@ -62,17 +62,17 @@ function spaced(column, position) {
 
 function drawWord(column, position) {
   const text = column.surface || plainToken(column.token);
-  return h('button', { type: 'button', class: 'word', 'data-position': position, title: 'Hide this and let the model guess',
+  return h('button', { type: 'button', class: 'word', 'data-position': position, title: 'Mask this word',
     onclick: () => trigger('toggle_mask', { position, token: column.token, masked: true }) }, text);
 }
 
 function drawHole(position) {
   const blank = blanks.get(position) + 1;
   const candidate = filled.get(position);
-  const name = payload.masks.length === 1 ? 'blank' : `blank ${blank}`;
+  const name = payload.masks.length === 1 ? 'masked token' : `masked token ${blank}`;
   const text = candidate ? plainToken(candidate.token) : name;
   return h('button', { type: 'button', class: candidate ? 'hole full' : 'hole', 'data-position': position,
-    'aria-label': candidate ? `${name}, filled with ${text}` : name, title: 'Bring the hidden word back',
+    'aria-label': candidate ? `${name}, filled with ${text}` : name, title: 'Unmask this word',
     onclick: () => trigger('toggle_mask', { position, token: '[MASK]', masked: false }) }, text);
 }
 
@@ -90,7 +90,7 @@ function drawBlank(mask, blank) {
   const others = payload.vocab_size ? payload.vocab_size - mask.candidates.length : 0;
   const rest = `Together ${percent(total)}; the other ${percent(Math.max(0, 1 - total))} is spread over `
     + `${others > 0 ? `the other ${plural(others, 'token')}` : 'the rest'} of the vocabulary.`;
-  const title = payload.masks.length === 1 ? 'The model would write' : `For blank ${blank + 1} the model would write`;
+  const title = payload.masks.length === 1 ? 'Predictions' : `Predictions for masked token ${blank + 1}`;
   return h('div', { class: 'blank', role: 'group', 'aria-label': title, 'data-mask': mask.position },
     h('p', { class: 'heading' }, title), ...rows, h('p', { class: 'quiet small' }, rest), askedWords(mask));
 }
@@ -99,7 +99,7 @@ function drawBlank(mask, blank) {
 function askedWords({ asked }) {
   if (!asked) return null;
   const place = `${whole(asked.rank)}${payload.vocab_size ? ` of ${whole(payload.vocab_size)}` : ''}`;
-  return h('p', { class: 'small asked' }, h('b', { class: 'mono' }, asked.token), ` has ${short(100 * asked.probability)} %: place ${place}.`);
+  return h('p', { class: 'small asked' }, h('b', { class: 'mono' }, asked.token), ` has ${short(100 * asked.probability)}%: rank ${place}.`);
 }
 
 function choose(mask, candidate) {
@@ -110,7 +110,7 @@ function choose(mask, candidate) {
     button.setAttribute('aria-pressed', String(!again && Number(button.dataset.id) === candidate.id));
   }
   drawSentence();
-  said.textContent = again ? 'The blank is open again.' : `The sentence now reads: ${sentence.textContent}`;
+  said.textContent = again ? 'The word is masked again.' : `The sentence now reads: ${sentence.textContent}`;
   trigger('candidate_select', { position: mask.position, token: candidate.token, id: candidate.id, chosen: !again });
 }
 

@@ -9,7 +9,7 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 FILL_MASK_BARS = Assembly("fill", ("picture.js", "fill_mask_bars.js"), ("fill_mask_bars.css",))
 
 
-def fill_mask_bars(value: str = "", *, label: str = "Predictions for the blanks", **options: Any) -> gr.HTML:
+def fill_mask_bars(value: str = "", *, label: str = "Predictions for the masked tokens", **options: Any) -> gr.HTML:
     """The fill-mask bars; their value comes from `figures.predictions.fill_mask_payload`.
 
     Events: `candidate_select` {position, token, id, chosen} when a candidate is put into the sentence or taken

@@ -1,16 +1,16 @@
 // All heads of several models on one text. Rows are the tokens that look, columns those looked at.
 
-const view = onPayload('Ask a sentence: the heads of every model are shown here.', show);
+const view = onPayload('Press Predict: the heads of every model are shown here.', show);
 const host = h('div', { class: 'models' });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 let made = [];
 view.content.append(h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),
   saveButtons('the heads', { PNG: () => saveCanvas('heads.png', entire()) })),
-h('p', { class: 'quiet' }, 'Each square is a head: a row for each token that looks, a column for each that is looked at, brighter for more weight '
-  + '(square roots, so that little is seen too).'), host, readout);
+h('p', { class: 'quiet' }, 'Each square is a head: rows are attending tokens, columns are the tokens attended to, brighter is more weight '
+  + '(square-root scale).'), host, readout);
 
 function show(body) {
-  readout.replaceChildren(h('span', { class: 'quiet' }, 'Choose a head, by a click or the arrow keys, to read where it looks.'));
+  readout.replaceChildren(h('span', { class: 'quiet' }, 'Choose a head, by a click or the arrow keys, to read what it attends to.'));
   made = body.grids.map((text, place) => {
     const data = readAttention({ ...JSON.parse(text), title: body.names[place] });
     const grid = h('div', { class: 'grid', role: 'grid', 'aria-label': `Heads of ${body.names[place]}` });

@@ -1,13 +1,13 @@
 // The health report of a text: a few large numbers, warnings in full sentences, the rest folded.
 
-const view = onPayload('Choose a text above: what it holds is reported here before anything is trained.', show);
+const view = onPayload('Choose a corpus above: its statistics are reported here before anything is trained.', show);
 const verdict = h('p', { class: 'verdict' });
 const cards = h('dl', { class: 'cards' });
 const warnings = h('ul', { class: 'warnings' });
 const frequent = h('ol', { class: 'frequent' });
 const reading = h('ul', { class: 'reading' });
-const more = h('details', {}, h('summary', {}, 'More about this text'),
-  h('p', { class: 'quiet' }, 'Its most frequent tokens, as shares of all tokens:'), frequent, reading);
+const more = h('details', {}, h('summary', {}, 'More statistics'),
+  h('p', { class: 'quiet' }, 'Most frequent tokens, as shares of all tokens:'), frequent, reading);
 view.content.append(verdict, cards, warnings, more);
 
 function show(body) {

@@ -1,6 +1,6 @@
 // The scrubber: one slider over a training, and every view at the step on which it stands.
 
-const view = onPayload('Choose a training and press Show.', show);
+const view = onPayload('Choose a training run and press Show.', show);
 const look = { index: 0, playing: 0, follow: true, restored: '' };
 let [opening, axis, plane, follower] = [null, null, null, 0];
 let [drawWanted, linesWanted] = [false, 0];
@@ -8,7 +8,7 @@ let [drawWanted, linesWanted] = [false, 0];
 // ---- furniture
 const title = h('p', { class: 'heading' });
 const lossLines = makeLines(170, jump);
-const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Step of the training', 'data-noexport': '' });
+const slider = h('input', { type: 'range', min: '0', max: '0', step: '1', value: '0', 'aria-label': 'Training step', 'data-noexport': '' });
 const play = h('button', { type: 'button', class: 'play', title: 'Play (space)', 'aria-label': 'Play', onclick: () => toggle() });
 const where = h('p', { class: 'where' });
 const state = h('p', { class: 'quiet state', role: 'status' });
@@ -17,10 +17,10 @@ const frames = makeFrames(() => look.index, arrived);
 const guesses = makeGuesses(jump);
 const attention = makeAttention(() => { if (folds.heads.node.open) parts.heads.draw(shown(), axis); });
 const parts = { heads: makeHeads(jump, attention, () => parts.heads.draw(shown(), axis)), lens: makeLens(guesses, jump), map: makeMap(), losses: makeLosses(jump) };
-const folds = Object.fromEntries([['heads', 'What the heads become'], ['lens', 'Layer by layer'], ['map', 'Words on a map'],
-  ['losses', 'Which words it has come to expect']].map(([name, words]) => [name, { node: foldOf(name, words, parts[name].node, () => drawFold(name)) }]));
+const folds = Object.fromEntries([['heads', 'Head metrics over training'], ['lens', 'Logit lens'], ['map', 'Embedding map'],
+  ['losses', 'MLM loss per token']].map(([name, words]) => [name, { node: foldOf(name, words, parts[name].node, () => drawFold(name)) }]));
 const lossPicture = h('div', {}, lossLines.node);
-const everything = saveButtons('the whole training', {
+const everything = saveButtons('all snapshots', {
   PNG: () => savePng('learning-curve.png', pictureOf(lossPicture, caption(title, false))),
   SVG: () => saveSvg('learning-curve.svg', pictureOf(lossPicture, caption(title, false))),
   CSV: () => saveCsv('learning-curve.csv', [['kind', 'step', 'loss'], ...['trained', 'forwards', 'held'].flatMap((kind) =>
@@ -76,7 +76,7 @@ function show(payload) {
   folds.lens.node.hidden = !first.blanks.length;
   folds.map.node.hidden = !plane;
   folds.losses.node.hidden = !first.losses;
-  title.textContent = `How ${payload.title} learnt`;
+  title.textContent = `Training dynamics of ${payload.title}`;
   measure();
   draw();
   if (payload.live && server?.news) follow(follower);
@@ -107,9 +107,9 @@ function drawLoss() {
   const { curve } = opening;
   const some = [...curve.trained, ...curve.held].map((point) => point[1]);
   const high = Math.max(1, ...some, curve.chance ?? 0) * 1.02;
-  const series = [{ name: 'text it trains on', points: curve.trained, paint: paintOf(0) },
-    { name: 'text it never trains on', points: curve.held, paint: paintOf(1), dots: true },
-    { name: 'each next word, while it reads forwards', points: curve.forwards, paint: paintOf(2) }].filter((one) => one.points.length);
+  const series = [{ name: 'training', points: curve.trained, paint: paintOf(0) },
+    { name: 'held-out', points: curve.held, paint: paintOf(1), dots: true },
+    { name: 'next token (causal-LM warm-up)', points: curve.forwards, paint: paintOf(2) }].filter((one) => one.points.length);
   lossPicture.hidden = !series.length;
   lossLines.show({ series, low: 0, high, ticks: roundTicks(0, high), level: curve.chance ? [curve.chance, curve.chance_name] : null, format: (value) => String(Number(value.toFixed(2))),
     tell: short, words: `${curve.name} over the training. ${series.map((one) => `${one.name}: ${short(one.points.at(-1)[1])} in the end`).join(', ')}.` }, axis);
@@ -167,7 +167,7 @@ function want() {
 function tellStep(step) {
   const { trained } = opening.curve;
   const row = [...trained].reverse().find((point) => point[0] <= step);
-  const facts = [row && step > 0 ? `${compactly(row[3])} tokens read` : '', row && step > 0 ? duration(row[2]) : '', step === 0 ? 'before it has read a word' : ''];
+  const facts = [row && step > 0 ? `${compactly(row[3])} tokens seen` : '', row && step > 0 ? duration(row[2]) : '', step === 0 ? 'random initialisation' : ''];
   where.replaceChildren(h('b', {}, `Step ${whole(step)}`), ...facts.filter(Boolean).flatMap((fact) => [' · ', fact]));
   const words = `Step ${whole(step)}. ${guesses.words(shown())}`;
   slider.setAttribute('aria-valuetext', words);
@@ -179,10 +179,10 @@ const compactly = (count) => (count >= 1e6 ? `${(count / 1e6).toFixed(1)} millio
 function tellState() {
   const missing = frames.missing().length;
   const { steps } = opening;
-  const away = shown()?.step !== steps[look.index] ? `Shown is step ${whole(shown()?.step ?? 0)}, the nearest that is here. ` : '';
+  const away = shown()?.step !== steps[look.index] ? `Showing step ${whole(shown()?.step ?? 0)}, the nearest available. ` : '';
   const trouble = frames.trouble();
-  state.textContent = missing && server ? `${away}${steps.length - missing} of ${steps.length} steps are here, the others are on their way.`
-    : away + trouble + (opening.live ? 'The training is under way: the slider grows with it.' : '');
+  state.textContent = missing && server ? `${away}${steps.length - missing} of ${steps.length} snapshots are loaded, the others are loading.`
+    : away + trouble + (opening.live ? 'Training is in progress: new snapshots are added to the slider.' : '');
   state.classList.toggle('still', !state.textContent);
 }
 

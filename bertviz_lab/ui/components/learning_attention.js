@@ -1,7 +1,7 @@
 // Attention at the step of the slider: all heads small, one of them large, and what that one does in words.
 
-const SHARES = { previous: 'on the token before', next: 'on the token after', same: 'on the token itself', special: 'on [CLS] and [SEP]',
-  across: 'on the other sentence' };
+const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to [CLS] and [SEP]',
+  across: 'to the other sentence' };
 
 function makeAttention(onHead) {
   const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
@@ -14,7 +14,7 @@ function makeAttention(onHead) {
   let settled = false; // somebody, or a link, has chosen the head and the row
   const overview = makeOverview(gridHost, (layer, head) => choose(layer, head), () => {});
   const heatmap = makeHeatmap(mapHost, move);
-  const SCALE = 'Colours: square-root scale from 0 to 1, so that small weights can be seen.';
+  const SCALE = 'Colours: square-root scale from 0 to 1, which makes small weights visible.';
 
   const file = () => `learning-attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
   const saveGrid = saveButtons('the picture of all heads', {
@@ -27,7 +27,7 @@ function makeAttention(onHead) {
         Number(weight.toFixed(4))])]) });
   const node = h('div', { class: 'lab-attention' }, h('div', { class: 'split' },
     h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'), saveGrid), gridHost,
-      h('p', { class: 'quiet small' }, 'Layers go down, heads across. Rows look, columns are looked at; yellow is all of the attention.')),
+      h('p', { class: 'quiet small' }, 'Layers go down, heads across. Rows attend, columns are attended to; yellow is a weight of 1.')),
     h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, saveHead), does, mapHost, readout)));
 
   /** What is looked at first: the head that looks most at a neighbour in the end, and the first blank. */
@@ -106,8 +106,8 @@ function makeAttention(onHead) {
     const shares = Object.keys(SHARES).filter((name) => name !== 'across' || opening.segments.includes(1))
       .map((name) => [metrics[name][layer][head], SHARES[name]]).sort((one, other) => other[0] - one[0]);
     const most = shares.filter(([share], place) => place === 0 || share >= 0.1).slice(0, 3);
-    return `Of its attention ${most.map(([share, where]) => `${percent(share, 0)} lies ${where}`).join(', ')}; it looks ${
-      metrics.distance[layer][head].toFixed(1)} tokens far on average.`;
+    return `Attention: ${most.map(([share, where]) => `${percent(share, 0)} ${where}`).join(', ')}; mean distance ${
+      metrics.distance[layer][head].toFixed(1)} tokens.`;
   }
 
   return { node, begin, draw, choose, state };

@@ -24,11 +24,11 @@ function makeGuesses(onJump) {
   const title = h('p', { class: 'heading' });
   const bars = h('div', { class: 'guesses' });
   const follows = h('div', { class: 'guesses' });
-  const overTitle = h('p', { class: 'heading' }, 'The watched words');
+  const overTitle = h('p', { class: 'heading' }, 'Tracked words');
   const lines = makeLines(200, onJump);
   const blankChoice = h('div', { 'data-noexport': '' });
-  const kindChoice = choices('', [['probability', 'probability', 'How likely the model holds each word'],
-    ['rank', 'rank', 'The place of each word among all of the vocabulary; 1 is the likeliest']], 'probability', (kind) => { look.kind = kind; redraw(); });
+  const kindChoice = choices('', [['probability', 'probability', 'The predicted probability of each word'],
+    ['rank', 'rank', 'The rank of each word in the vocabulary; 1 is the top prediction']], 'probability', (kind) => { look.kind = kind; redraw(); });
   const look = { blank: 0, kind: 'probability' };
   let [opening, frames, axis, holes, rows] = [null, null, null, [], []];
   const leftPicture = h('div', { class: 'said' });
@@ -46,7 +46,7 @@ function makeGuesses(onJump) {
     if (first.blanks.length) return words;
     if (first.labels.length) return opening.labels.map((name, place) => ({ name, read: (frame) => frame.labels[place] }));
     if (first.is_next !== null) return [{ name: 'B follows A', read: (frame) => frame.is_next }];
-    if (first.answer) return [{ name: 'its best answer', read: (frame) => frame.answer.probability }];
+    if (first.answer) return [{ name: 'best answer', read: (frame) => frame.answer.probability }];
     return [];
   }
 
@@ -54,7 +54,7 @@ function makeGuesses(onJump) {
     [opening, frames] = [newOpening, newFrames];
     const first = frames.nearest(opening.steps.length - 1);
     look.blank = Math.min(look.blank, Math.max(0, first.blanks.length - 1));
-    blankChoice.replaceChildren(...(first.blanks.length > 1 ? [choices('Blank', first.blanks.map((_, place) => [String(place), String(place + 1), `Blank ${place + 1}`]),
+    blankChoice.replaceChildren(...(first.blanks.length > 1 ? [choices('Masked token', first.blanks.map((_, place) => [String(place), String(place + 1), `Masked token ${place + 1}`]),
       String(look.blank), (place) => { look.blank = Number(place); redraw(); }).node] : []));
     holes = [];
     sentence.replaceChildren(...sentenceNodes(opening, (token, position) => {
@@ -70,8 +70,8 @@ function makeGuesses(onJump) {
     follows.replaceChildren();
     if (first.is_next !== null) {
       const row = barRow();
-      follows.replaceChildren(h('p', { class: 'heading' }, 'Does sentence B follow A?'), row.node);
-      follows.show = (frame) => row.show(frame.is_next > 0.5 ? 'it follows' : 'it does not', frame.is_next > 0.5 ? frame.is_next : 1 - frame.is_next, '');
+      follows.replaceChildren(h('p', { class: 'heading' }, 'Does sentence B follow A? (NSP)'), row.node);
+      follows.show = (frame) => row.show(frame.is_next > 0.5 ? 'is next' : 'not next', frame.is_next > 0.5 ? frame.is_next : 1 - frame.is_next, '');
     } else follows.show = () => {};
     kindChoice.node.hidden = !first.blanks.length;
   }
@@ -89,26 +89,26 @@ function makeGuesses(onJump) {
     });
     const blank = frame.blanks[look.blank];
     if (blank) {
-      title.textContent = frame.blanks.length > 1 ? `For blank ${look.blank + 1} it would write` : 'It would write';
+      title.textContent = frame.blanks.length > 1 ? `Predictions for masked token ${look.blank + 1}` : 'Predictions';
       rows.forEach((row, place) => {
         const [token, probability] = blank.candidates[place];
         const own = opening.watched.indexOf(token);
         row.show(readable(token), probability, own < 0 ? '' : paintOf(own));
       });
     } else if (frame.labels.length) {
-      title.textContent = opening.labels.length > 1 ? 'It says this is' : 'It gives this';
+      title.textContent = opening.labels.length > 1 ? 'Predicted label' : 'Predicted value';
       rows.forEach((row, place) => row.show(opening.labels[place], frame.labels[place], paintOf(place), opening.labels.length === 1));
     } else if (frame.words.length) {
-      title.textContent = 'What it calls each word';
+      title.textContent = 'Predicted labels';
       bars.replaceChildren(h('p', { class: 'tagged' }, ...frame.words.flatMap(([label, sure], place) => [h('span', { class: label === 'O' ? 'tag' : 'tag found',
         title: `${label}, ${percent(sure)}` }, opening.words[place], h('small', {}, label)), ' '])));
     } else if (frame.answer) {
-      title.textContent = 'Its answer';
+      title.textContent = 'Predicted answer';
       bars.replaceChildren(h('p', { class: 'answer' }, frame.answer.none ? '(none)' : frame.answer.text), h('p', { class: 'quiet' },
         `Its best span has ${percent(frame.answer.probability)}.`));
     } else {
-      title.textContent = frame.is_next === null ? 'No blank in this sentence' : '';
-      bars.replaceChildren(h('p', { class: 'quiet' }, frame.is_next === null ? 'Put [MASK] where a word is to be guessed, and see how the guess comes about.' : ''));
+      title.textContent = frame.is_next === null ? 'No masked token in this sentence' : '';
+      bars.replaceChildren(h('p', { class: 'quiet' }, frame.is_next === null ? 'Put [MASK] in place of a word to see how its prediction develops.' : ''));
     }
     follows.show(frame);
     lines.moveTo(frame.step);
@@ -123,12 +123,12 @@ function makeGuesses(onJump) {
     const series = all.map(({ name, read }, place) => ({ name, paint: paintOf(place), points: frames.over(read) }));
     const values = series.flatMap((one) => one.points.map(([, value]) => value));
     const free = opening.labels.length === 1; // a regression predicts any number
-    overTitle.textContent = rank ? 'Their rank in the vocabulary' : free ? 'The number over the training' : opening.watched.length && !kindChoice.node.hidden
-      ? 'The watched words' : 'Over the training';
+    overTitle.textContent = rank ? 'Rank in vocabulary' : free ? 'Predicted value over training' : opening.watched.length && !kindChoice.node.hidden
+      ? 'Tracked words' : 'Over training';
     const top = Math.max(10, opening.vocab_size);
     lines.show({ series, ...(rank ? { low: top, high: 1, log: true, ticks: [1, 10, 100, 1000, 10000].filter((tick) => tick <= top), format: whole }
       : free ? { low: Math.min(0, ...values), high: Math.max(1, ...values), ticks: roundTicks(Math.min(0, ...values), Math.max(1, ...values)), format: short }
-        : { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], format: (value) => `${Math.round(100 * value)} %`, tell: percent }),
+        : { low: 0, high: 1, ticks: [0, 0.25, 0.5, 0.75, 1], format: (value) => `${Math.round(100 * value)}%`, tell: percent }),
     words: `${overTitle.textContent}: ${series.map((one) => `${one.name} ${one.points.length ? (rank ? whole : short)(one.points.at(-1)[1]) : ''} in the end`).join(', ')}.` }, axis);
   }
 

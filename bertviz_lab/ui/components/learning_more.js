@@ -4,10 +4,10 @@ const place = (layer, head) => `layer ${layer + 1}, head ${head + 1}`;
 
 /** Each metric of the heads over the training, a line a head; and which head came to do it, in a sentence. */
 function makeHeads(onJump, attention, redraw) {
-  const heading = h('p', { class: 'heading' }, 'What the heads come to do');
+  const heading = h('p', { class: 'heading' }, 'Head metrics over training');
   const sentence = h('p', { class: 'verdict' });
   const show = h('button', { type: 'button', class: 'link', 'data-noexport': '' }, 'Show this head');
-  const box = h('select', { 'aria-label': 'What is measured', onchange: () => redraw() });
+  const box = h('select', { 'aria-label': 'Head metric', onchange: () => redraw() });
   const says = h('p', { class: 'quiet small' });
   const lines = makeLines(210, onJump);
   const picture = h('div', {}, sentence, lines.node, says);
@@ -38,14 +38,14 @@ function makeHeads(onJump, attention, redraw) {
     found = verdictOf(box.value, drawn);
     sentence.textContent = found.words;
     show.hidden = found.layer === undefined;
-    says.textContent = `${opening.metrics[box.value].says.replace(/^./, (letter) => letter.toUpperCase())}. The heavy line is the head chosen above.`;
+    says.textContent = `${opening.metrics[box.value].says.replace(/^./, (letter) => letter.toUpperCase())}. The heavy line is the head selected above.`;
     const high = share ? 1 : Math.max(...drawn.flatMap((one) => one.points.map(([, value]) => value)), 0.1);
     const { state } = attention;
     const isChosen = (one) => one.layer === state.layer && one.head === state.head;
     drawn.sort((one, other) => isChosen(one) - isChosen(other));
     lines.show({ series: drawn.map((one) => ({ name: place(one.layer, one.head), points: one.points, thin: !isChosen(one),
       paint: isChosen(one) ? 'var(--lab-accent)' : paintOf(one.layer) })), low: 0, high, ticks: share ? [0, 0.25, 0.5, 0.75, 1] : roundTicks(0, high),
-    level: share ? [0.5, 'half of its attention'] : null, format: share ? (value) => `${Math.round(100 * value)} %` : (value) => String(Number(value.toFixed(2))),
+    level: share ? [0.5, 'half of its attention'] : null, format: share ? (value) => `${Math.round(100 * value)}%` : (value) => String(Number(value.toFixed(2))),
     tell: share ? percent : short, words: `${opening.metrics[box.value].title} over the training, a line a head. ${found.words}` }, axis);
     lines.moveTo(frame.step);
   }
@@ -69,26 +69,26 @@ function verdictOf(metric, drawn) {
     while (since > 0 && best.points[since - 1][1] >= 0.5) since -= 1;
     const others = order.slice(1).filter((one) => last(one) >= 0.5).map((one) => place(one.layer, one.head));
     const [step] = best.points[since];
-    const begins = since === 0 ? 'has had more than half of its attention' : `came to have more than half of its attention`;
-    return { ...best, words: `${name} ${begins} ${SHARES[metric]} ${since === 0 ? 'from the start' : `by step ${whole(step)}`}, and has ${
-      percent(last(best), 0)} there in the end.${others.length ? ` So ${others.length === 1 ? 'does' : 'do'} ${others.slice(0, 3).join('; ')}${
+    const begins = since === 0 ? 'gives more than half of its attention' : `came to give more than half of its attention`;
+    return { ...best, words: `${name} ${begins} ${SHARES[metric]} ${since === 0 ? 'from the start' : `by step ${whole(step)}`}, and gives ${
+      percent(last(best), 0)} in the end.${others.length ? ` So ${others.length === 1 ? 'does' : 'do'} ${others.slice(0, 3).join('; ')}${
       others.length > 3 ? ` and ${others.length - 3} more` : ''}.` : ''}` };
   }
   const narrow = order.at(-1);
   if (metric === 'entropy') {
     const tokens = (nats) => Math.exp(nats).toFixed(1);
-    return { ...narrow, words: `${place(narrow.layer, narrow.head).replace(/^l/, 'L')} looks most narrowly in the end: as if at ${
-      tokens(last(narrow))} tokens, and at ${tokens(narrow.points[0][1])} at step ${whole(narrow.points[0][0])}.` };
+    return { ...narrow, words: `${place(narrow.layer, narrow.head).replace(/^l/, 'L')} has the lowest attention entropy in the end: equivalent to ${
+      tokens(last(narrow))} tokens, and ${tokens(narrow.points[0][1])} at step ${whole(narrow.points[0][0])}.` };
   }
-  return { ...best, words: `${name} looks farthest in the end: ${last(best).toFixed(1)} tokens on average, ${best.points[0][1].toFixed(1)} at step ${
+  return { ...best, words: `${name} has the largest mean attention distance in the end: ${last(best).toFixed(1)} tokens on average, ${best.points[0][1].toFixed(1)} at step ${
     whole(best.points[0][0])}.` };
 }
 
 /** What the model would say if it ended at each layer: layers down, snapshots across. */
 function makeLens(guesses, onJump) {
   const table = h('table', { class: 'lens' });
-  const picture = h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Its answer at every layer and step' }, table);
-  const heading = h('p', { class: 'heading' }, 'Its answer at every layer, at every step');
+  const picture = h('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': 'Prediction at every layer and step' }, table);
+  const heading = h('p', { class: 'heading' }, 'Logit lens: the prediction at every layer and step');
   const part = sectionOf({ heading, picture, file: () => 'layers', rows: () => rows(), bare: true });
   let [opening, frames, at] = [null, null, null];
 
@@ -128,7 +128,7 @@ function makeMap() {
   const drawing = svg('svg', { role: 'img', height: 400 });
   const note = h('p', { class: 'quiet small' });
   const picture = h('div', { class: 'plane' }, drawing, note);
-  const heading = h('p', { class: 'heading' }, 'Words on a map');
+  const heading = h('p', { class: 'heading' }, 'Embedding map (PCA)');
   const part = sectionOf({ heading, picture, file: () => 'map', rows: () => rows(), bare: true });
   let [opening, frames, plane, dots, ways, width, reach, shown] = [null, null, null, [], [], 0, null, null];
   const rows = () => [['step', 'word', 'x', 'y'], ...opening.steps.filter((step) => frames.at(step)).flatMap((step) =>
@@ -156,9 +156,9 @@ function makeMap() {
       svg('line', { class: 'leader' }));
     });
     drawing.replaceChildren(...ways, ...dots);
-    drawing.setAttribute('aria-label', `The words ${opening.mapped.map(readable).join(', ')} on a map of their vectors.`);
-    note.textContent = `Where each word's vector points, in the plane in which those of the last snapshot differ most; it shows ${
-      percent(plane.explained, 0)} of their differences. The plane stays, the words move.`;
+    drawing.setAttribute('aria-label', `The words ${opening.mapped.map(readable).join(', ')} on a map of their embeddings.`);
+    note.textContent = `Embeddings projected onto the first two principal components of the last snapshot, which explain ${
+      percent(plane.explained, 0)} of the variance. The projection is fixed, the words move.`;
     draw(frame);
   }
 
@@ -201,13 +201,13 @@ function makeMap() {
   return { node: part, begin, draw, build, setPlane(newPlane) { plane = newPlane; } };
 }
 
-/** How well each word of the text is expected when it is hidden, and their mean over the training. */
+/** The MLM loss of each token of the text, and their mean over training. */
 function makeLosses(onJump) {
   const words = h('p', { class: 'expected' });
   const mean = h('p', { class: 'quiet' });
   const lines = makeLines(150, onJump);
   const picture = h('div', {}, words, mean, lines.node);
-  const heading = h('p', { class: 'heading' }, 'Which words it has come to expect');
+  const heading = h('p', { class: 'heading' }, 'MLM loss per token');
   const part = sectionOf({ heading, picture, file: () => 'loss-of-the-text', rows: () => rows(), bare: true });
   let [opening, frames, nodes] = [null, null, []];
   const rows = () => [['step', 'position', 'token', 'loss'], ...opening.steps.filter((step) => frames.at(step)).flatMap((step) =>
@@ -222,18 +222,18 @@ function makeLosses(onJump) {
     frame.losses.forEach((loss, position) => {
       if (!nodes[position]) return;
       nodes[position].style.cssText = loss === null ? '' : shade(Math.exp(-loss), false);
-      nodes[position].title = loss === null ? '' : `${percent(Math.exp(-loss))} when it is hidden`;
+      nodes[position].title = loss === null ? '' : `${percent(Math.exp(-loss))} when it is masked`;
     });
-    mean.textContent = frame.loss === null ? '' : `Each word is hidden once, a seventh of them at a time; the bluer, the likelier the model holds it. On average it loses ${
-      short(frame.loss)} nats a word, as if it chose among ${whole(Math.exp(frame.loss))} words.`;
+    mean.textContent = frame.loss === null ? '' : `Each word is masked once, a seventh of them at a time; bluer means higher probability. The mean MLM loss is ${
+      short(frame.loss)} nats per token, a perplexity of ${whole(Math.exp(frame.loss))}.`;
     lines.moveTo(frame.step);
   }
 
   function drawLines(frame, axis) {
     const points = frames.over((one) => one.loss);
     const high = Math.max(1, ...points.map(([, value]) => value));
-    lines.show({ series: [{ name: 'loss of this text', points, paint: paintOf(0) }], low: 0, high, ticks: roundTicks(0, high), format: (value) => String(Number(value.toFixed(2))),
-      tell: short, words: `The loss of this text over the training, ${short(points.at(-1)?.[1])} nats a word in the end.` }, axis);
+    lines.show({ series: [{ name: 'MLM loss of this text', points, paint: paintOf(0) }], low: 0, high, ticks: roundTicks(0, high), format: (value) => String(Number(value.toFixed(2))),
+      tell: short, words: `The MLM loss of this text over training, ${short(points.at(-1)?.[1])} nats per token in the end.` }, axis);
     draw(frame);
   }
 

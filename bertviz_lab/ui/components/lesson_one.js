@@ -43,7 +43,7 @@ function drawLesson(lesson, count, acts) {
   refresh();
   const node = h('article', { class: 'one' },
     h('p', { class: 'quiet' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
-    lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question can be thought about, not measured.`, { class: 'verdict' }) : null,
+    lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question cannot be measured here.`, { class: 'verdict' }) : null,
     paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, 0, acts),
     h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example' }, lesson.example) : null, question, told);
   return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; }, done };
@@ -59,14 +59,14 @@ function drawChoice(lesson, text, at, onChange) {
     input.disabled = true;
     node.classList.add('settled');
     node.classList.toggle('right', right);
-    said.textContent = right ? '✓ right' : mine ? 'your guess' : '';
+    said.textContent = right ? '✓ correct' : mine ? 'your prediction' : '';
   };
   return { node, settle };
 }
 
 function verdict(lesson, body, guess) {
-  const right = body.answer === null ? 'The measurement bears out none of these.'
-    : body.answer === guess ? 'You were right.' : `It is another one: ${lesson.choices[body.answer]}`;
+  const right = body.answer === null ? 'The measurement supports none of these.'
+    : body.answer === guess ? 'Correct.' : `The answer is another one: ${lesson.choices[body.answer]}`;
   return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
 }
 
@@ -85,7 +85,7 @@ function drawFormula(lesson) {
 
 function drawNext(lesson, count, acts) {
   const last = lesson.number === count;
-  const words = last ? 'That was the last one. Now train a model of your own: press Train your own at the top.' : '';
+  const words = last ? 'That was the last lesson. Now train a model of your own: press Train your own at the top.' : '';
   return h('div', { class: 'act' }, last ? h('p', { class: 'quiet' }, words)
     : h('button', { type: 'button', class: 'main', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
 }

@@ -1,6 +1,6 @@
 // The list of lessons and the one that is open. What was revealed stays revealed after a reload.
 
-const view = onPayload('The lessons are on their way.', show);
+const view = onPayload('The lessons are loading.', show);
 const list = h('ol', { class: 'list' });
 const progress = h('p', { class: 'quiet', role: 'status' });
 const leaders = h('button', { type: 'button', class: 'plain', onclick: () => openLeader(true) }, 'For leaders');

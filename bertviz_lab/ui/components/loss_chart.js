@@ -43,9 +43,9 @@ const boxes = PANELS.map(() => { // no run has more
 const smoothBox = h('input', { type: 'checkbox', onchange: () => { look.smooth = smoothBox.checked; want(); } });
 smoothBox.checked = true;
 const knobs = h('div', { class: 'bar knobs' },
-  choices('Across', Object.entries(X_AXES).map(([name, axis]) => [name, axis.label, `Horizontal axis: ${axis.label}`]), look.axis,
+  choices('X-axis', Object.entries(X_AXES).map(([name, axis]) => [name, axis.label, `Horizontal axis: ${axis.label}`]), look.axis,
     (axis) => { look.axis = axis; want(); }).node,
-  choices('Losses', [['even', 'even', 'Even vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'even',
+  choices('Losses', [['even', 'linear', 'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'even',
     (kind) => { look.logY = kind === 'log'; want(); }).node,
   h('label', { class: 'tick' }, smoothBox, 'smooth'),
   saveButtons('the curves', {
@@ -58,15 +58,15 @@ const knobs = h('div', { class: 'bar knobs' },
     },
   }));
 const forwardsKey = h('span', { style: 'color: var(--lab-kept)' }, h('i', { class: 'line thin' }),
-  'each next word (reading forwards)');
-const trialKey = h('span', {}, h('i', { class: 'upright' }), 'here a trial begins: it learns from the start again');
+  'next token (causal-LM warm-up)');
+const trialKey = h('span', {}, h('i', { class: 'upright' }), 'a new trial begins');
 const trainedKey = h('span', {}, h('i', { class: 'line' }), '');
 const heldKey = h('span', {}, h('i', { class: 'dot' }), '');
 const keys = h('p', { class: 'quiet legend' }, forwardsKey, trainedKey, h('span', {}, h('i', { class: 'line faint' }), 'not smoothed'),
-  heldKey, trialKey, h('span', {}, h('i', { class: 'line dashed' }), 'chance: what can be had without learning'));
-const why = h('p', { class: 'quiet why' }, 'Shaded: the run reads forwards first and guesses each next word from those '
-  + 'before it. Reading forwards, every word is a question; masked, only one in seven is. So it learns the language '
-  + 'sooner, and when it then reads in both directions the masked-word curve suddenly falls.');
+  heldKey, trialKey, h('span', {}, h('i', { class: 'line dashed' }), 'baselines'));
+const why = h('p', { class: 'quiet why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
+  + 'before it. In causal LM every token gives a training signal, in MLM only one in seven. The model learns '
+  + 'faster, and when it switches to bidirectional MLM the MLM loss drops suddenly.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
 const abilities = abilityList();
 const curves = h('div', {}, knobs, panels, readout, keys, why, trialList, abilities.node);
@@ -101,7 +101,7 @@ async function follow(runId, mine) {
     const answer = await server.poll(runId, line);
     if (answer === undefined) {
       failures += 1;
-      if (mine === follower) detail.textContent = 'The connection to the server is lost; trying again …';
+      if (mine === follower) detail.textContent = 'Connection to the server lost; retrying …';
       await pause(Math.min(10000, 1000 * 2 ** failures));
       continue;
     }
@@ -146,7 +146,7 @@ function refresh() {
   if (!trialList.hidden) trialList.lastChild.replaceChildren(...trialWords(log).map((words) => h('li', {}, words)));
   const read = taskOf(log) ? 'examples' : 'text';
   trainedKey.lastChild.data = `training ${read}, smoothed`;
-  heldKey.lastChild.data = `held-out ${read}, which it never trains on`;
+  heldKey.lastChild.data = `held-out ${read}`;
   const panelsNow = panelsOf(log);
   boxes.forEach((box, place) => {
     box.panel = panelsNow[place] ?? null;
@@ -207,9 +207,9 @@ function draw() {
       words.length > 1 ? `${one.name} ${text}` : text)));
     const chance = plan.chances.map(([value, name]) => `${name} ${valueWords(box.panel, value)}`).join(', ');
     const forwards = log.forwardsUntil() < 0 ? ''
-      : ` Up to step ${whole(log.columns.step[log.forwardsUntil()])} it reads forwards and guesses each next word.`;
+      : ` Up to step ${whole(log.columns.step[log.forwardsUntil()])} is causal-LM warm-up.`;
     box.top.setAttribute('aria-label', `${box.name.textContent}, ${box.name.title}. Now: ${
-      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Chance: ${chance || 'unknown'}.${forwards} Arrow keys read the steps.`);
+      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Baselines: ${chance || 'unknown'}.${forwards} Arrow keys read the steps.`);
     return plan;
   });
   drawCursor(paints);

@@ -169,7 +169,7 @@ function pretrainingRows(log) {
       return Number.isFinite(value) ? value : null;
     }), ...rest]),
     ...log.evals.map((row) => ['held-out', ...FIELDS.map((field) => row[field] ?? null), ...rest]),
-    ...log.probes.map((row) => ['what it can do', ...FIELDS.map((field) => row[field] ?? null),
+    ...log.probes.map((row) => ['probes', ...FIELDS.map((field) => row[field] ?? null),
       ...kinds.map((kind) => row.right?.[kind] ?? null)]),
   ];
 }

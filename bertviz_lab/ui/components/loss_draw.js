@@ -3,13 +3,13 @@
 const X_AXES = {
   step: { label: 'step', show: (value) => whole(value) },
   seconds: { label: 'time', show: (value) => duration(value) },
-  tokens: { label: 'tokens read', show: (value) => compact(value) },
+  tokens: { label: 'tokens seen', show: (value) => compact(value) },
 };
 
 const compact = (value) => (value >= 1e6 ? `${Number((value / 1e6).toPrecision(3))}M`
   : value >= 1e3 ? `${Number((value / 1e3).toPrecision(3))}k` : whole(value));
 
-const FORWARDS = 'reads forwards'; // written on the ground of that part
+const FORWARDS = 'causal-LM warm-up'; // written on the background of that phase
 
 /** About `count` round numbers from low to high. */
 function ticksOf(low, high, count, log) {
@@ -194,7 +194,7 @@ function paintAxes(context, plan, paints) {
     context.strokeStyle = paints.edge;
     strokePath(context, [[frame.left, y(tick)], [frame.right, y(tick)]]);
     context.fillStyle = paints.quiet;
-    const text = panel.loss || panel.plain ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)} %`;
+    const text = panel.loss || panel.plain ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)}%`;
     context.fillText(text, frame.left - 6, y(tick));
   }
   context.textBaseline = 'top';

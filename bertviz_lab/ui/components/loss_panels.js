@@ -2,32 +2,32 @@
 
 // Only a run that reads forwards first has the curves marked so; they are drawn thinner than what the run is about.
 const PANELS = [
-  { id: 'mlm', title: 'Masked-word loss', about: 'how surprised the model is by the hidden words; lower is better',
-    loss: true, series: [{ field: 'causal_loss', name: 'next word', paint: '--lab-kept', forwards: true },
-      { field: 'mlm_loss', name: 'masked words', paint: '--lab-a' }],
-    chances: (base) => [[base.mlm_loss, 'blind guess, ln V'], [base.unigram_entropy, 'word frequencies alone']] },
-  { id: 'nsp', title: 'Next-sentence loss', about: 'how surprised the model is by whether B follows A; lower is better',
-    loss: true, nsp: true, series: [{ field: 'nsp_loss', name: 'next sentence', paint: '--lab-b' }],
-    chances: (base) => [[base.nsp_loss, 'coin toss, ln 2']] },
-  { id: 'accuracy', title: 'Accuracy', about: 'share of right answers; higher is better', loss: false,
-    series: [{ field: 'causal_accuracy', name: 'next word', paint: '--lab-kept', forwards: true },
-      { field: 'mlm_accuracy', name: 'masked words', paint: '--lab-a' },
-      { field: 'nsp_accuracy', name: 'next sentence', paint: '--lab-b', nsp: true }],
-    chances: (base, hasNsp) => [[base.unigram_accuracy, 'always the commonest token'], [hasNsp ? 0.5 : null, 'coin toss']] },
+  { id: 'mlm', title: 'MLM loss', about: 'masked language modelling: cross-entropy at the masked tokens, in nats; lower is better',
+    loss: true, series: [{ field: 'causal_loss', name: 'next token', paint: '--lab-kept', forwards: true },
+      { field: 'mlm_loss', name: 'masked tokens', paint: '--lab-a' }],
+    chances: (base) => [[base.mlm_loss, 'uniform baseline, ln V'], [base.unigram_entropy, 'unigram-entropy baseline']] },
+  { id: 'nsp', title: 'NSP loss', about: 'next-sentence prediction: cross-entropy of whether B follows A, in nats; lower is better',
+    loss: true, nsp: true, series: [{ field: 'nsp_loss', name: 'NSP', paint: '--lab-b' }],
+    chances: (base) => [[base.nsp_loss, 'uniform baseline, ln 2']] },
+  { id: 'accuracy', title: 'Accuracy', about: 'share of correct predictions; higher is better', loss: false,
+    series: [{ field: 'causal_accuracy', name: 'next token', paint: '--lab-kept', forwards: true },
+      { field: 'mlm_accuracy', name: 'masked tokens', paint: '--lab-a' },
+      { field: 'nsp_accuracy', name: 'NSP', paint: '--lab-b', nsp: true }],
+    chances: (base, hasNsp) => [[base.unigram_accuracy, 'unigram baseline'], [hasNsp ? 0.5 : null, 'chance']] },
 ];
 
 // What each task is judged by, the most telling measure first; `guess` is what the baseline does.
 const TASKS = {
-  classification: { scores: [['accuracy', 'accuracy']], guess: 'always the commonest label',
-    about: 'share of texts that get the right label; higher is better' },
-  regression: { scores: [['spearman', 'rank correlation'], ['pearson', 'correlation']], guess: 'always the average', plain: true,
-    about: 'how well the predicted numbers go with the true ones (Spearman, Pearson); 1 is perfect, 0 is none at all' },
-  tokens: { scores: [['f1', 'F1 of entities']], guess: 'always the commonest label',
-    about: 'how many of the entities are found, and how many of those found are right; higher is better' },
-  words: { scores: [['accuracy', 'accuracy']], guess: 'always the commonest label',
-    about: 'share of words that get the right label; higher is better' },
-  qa: { scores: [['f1', 'F1 of answers'], ['exact_match', 'exact match']], guess: 'always “no answer”',
-    about: 'how many words the answers share with the right ones, and how many answers are exactly right; higher is better' },
+  classification: { scores: [['accuracy', 'accuracy']], guess: 'majority-class baseline',
+    about: 'share of texts with the correct label; higher is better' },
+  regression: { scores: [['spearman', 'Spearman'], ['pearson', 'Pearson']], guess: 'mean baseline', plain: true,
+    about: 'correlation of predicted and true values (Spearman, Pearson); 1 is perfect, 0 is none' },
+  tokens: { scores: [['f1', 'F1 of entities']], guess: 'majority-class baseline',
+    about: 'harmonic mean of precision and recall over entities; higher is better' },
+  words: { scores: [['accuracy', 'accuracy']], guess: 'majority-class baseline',
+    about: 'share of words with the correct label; higher is better' },
+  qa: { scores: [['f1', 'F1 of answers'], ['exact_match', 'exact match']], guess: 'no-answer baseline',
+    about: 'word overlap with the true answers (F1), and share of exact matches; higher is better' },
 };
 
 /** The task of a run, null for pretraining. Labels that mark no entities have no F1: their words are counted. */
@@ -41,9 +41,9 @@ function taskOf(log) {
 function panelsOf(log) {
   const task = taskOf(log);
   if (!task) return PANELS;
-  const loss = { id: 'loss', title: 'Loss', about: 'how surprised the model is by the right answers; lower is better', loss: true,
+  const loss = { id: 'loss', title: 'Loss', about: 'the training objective; lower is better', loss: true,
     series: [{ field: 'loss', name: 'loss', paint: '--lab-a' }],
-    chances: (base) => [[base.loss, task.plain ? task.guess : 'without reading']] };
+    chances: (base) => [[base.loss, task.plain ? task.guess : 'class-prior baseline']] };
   const score = { id: 'score', title: `Score: ${task.scores.map(([, name]) => name).join(', ')}`, about: task.about, loss: false,
     plain: task.plain, heldOut: true,
     series: task.scores.map(([field, name], place) => ({ field, name, paint: ['--lab-a', '--lab-b'][place] })),
@@ -55,9 +55,8 @@ function panelsOf(log) {
 /** A value of a panel in words: a loss, a correlation, or a share of 1. */
 const valueWords = (panel, value, digits = 1) => (panel.loss ? short(value) : panel.plain ? value.toFixed(3) : percent(value, digits));
 
-/** The question about the two sentences in words: whether B follows A, or which of the two came first. */
+/** A text about NSP, in the terms of SOP where that is the objective. */
 function inWordsOf(log, text) {
   if (log.started?.objective !== 'mlm+sop') return text;
-  return text.replace('Next-sentence', 'Sentence-order').replace('next-sentence', 'sentence-order')
-    .replace('next sentence', 'sentence order').replace('whether B follows A', 'which of two sentences came first');
+  return text.replace('NSP', 'SOP').replace('next-sentence prediction', 'sentence-order prediction').replace('whether B follows A', 'the order of two sentences');
 }

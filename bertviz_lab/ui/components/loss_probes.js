@@ -2,8 +2,8 @@
 
 const CAN = 0.8;
 const CHANCE = 0.5;
-const RULE = 'Each line is about a dozen pairs of sentences, one right and one wrong. “It can” means that the model found at least '
-  + `${percent(CAN, 0)} of the right ones likelier, the last two times that it was asked. Dashed: guessing, ${percent(CHANCE, 0)}.`;
+const RULE = 'Each line is about a dozen minimal pairs: two sentences, one correct and one wrong. A probe is passed when the model prefers at least '
+  + `${percent(CAN, 0)} of the correct ones in the last two evaluations. Dashed: chance, ${percent(CHANCE, 0)}.`;
 const SPARK = { width: 84, height: 24, edge: 3 };
 
 /** The lines, as {kind, words, can, now, points} with points as [step, share], in the order in which they are asked. */
@@ -13,14 +13,14 @@ function abilitiesOf(log, titles) {
     const points = log.probes.map((row) => [row.step, row.right?.[kind]]).filter(([, share]) => Number.isFinite(share));
     const can = points.length > 1 && points.slice(-2).every(([, share]) => share >= CAN);
     const title = titles?.[newest.probes]?.kinds?.[kind] ?? kind.replaceAll('_', ' ');
-    return { kind, can, points, now: points.at(-1)?.[1], words: can ? `It can now ${title}` : `Not yet: ${title}` };
+    return { kind, can, points, now: points.at(-1)?.[1], words: can ? `passes ${title}` : `not yet: ${title}` };
   });
 }
 
 /** How many of the lines say that it can, in a few words; "" where nothing was asked. */
 function abilityWords(log) {
   const lines = abilitiesOf(log, {});
-  return lines.length ? `; it can do ${whole(lines.filter((line) => line.can).length)} of the ${whole(lines.length)} things it is asked` : '';
+  return lines.length ? `; passes ${whole(lines.filter((line) => line.can).length)} of ${whole(lines.length)} probes` : '';
 }
 
 /** Where the points of a sparkline lie: steps by their logarithm, shares from 0 at the foot to 1 at the top. */
@@ -43,8 +43,8 @@ function sparkline(points, right) {
 /** The part of the page that holds the lines. `show(log, titles)` renews them when there is something new. */
 function abilityList() {
   const when = h('span', { class: 'quiet' });
-  const list = h('ul', { 'aria-label': 'What it can do now' });
-  const node = h('div', { class: 'abilities' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'What it can do now'), when),
+  const list = h('ul', { 'aria-label': 'Minimal-pair probes' });
+  const node = h('div', { class: 'abilities' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Minimal-pair probes'), when),
     list, h('p', { class: 'quiet rule' }, RULE));
   let drawn = null;
   const itemOf = ({ kind, can, points, now, words }, right) => {
@@ -52,7 +52,7 @@ function abilityList() {
     const history = points.length > 1 ? `; ${percent(before, 0)} at step ${whole(first)}` : '';
     return h('li', { 'data-kind': kind, class: can ? 'can' : 'cannot', title: RULE }, sparkline(points, right),
       h('span', { class: 'share' }, percent(now, 0)),
-      h('span', {}, words, h('span', { class: 'hush' }, `: ${percent(now, 0)} of the pairs right${history}; guessing is ${percent(CHANCE, 0)}`)));
+      h('span', {}, words, h('span', { class: 'hush' }, `: ${percent(now, 0)} of the pairs${history}; chance is ${percent(CHANCE, 0)}`)));
   };
   const show = (log, titles) => {
     const newest = log.probes.at(-1);
@@ -76,7 +76,7 @@ function paintAbilities(context, lines, columns, width, paints) {
   context.textBaseline = 'middle';
   context.fillStyle = paints.text;
   context.font = `bold 13px ${paints.font}`;
-  context.fillText('What it can do now', 4, 12);
+  context.fillText('Minimal-pair probes', 4, 12);
   const right = Math.max(0, ...lines.map((line) => line.points.at(-1)[0]));
   const rows = Math.ceil(lines.length / columns);
   lines.forEach((line, place) => {

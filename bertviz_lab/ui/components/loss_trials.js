@@ -60,7 +60,7 @@ function taskWords(log, ended) {
 function trialWords(log) {
   return log.trials.map((trial) => {
     const score = scoreOf(log, log.done.find((row) => row.trial === trial.trial));
-    return `${trial.name}: ${score?.text ?? (trial === log.trials.at(-1) && !log.finished ? 'under way' : 'not ended')}`;
+    return `${trial.name}: ${score?.text ?? (trial === log.trials.at(-1) && !log.finished ? 'in progress' : 'not finished')}`;
   });
 }
 
@@ -96,6 +96,6 @@ function taskRows(log) {
     ...Array.from({ length: log.count }, (_, index) => ['training', trialAt(log, log.columns.step[index])?.name ?? '',
       ...names.map((name) => (Number.isFinite(log.columns[name]?.[index]) ? log.columns[name][index] : null))]),
     ...log.evals.map((row) => ['held-out', of(row), ...cells(row)]),
-    ...log.done.map((row) => ['best of the trial', of(row), ...cells(row)]),
+    ...log.done.map((row) => ['best of trial', of(row), ...cells(row)]),
   ];
 }

@@ -11,11 +11,11 @@ function stageWords(log, status) {
   if (status === 'failed') return 'The run failed';
   if (status === 'missing') return 'This run is no longer here';
   if (status === 'training' && last) {
-    const how = log.readsForwards() ? ', reading forwards' : '';
+    const how = log.readsForwards() ? ', causal-LM warm-up' : '';
     return `Training: step ${whole(last.step)}${started?.total_steps ? ` of ${whole(started.total_steps)}` : ''}${how}`;
   }
-  if (status === 'training') return 'Training: the first step is on its way';
-  if (status === 'waiting') return 'Waiting for its turn';
+  if (status === 'training') return 'Training: first step';
+  if (status === 'waiting') return 'Queued';
   if (status !== 'preparing' || !preparing) return 'Starting …';
   const done = preparing.total ? `: ${whole(preparing.done)} of ${whole(preparing.total)}` : '';
   return `Preparing: ${preparing.message || preparing.stage}${done}`;
@@ -40,9 +40,9 @@ function changeWords(log) {
   const scores = log.beforeAndNow();
   if (!scores) return '';
   const change = (field, show) => scores.map((row) => show(row[field])).map((text, place) => `${text} ${['before', 'now'][place]}`).join(', ');
-  const parts = [`masked words right: ${change('mlm_accuracy', percent)}`, `their loss: ${change('mlm_loss', short)}`];
+  const parts = [`MLM accuracy: ${change('mlm_accuracy', percent)}`, `MLM loss: ${change('mlm_loss', short)}`];
   if (scores.every((row) => Number.isFinite(row.nsp_accuracy))) {
-    parts.push(`${inWordsOf(log, 'next sentence')} right: ${change('nsp_accuracy', percent)}`);
+    parts.push(`${inWordsOf(log, 'NSP')} accuracy: ${change('nsp_accuracy', percent)}`);
   }
   return `On held-out text, ${parts.join('; ')}.`;
 }
@@ -54,9 +54,9 @@ function resultWords(log) {
   const change = changeWords(log);
   if (change) return change;
   const base = log.started?.baselines ?? {};
-  const parts = [`On held-out text it guesses ${percent(best.mlm_accuracy)} of the hidden words`];
-  if (Number.isFinite(base.unigram_accuracy)) parts.push(` (the commonest token alone: ${percent(base.unigram_accuracy)})`);
-  if (Number.isFinite(best.nsp_accuracy)) parts.push(` and is right about ${percent(best.nsp_accuracy)} of the ${inWordsOf(log, 'next sentence')}s (a coin: 50 %)`);
+  const parts = [`Held-out MLM accuracy: ${percent(best.mlm_accuracy)}`];
+  if (Number.isFinite(base.unigram_accuracy)) parts.push(` (unigram baseline: ${percent(base.unigram_accuracy)})`);
+  if (Number.isFinite(best.nsp_accuracy)) parts.push(`; ${inWordsOf(log, 'NSP')} accuracy: ${percent(best.nsp_accuracy)} (chance: 50%)`);
   return `${parts.join('')}.`;
 }
 
@@ -67,8 +67,8 @@ function newestWords(log) {
     return `loss ${short(log.newest('loss'))}${score ? `, held-out ${score.text}` : ''}`;
   }
   const chance = log.started?.baselines?.mlm_loss;
-  const forwards = log.readsForwards() ? `, next word ${short(log.newest('causal_loss'))}` : '';
-  return `masked-word loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, chance ${short(chance)}` : ''}${forwards}`;
+  const forwards = log.readsForwards() ? `, next-token loss ${short(log.newest('causal_loss'))}` : '';
+  return `MLM loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, unigram baseline ${short(chance)}` : ''}${forwards}`;
 }
 
 /** The values of one step. */
@@ -82,7 +82,7 @@ function stepWords(log, cursor) {
     }
     return parts.join(' · ');
   }
-  for (const [kind, name] of [['causal', 'next-word'], ['mlm', 'masked-word'], ['nsp', inWordsOf(log, 'next-sentence')]]) {
+  for (const [kind, name] of [['causal', 'next-token'], ['mlm', 'MLM'], ['nsp', inWordsOf(log, 'NSP')]]) {
     if (Number.isFinite(at(`${kind}_loss`))) parts.push(`${name} loss ${short(at(`${kind}_loss`))}`);
     if (Number.isFinite(at(`${kind}_accuracy`))) parts.push(`accuracy ${percent(at(`${kind}_accuracy`))}`);
   }

@@ -67,7 +67,7 @@ function drawText() {
     `${type}: ${whole(marks.filter((span) => span.label === type).length)}`)));
   legend.hidden = used.length < 2;
   running.setAttribute('aria-label', `Text, ${marks.length ? `${plural(marks.length, 'mark')}. Arrow keys go from mark to mark.` : 'nothing marked'}`);
-  readout.replaceChildren(h('span', { class: 'quiet' }, marks.length ? 'Point at a mark, or walk with the arrow keys, to read it.'
+  readout.replaceChildren(h('span', { class: 'quiet' }, marks.length ? 'Point at a mark, or use the arrow keys, to read it.'
     : payload.alternatives.length ? 'No answer is marked in the text.' : 'Nothing is marked in this text.'));
 }
 

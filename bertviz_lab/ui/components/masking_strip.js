@@ -2,14 +2,14 @@
 
 // A sign beside each colour, so that nothing hangs on telling colours apart.
 const OUTCOMES = {
-  mask: { sign: '■', name: 'hidden', kind: 'out-mask', means: 'replaced by [MASK]; the model must guess it' },
-  random: { sign: '↻', name: 'swapped', kind: 'out-random', means: 'replaced by a random token; the model must still guess the original' },
-  kept: { sign: '=', name: 'kept', kind: 'out-kept', means: 'left as it is, but the model must predict it all the same' },
-  'not chosen': { sign: '·', name: 'not chosen', kind: 'out-none', means: 'not chosen; the model sees it and is not asked about it' },
-  special: { sign: '–', name: 'special', kind: 'out-none', means: 'a special token, which is never chosen' },
+  mask: { sign: '■', name: 'masked', kind: 'out-mask', means: 'replaced by [MASK]; the model must predict it' },
+  random: { sign: '↻', name: 'random', kind: 'out-random', means: 'replaced by a random token; the model must still predict the original' },
+  kept: { sign: '=', name: 'unchanged', kind: 'out-kept', means: 'left unchanged, but the model must still predict it' },
+  'not chosen': { sign: '·', name: 'not selected', kind: 'out-none', means: 'not selected; visible to the model and not part of the loss' },
+  special: { sign: '–', name: 'special', kind: 'out-none', means: 'a special token, never selected' },
 };
 
-const view = onPayload('Type a sentence to see how BERT hides words from itself.', show);
+const view = onPayload('Type a sentence to see how it is masked for MLM.', show);
 const summary = h('p', { class: 'heading' });
 const stripHost = h('div');
 const keys = h('div', { class: 'keys' },
@@ -17,19 +17,19 @@ const keys = h('div', { class: 'keys' },
     h('i', { class: 'cell' }, OUTCOMES[outcome].sign), `${OUTCOMES[outcome].name}: ${OUTCOMES[outcome].means}`)));
 const countRows = h('tbody');
 const counts = h('table', { class: 'counts' },
-  h('caption', {}, 'This draw, beside the average of many'),
-  h('thead', {}, h('tr', {}, ...['outcome', 'tokens', 'expected', 'the plan'].map((name) => h('th', { scope: 'col' }, name)))),
+  h('caption', {}, 'This draw and the expected counts'),
+  h('thead', {}, h('tr', {}, ...['outcome', 'tokens', 'expected', 'rule'].map((name) => h('th', { scope: 'col' }, name)))),
   countRows);
 let payload = null;
 
 const chosenKind = (column) => OUTCOMES[column.outcome].kind;
 const ROWS = [
   { label: 'your text', title: 'The tokens of the sentence', kind: tokenKind, text: (column) => column.token },
-  { label: 'model sees', title: 'What the model is given', kind: (column) => `given ${chosenKind(column)}`,
+  { label: 'input', title: 'The input of the model', kind: (column) => `given ${chosenKind(column)}`,
     text: (column) => column.given },
-  { label: 'what happened', title: 'What became of each token', kind: chosenKind,
+  { label: 'masking', title: 'How each token was masked', kind: chosenKind,
     text: (column) => OUTCOMES[column.outcome].sign },
-  { label: 'must predict', title: 'The answers that count in the loss; everything else is ignored',
+  { label: 'label', title: 'The labels of the loss; all other positions are ignored',
     kind: (column) => (column.label === null ? 'out-none' : 'answer'), text: (column) => column.label ?? '' },
 ];
 
@@ -61,10 +61,10 @@ function show(body) {
   const row = (name, count, rule, kind = '') => h('tr', { class: kind }, h('th', { scope: 'row' }, ...name),
     h('td', {}, whole(count.observed)), h('td', {}, String(Number(count.expected.toFixed(1)))), h('td', {}, rule));
   countRows.replaceChildren(
-    row(['chosen'], chosen, `${percent(body.mask_probability, 0)} of ${plural(body.length, 'position')}, rounded`),
+    row(['selected'], chosen, `${percent(body.mask_probability, 0)} of ${plural(body.length, 'position')}, rounded`),
     ...shares.map((count) => row([h('i', { class: `cell ${OUTCOMES[count.outcome].kind}`, 'aria-hidden': 'true' },
       OUTCOMES[count.outcome].sign), OUTCOMES[count.outcome].name], count,
-    `${percent(plan[count.outcome], 0)} of the chosen`)));
+    `${percent(plan[count.outcome], 0)} of the selected`)));
 }
 
 view.start();

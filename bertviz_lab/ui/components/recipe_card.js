@@ -21,8 +21,8 @@ function remember(key, value) {
 function progressWords(run) {
   if (!run) return '';
   if (run.status === 'training') return `Training: step ${whole(run.step)} of ${whole(run.total_steps)}`;
-  const words = { waiting: `Waits in line. ${run.message ?? ''}`, starting: 'Starting', preparing: 'Reading the stories',
-    finished: 'Trained', stopped: `Stopped at step ${whole(run.step ?? 0)}: tick it to go on`,
+  const words = { waiting: `Queued. ${run.message ?? ''}`, starting: 'Starting', preparing: 'Reading the stories',
+    finished: 'Trained', stopped: `Stopped at step ${whole(run.step ?? 0)}: tick it to resume`,
     failed: `${run.message || 'It failed.'} Tick it to try again.`, missing: 'This run is no longer here: tick it to train it again.' };
   return (words[run.status] ?? run.status).trim();
 }
@@ -51,7 +51,7 @@ function makeCard(body, set, predictions, onChange, onReveal) {
       });
     return group;
   });
-  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet' }, 'You expect, beside the whole recipe:'),
+  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet' }, 'Your prediction, compared with the full recipe:'),
     ...asked.map((group) => group.node));
   const node = h('section', { class: 'card', 'data-name': body.name },
     h('label', { class: 'tick' }, box, h('b', {}, body.title)), h('p', { class: 'about' }, body.about),
@@ -68,7 +68,7 @@ function makeCard(body, set, predictions, onChange, onReveal) {
     card.revealable = ended && (open.length === 0 || card.revealed);
     reveal.disabled = !card.revealable;
     reveal.hidden = !card.run || card.revealed;
-    hint.textContent = reveal.hidden ? '' : open.length ? 'Say what you expect first.' : ended ? '' : 'When both runs have ended.';
+    hint.textContent = reveal.hidden ? '' : open.length ? 'Make a prediction first.' : ended ? '' : 'Available when both runs have ended.';
   }
 
   card.update = (run, whole) => {
@@ -98,6 +98,6 @@ function outcomeOf({ measures, words }) {
   const line = (name, share, kind) => h('div', { class: `share ${kind}` }, h('span', { class: 'name' }, name),
     h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'number' }, percent(share)));
   const blocks = measures.map((one) => h('div', { class: 'measure' }, h('p', { class: 'quiet' }, one.name),
-    line('whole', one.with_all, 'all'), line('this', one.without, 'less'), h('p', {}, one.text)));
+    line('full', one.with_all, 'all'), line('ablated', one.without, 'less'), h('p', {}, one.text)));
   return [...blocks, ...words.map((text, place) => h('p', { class: place === words.length - 1 ? 'quiet' : '' }, text))];
 }

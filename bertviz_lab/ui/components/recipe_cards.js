@@ -1,15 +1,15 @@
 // Cards for what may be left out of the recipe: tick, train, predict, reveal.
 
-const view = onPayload('Nothing to take apart yet.', show);
+const view = onPayload('No ablations yet.', show);
 const wholeState = h('span', { class: 'quiet' });
 const start = h('button', { type: 'button', class: 'start', onclick: queue }, '');
-const compare = h('button', { type: 'button', class: 'second', onclick: sideBySide }, 'See their curves side by side');
+const compare = h('button', { type: 'button', class: 'second', onclick: sideBySide }, 'Compare their curves');
 const all = h('button', { type: 'button', class: 'second', onclick: tickAll }, 'Tick all');
 const said = h('span', { class: 'quiet', role: 'status' });
 const grid = h('div', { class: 'cards' });
 const bar = h('div', { class: 'bar', 'data-noexport': '' }, start, all, compare, said);
 const buttons = saveButtons('the cards', { PNG: () => savePng('recipe.png', entire()), SVG: () => saveSvg('recipe.svg', entire()) });
-const head = h('div', { class: 'bar' }, h('p', {}, h('b', {}, 'The whole recipe'), ' ', wholeState), buttons);
+const head = h('div', { class: 'bar' }, h('p', {}, h('b', {}, 'Full recipe'), ' ', wholeState), buttons);
 const picture = h('div', {}, head, grid);
 view.content.append(bar, picture);
 
@@ -34,7 +34,7 @@ function show(body) {
 const runs = () => [payload.whole, ...cards.map((card) => card.run)].filter(Boolean);
 
 function refresh() {
-  wholeState.textContent = payload.whole ? progressWords(states[payload.whole]) : `trains first: ${plural(payload.steps, 'step')} on Tiny Town, and each of the others as many.`;
+  wholeState.textContent = payload.whole ? progressWords(states[payload.whole]) : `trains first: ${plural(payload.steps, 'step')} on Tiny Town, as does each ablation.`;
   tell();
 }
 
@@ -44,9 +44,9 @@ function tell() {
   const ticked = cards.filter((card) => card.box.checked && !card.box.hidden);
   const first = !payload.whole || ['stopped', 'failed', 'missing'].includes(states[payload.whole]?.status);
   const count = ticked.length + (first ? 1 : 0);
-  start.textContent = ticked.length ? `Train ${first ? 'the whole recipe and ' : ''}${plural(ticked.length, first ? 'other' : 'more', first ? 'others' : 'more')}` : 'Take the recipe apart';
+  start.textContent = ticked.length ? `Train ${first ? 'the full recipe and ' : ''}${plural(ticked.length, 'ablation')}` : 'Run ablation study';
   start.disabled = ticked.length === 0;
-  start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}` : 'Tick what to leave out first';
+  start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}` : 'Select an ablation first';
   all.hidden = cards.every((card) => card.box.checked || card.box.hidden);
   compare.hidden = runs().length < 2;
 }
@@ -58,7 +58,7 @@ function tickAll() {
 
 function queue() {
   const names = cards.filter((card) => card.box.checked && !card.box.hidden).map((card) => card.name);
-  said.textContent = 'They are put in line …';
+  said.textContent = 'Queueing …';
   start.disabled = true;
   trigger('train_request', { names });
 }

@@ -1,7 +1,7 @@
 // Runs beside each other: asks each for what is new, and draws table, curves and probes of all.
 
 const RUNS_ON = ['waiting', 'starting', 'preparing', 'training'];
-const view = onPayload('Choose runs above: they are set beside each other here.', show);
+const view = onPayload('Choose runs above to compare them here.', show);
 const legend = h('div', { class: 'keys' });
 const tablePart = h('div', { class: 'part' });
 const table = makeRunTable(tablePart);
@@ -32,9 +32,9 @@ const named = (kinds) => Object.entries(kinds).map(([name, one]) => [name, one.l
 let touched = false; // whether a person has chosen the axis
 const logTick = tick('logarithmic', 'log');
 const knobs = h('div', { class: 'bar', 'data-noexport': '' },
-  choices('Score', named(MEASURES), curves.look.measure, pick('measure')).node,
-  choices('Across', named(ACROSS), curves.look.across, pick('across')).node,
-  logTick.node, tick('training too', 'training').node);
+  choices('Metric', named(MEASURES), curves.look.measure, pick('measure')).node,
+  choices('X-axis', named(ACROSS), curves.look.across, pick('across')).node,
+  logTick.node, tick('training curves', 'training').node);
 const pictures = (what, part, rows, name) => saveButtons(what, {
   PNG: () => savePng(`${name}.png`, pictureOf(part)),
   SVG: () => saveSvg(`${name}.svg`, pictureOf(part)),
@@ -43,9 +43,9 @@ const pictures = (what, part, rows, name) => saveButtons(what, {
 const heading = (text, buttons) => h('div', { class: 'bar' }, h('p', { class: 'heading' }, text), buttons);
 const curveKeys = legend.cloneNode();
 curvesPart.append(heading('Curves', pictures('the curves', curvesPart, curves.rows, 'curves')), knobs, curveKeys, plotHost, h('p', { class: 'quiet small' },
-  'Marks: held-out text. Thin lines: the text that is trained on, smoothed. ', says), readout);
-probesPart.append(heading('What each can do', pictures('the probes', probesPart, () => probeRows ?? [], 'probes')),
-  h('p', { class: 'quiet small' }, 'Pairs of sentences of which one is right: how often it is the likelier one.'), legend, probesHost);
+  'Marks: held-out set. Thin lines: training, smoothed. ', says), readout);
+probesPart.append(heading('Minimal-pair probes', pictures('the probes', probesPart, () => probeRows ?? [], 'probes')),
+  h('p', { class: 'quiet small' }, 'Minimal pairs: how often the model prefers the correct sentence.'), legend, probesHost);
 tablePart.prepend(heading('The runs', pictures('the table', tablePart, table.rows, 'runs')));
 view.content.append(curvesPart, tablePart, probesPart);
 new ResizeObserver(() => drawProbes(probesHost, runs, payload?.kinds ?? {})).observe(probesPart);

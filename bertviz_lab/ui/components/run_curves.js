@@ -1,9 +1,9 @@
 // The curves of several runs in one frame: held-out scores as marks that are joined, training as a thin line.
 
 const MEASURES = {
-  mlm_accuracy: { label: 'masked words', share: true, says: 'Share of the hidden words that it finds: higher is better.' },
-  nsp_accuracy: { label: 'next sentences', share: true, says: 'Share of the pairs that it judges rightly: higher is better, and a coin is right in half.', chance: 0.5 },
-  mlm_loss: { label: 'loss', says: 'Loss at hidden words, in nats: lower is better.' },
+  mlm_accuracy: { label: 'MLM accuracy', share: true, says: 'Share of masked tokens predicted correctly: higher is better.' },
+  nsp_accuracy: { label: 'NSP accuracy', share: true, says: 'Share of sentence pairs predicted correctly: higher is better, chance is 50%.', chance: 0.5 },
+  mlm_loss: { label: 'MLM loss', says: 'Cross-entropy at masked tokens, in nats: lower is better.' },
 };
 const ACROSS = { step: { label: 'steps', write: whole }, tokens: { label: 'tokens', write: whole }, seconds: { label: 'time', write: duration } };
 
@@ -57,7 +57,7 @@ function makeRunCurves(host, tell) {
     const positive = all.map(([x]) => x).filter((x) => x > 0);
     if (!all.length) {
       plot.replaceChildren(h('p', { class: 'empty' }, runs.some((run) => RUNS_ON.includes(run.status))
-        ? 'The first scores come soon after training begins.' : 'None of these runs was scored on this.'));
+        ? 'The first evaluation comes soon after training begins.' : 'None of these runs has this metric.'));
       frame = null;
       return;
     }
@@ -81,7 +81,7 @@ function makeRunCurves(host, tell) {
       shapes.push(label(write(tick), { x: Math.min(x, width - room / 2), y: box.bottom + 16, 'text-anchor': 'middle', 'font-size': 11, class: 'quiet' }));
     }
     if (measure.chance) shapes.push(svg('line', { class: 'chance', x1: box.left, x2: box.right, y1: toY(measure.chance), y2: toY(measure.chance), 'stroke-dasharray': '5 5' }),
-      label('a coin', { x: box.right, y: toY(measure.chance) - 8, 'text-anchor': 'end', 'font-size': 11, class: 'quiet' }));
+      label('chance', { x: box.right, y: toY(measure.chance) - 8, 'text-anchor': 'end', 'font-size': 11, class: 'quiet' }));
     const line = (points, place, thin) => svg('polyline', { class: thin ? 'thin' : 'way', style: `stroke: ${runColour(place)}`,
       points: points.map(([x, y]) => `${toX(x).toFixed(1)},${toY(Math.min(top, y)).toFixed(1)}`).join(' ') });
     curves.forEach(({ held, trained }, place) => {
@@ -99,7 +99,7 @@ function makeRunCurves(host, tell) {
     frame = { toX, box, ruler };
     plot.replaceChildren(svg('svg', { width, height: box.bottom + 26 }, ...shapes, ruler));
     plot.setAttribute('aria-label', `${measure.label} by ${ACROSS[look.across].label}. ${
-      runs.map((run, place) => `${run.name}: ${valueOf(curves[place], Infinity)?.text ?? 'no score yet'}`).join('; ')}. Arrow keys read the points.`);
+      runs.map((run, place) => `${run.name}: ${valueOf(curves[place], Infinity)?.text ?? 'not evaluated yet'}`).join('; ')}. Arrow keys read the points.`);
     if (cursor !== null) point(cursor, false);
   }
 

@@ -16,7 +16,7 @@ function drawProbes(host, runs, kinds) {
   return asked.length ? rows : null;
 }
 
-/** When a run was asked, where it has gone on for long since. */
+/** The step of the last probe evaluation, where training has continued for long since. */
 const asOf = (run, row) => ((run.log.last?.step ?? 0) > 1.2 * row.step + 5 ? ` at step ${whole(row.step)}` : '');
 
 function probeChart(members, names, words, width, title) {
@@ -42,8 +42,8 @@ function probeChart(members, names, words, width, title) {
   });
   const height = names.length * step;
   shapes.push(svg('line', { class: 'chance', x1: left + room / 2, x2: left + room / 2, y1: 0, y2: height - 4, 'stroke-dasharray': '4 4' }),
-    label('guessing', { x: left + room / 2, y: height + 6, 'text-anchor': 'middle', 'font-size': 11, class: 'quiet' }));
+    label('chance', { x: left + room / 2, y: height + 6, 'text-anchor': 'middle', 'font-size': 11, class: 'quiet' }));
   const told = names.map((kind) => `${words(kind)}: ${members.map(({ run, row }) => `${run.name} ${percent(row.right[kind] ?? NaN, 0)}`).join(', ')}`);
   return h('div', { class: 'probes' }, title ? h('p', { class: 'quiet' }, title) : null,
-    svg('svg', { width, height: height + 16, role: 'img', 'aria-label': `${told.join('. ')}. Guessing is right in half.` }, ...shapes));
+    svg('svg', { width, height: height + 16, role: 'img', 'aria-label': `${told.join('. ')}. Chance is 50%.` }, ...shapes));
 }

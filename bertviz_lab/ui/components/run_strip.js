@@ -59,7 +59,7 @@ function show(now) {
   root.dataset.status = ACTIVE.includes(now.status) ? 'active' : now.status;
   name.textContent = now.name;
   words.textContent = sentence(now);
-  place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model is in the picker' : '';
+  place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model is in the model picker' : '';
   place.title = now.path;
   const share = now.total_steps ? now.step / now.total_steps
     : now.eta_seconds !== null ? now.seconds / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;
@@ -71,12 +71,12 @@ function sentence(now) {
   if (now.status === 'training' && now.eta_seconds !== null && now.step) {
     return `training · ${step} · about ${duration(now.eta_seconds)} left`;
   }
-  if (now.status === 'training') return 'training · the first step is on its way';
-  if (now.status === 'preparing') return `preparing · ${now.message || 'reading the text'}`;
-  if (now.status === 'waiting') return `waiting for its turn · ${now.message}`;
+  if (now.status === 'training') return 'training · first step';
+  if (now.status === 'preparing') return `preparing · ${now.message || 'reading the corpus'}`;
+  if (now.status === 'waiting') return `queued · ${now.message}`;
   if (now.status === 'starting') return 'starting …';
   if (now.status === 'finished') return `finished · ${plural(now.step, 'step')} in ${duration(now.seconds)}`;
-  if (now.status === 'stopped') return `stopped at ${step} · it can go on from there`;
+  if (now.status === 'stopped') return `stopped at ${step} · can be resumed`;
   return `failed · ${now.message}`;
 }
 

@@ -1,6 +1,6 @@
 // The table of runs: the settings in which they differ, then what came of them so far.
 
-const STATUS = { waiting: 'waits in line', starting: 'starting', preparing: 'reading', training: 'training', finished: 'finished',
+const STATUS = { waiting: 'queued', starting: 'starting', preparing: 'preparing', training: 'training', finished: 'finished',
   stopped: 'stopped', failed: 'failed', missing: 'no longer here' };
 
 /** Rows of scores: [name, a value for each run, how it is written, whether more is better]. */
@@ -8,8 +8,8 @@ function scoreRows(runs) {
   const held = (field) => runs.map(({ log }) => log.evals.at(-1)?.[field] ?? null);
   const last = (field) => runs.map(({ log }) => log.evals.at(-1)?.[field] ?? log.last?.[field] ?? null);
   const rows = [
-    ['Masked words right', held('mlm_accuracy'), percent, 1], ['Masked-word loss', held('mlm_loss'), short, -1],
-    ['Next sentences right', held('nsp_accuracy'), percent, 1], ['Next-sentence loss', held('nsp_loss'), short, -1],
+    ['MLM accuracy', held('mlm_accuracy'), percent, 1], ['MLM loss', held('mlm_loss'), short, -1],
+    ['NSP accuracy', held('nsp_accuracy'), percent, 1], ['NSP loss', held('nsp_loss'), short, -1],
     ['Parameters', runs.map(({ log }) => log.started?.parameters ?? null), whole, 0],
     ['Steps', last('step'), whole, 0], ['Tokens seen', last('tokens'), whole, 0], ['Training time', last('seconds'), duration, 0],
   ];
@@ -42,11 +42,11 @@ function makeRunTable(host) {
           place === best ? h('b', {}, write(value), h('span', { class: 'hush' }, ' (best)')) : Number.isFinite(value) ? write(value) : '–')));
       });
       const states = h('tr', {}, h('th', { scope: 'row' }, 'State'), ...runs.map(({ status }) => h('td', {}, STATUS[status] ?? status)));
-      node.replaceChildren(caption(settings.length ? 'What differs in their settings, and how each does on held-out text'
-        : runs.length > 1 ? 'Their settings are the same, as far as they are known' : 'How it does on held-out text'),
+      node.replaceChildren(caption(settings.length ? 'Differing settings and held-out metrics'
+        : runs.length > 1 ? 'Identical settings, as far as they are known' : 'Held-out metrics'),
       h('thead', {}, head), h('tbody', {}, ...(told.length ? [group('Settings that differ'), ...told] : [])),
-      h('tbody', {}, group('So far, on held-out text'), ...scored, states));
-      note.textContent = 'They are not scored on the same examples in the same tokens: these scores cannot be weighed against each other.';
+      h('tbody', {}, group('Latest held-out metrics'), ...scored, states));
+      note.textContent = 'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.';
       note.hidden = comparable || runs.length < 2;
       rows = [['', ...runs.map((run) => run.name)], ...settings.map(([name, values]) => [name, ...values]),
         ...scores.map(([name, values]) => [name, ...values]), ['State', ...runs.map(({ status }) => STATUS[status] ?? status)]];

@@ -57,7 +57,7 @@ function show(body) {
   sentence.hidden = !body.sentence;
   foot.textContent = body.note;
   foot.hidden = !body.note;
-  const token = { label: 'token', title: 'The pieces that the text was cut into', kind: tokenKind, text: (column) => column.token };
+  const token = { label: 'token', title: 'The tokens of the text', kind: tokenKind, text: (column) => column.token };
   strip.show(body.columns, [token, ...body.rows.map(rowOf)]);
   glossary.lastChild.replaceChildren(...body.rows.flatMap((row) => [h('dt', {}, row.label), h('dd', {}, row.says)]));
 }

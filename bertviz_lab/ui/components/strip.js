@@ -2,11 +2,11 @@
 // so the columns stay readable on a phone and with 512 tokens.
 
 const SPECIALS = {
-  '[CLS]': 'opens every input; what the model makes of it stands for the whole text',
-  '[SEP]': 'marks the end of a sentence',
-  '[MASK]': 'a blank: the model must guess what stood here',
-  '[PAD]': 'only fills up the length; no token pays attention to it',
-  '[UNK]': 'a word or sign that the vocabulary has no pieces for',
+  '[CLS]': 'classification token at the start of every input; its last hidden state represents the whole text',
+  '[SEP]': 'separator: marks the end of a sentence',
+  '[MASK]': 'masked token: the model predicts what was here',
+  '[PAD]': 'padding to equal length; no token attends to it',
+  '[UNK]': 'unknown token: not representable with the vocabulary',
 };
 
 const segmentName = (segment) => (segment === 1 ? 'B' : 'A');
@@ -69,7 +69,7 @@ function makeStrip(host, rows, describe, onSelect) {
 
   const tell = (position) => readout.replaceChildren(...describe(position));
   const hint = () => readout.replaceChildren(
-    h('span', { class: 'quiet' }, 'Point at a token, or walk with the arrow keys, to read what it is.'));
+    h('span', { class: 'quiet' }, 'Point at a token, or use the arrow keys, to read about it.'));
 
   function moveTo(position, focus) {
     buttons[current]?.setAttribute('tabindex', '-1');

@@ -1,6 +1,6 @@
 // The input of the model as it really is: token pieces, ids, segments, positions, attention mask.
 
-const view = onPayload('Type a sentence to see what the model is given.', show);
+const view = onPayload('Type a sentence to see the input of the model.', show);
 const summary = h('p', { class: 'heading' });
 const note = h('p', { class: 'quiet' });
 const stripHost = h('div');
@@ -8,16 +8,16 @@ const keys = h('div', { class: 'keys' });
 let payload = null;
 
 const ROWS = [
-  { label: 'token', title: 'The pieces that the text was cut into', kind: tokenKind,
+  { label: 'token', title: 'The tokens of the text', kind: tokenKind,
     text: (column) => column.token },
-  { label: 'id', title: 'The number of the piece in the vocabulary: all that the model gets to see of it',
+  { label: 'id', title: 'The index of the token in the vocabulary, the input of the model',
     kind: () => 'number', text: (column) => String(column.id) },
-  { label: 'segment', title: 'Which sentence: 0 is A, 1 is B',
+  { label: 'segment', title: 'Segment id (token type): 0 is sentence A, 1 is sentence B',
     kind: (column) => (column.mask ? `seg-${segmentName(column.segment).toLowerCase()} strong` : 'number'),
     text: (column) => (column.mask ? `${column.segment} ${segmentName(column.segment)}` : String(column.segment)) },
-  { label: 'position', title: 'The place in the input, counted from 0', kind: () => 'number',
+  { label: 'position', title: 'Position in the input, counted from 0', kind: () => 'number',
     text: (column, position) => String(position) },
-  { label: 'attention', title: '1: other tokens may look at it. 0: it is hidden from them',
+  { label: 'attention mask', title: '1: other tokens attend to it. 0: masked out (padding)',
     kind: (column) => (column.mask ? 'number' : 'number off'), text: (column) => String(column.mask) },
 ];
 
@@ -25,12 +25,12 @@ const LEGEND = [
   ['seg-a', 'sentence A', (columns) => columns.some((column) => tokenKind(column) === 'seg-a')],
   ['seg-b', 'sentence B', (columns) => columns.some((column) => tokenKind(column) === 'seg-b')],
   ['special', 'added by the tokenizer', (columns) => columns.some((column) => tokenKind(column) === 'special')],
-  ['masked', 'a blank', (columns) => columns.some((column) => tokenKind(column) === 'masked')],
+  ['masked', 'masked token', (columns) => columns.some((column) => tokenKind(column) === 'masked')],
   ['pad', 'padding', (columns) => columns.some((column) => tokenKind(column) === 'pad')],
 ];
 
 const strip = makeStrip(stripHost, ROWS, describe, (position) => trigger('token_select', { position }));
-const glossary = h('details', { 'data-noexport': '' }, h('summary', {}, 'What the rows and the square brackets mean'),
+const glossary = h('details', { 'data-noexport': '' }, h('summary', {}, 'Legend: rows and special tokens'),
   h('dl', {}, ...ROWS.flatMap((row) => [h('dt', {}, row.label), h('dd', {}, row.title)]),
     ...Object.entries(SPECIALS).flatMap(([token, text]) => [h('dt', { class: 'mono' }, token), h('dd', {}, text)])));
 const picture = h('div');
@@ -68,11 +68,11 @@ function show(body) {
   const words = new Set(real.filter((column) => column.word !== null).map((column) => column.word)).size;
   const added = real.filter((column) => column.special).length;
   summary.textContent = `${plural(words, 'word')} became ${plural(real.length - added, 'token')}, `
-    + `and ${whole(added)} were added around them`;
+    + `plus ${whole(added)} special tokens`;
   const cut = body.dropped.flat().length;
   const padding = body.columns.length - real.length;
   note.textContent = [
-    cut ? `The text was too long: ${plural(cut, 'token')} did not fit and ${cut === 1 ? 'was' : 'were'} left out.` : '',
+    cut ? `The text was too long: ${plural(cut, 'token')} did not fit and ${cut === 1 ? 'was' : 'were'} truncated.` : '',
     body.note,
     padding ? `The last ${plural(padding, 'position')} ${padding === 1 ? 'holds' : 'hold'} only padding.` : '',
   ].filter(Boolean).join(' ');

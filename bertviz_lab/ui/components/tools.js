@@ -35,7 +35,7 @@ function toldByLink(payload) {
 
 // ---- numbers and words
 
-const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)} %`;
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;
 const whole = (number) => Math.round(number).toLocaleString('en-US');
 const plural = (count, one, many = `${one}s`) => `${whole(count)} ${count === 1 ? one : many}`;
 

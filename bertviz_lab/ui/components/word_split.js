@@ -1,6 +1,6 @@
 // Greedy longest match (WordPiece) or merges (BPE), one word at a time, as it was worked out.
 
-const view = onPayload('Type a sentence above to see how its words are split.', show);
+const view = onPayload('Type a sentence above to see how the tokenizer splits its words.', show);
 const rule = h('p', { class: 'quiet rule' });
 const entireLine = h('p', { class: 'wholes' });
 const list = h('div', { class: 'list' });
@@ -8,10 +8,10 @@ const rest = h('p', { class: 'quiet' });
 view.content.append(rule, list, entireLine, rest);
 
 const RULES = {
-  wordpiece: 'WordPiece takes the longest piece of the word, from its beginning, that is in the vocabulary; then the longest '
-    + 'that goes on from there, marked with ##; and so on. Where not even one letter is known, the word becomes [UNK].',
-  bpe: 'Byte-pair encoding starts from single bytes and joins the two neighbours that were learnt first, again and again, '
-    + 'until no pair is left that was learnt. Ġ stands for the space before a word.',
+  wordpiece: 'WordPiece takes the longest prefix of the word that is in the vocabulary, then the longest piece '
+    + 'that continues from there, marked with ##, and so on. If no piece matches, the word becomes [UNK].',
+  bpe: 'Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned first, '
+    + 'until no learned pair is left. Ġ stands for the space before a word.',
 };
 
 function show(body) {
@@ -35,14 +35,14 @@ function drawSearch(step) {
   const misses = step.tried.slice(0, step.found === null ? undefined : -1);
   const tries = misses.map((piece) => h('span', { class: 'miss mono' }, piece));
   const skipped = step.skipped ? [h('span', { class: 'quiet' }, `… ${whole(step.skipped)} more …`)] : [];
-  const hit = step.found === null ? h('span', {}, ' nothing fits: the word is ', h('span', { class: 'hit mono' }, '[UNK]'))
+  const hit = step.found === null ? h('span', {}, ' no match: the word becomes ', h('span', { class: 'hit mono' }, '[UNK]'))
     : h('span', { class: 'hit mono' }, step.found);
   return h('li', {}, ...tries.flatMap((node) => [node, ' ']), ...skipped, hit);
 }
 
 function drawMerge(step) {
-  return h('li', {}, h('span', { class: 'mono quiet' }, step.before.join(' ')), ' join ',
-    h('span', { class: 'hit mono' }, step.pair.join(' + ')), h('span', { class: 'quiet' }, ` (learnt as number ${whole(step.rank + 1)})`));
+  return h('li', {}, h('span', { class: 'mono quiet' }, step.before.join(' ')), ' merge ',
+    h('span', { class: 'hit mono' }, step.pair.join(' + ')), h('span', { class: 'quiet' }, ` (merge rule ${whole(step.rank + 1)})`));
 }
 
 view.start();

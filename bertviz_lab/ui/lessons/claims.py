@@ -44,10 +44,10 @@ def both_sides(session: Session, lesson: Lesson) -> Finding:
     place = lesson.look[0].place
     text, word = place.fields["text"], place.fields["word"]
     checkpoint = session.models.open(lesson.model)
-    both, forwards = (_chance(checkpoint, text, word, causal=causal) for causal in (False, True))
-    answer = _chosen(forwards > 0.9 * both, both > 0.6 and 0.01 < forwards < both / 2, forwards < 0.01)
-    bars = _bars([("reading both sides", both), ("reading forwards only", forwards)])
-    return Finding(answer, {"both": _share(both), "forwards": _share(forwards)}, bars)
+    both, causal = (_chance(checkpoint, text, word, causal=mask) for mask in (False, True))
+    answer = _chosen(causal > 0.9 * both, both > 0.6 and 0.01 < causal < both / 2, causal < 0.01)
+    bars = _bars([("bidirectional", both), ("causal mask", causal)])
+    return Finding(answer, {"both": _share(both), "causal": _share(causal)}, bars)
 
 
 def masking(session: Session, lesson: Lesson) -> Finding:
@@ -62,7 +62,7 @@ def masking(session: Session, lesson: Lesson) -> Finding:
     numbers = {name: f"{1000 * value:.0f}" for name, value in share.items()}
     offered = [int(choice) for choice in lesson.choices]
     nearest = min(range(len(offered)), key=lambda at: abs(offered[at] - 1000 * share["mask"]))
-    named = {"mask": "shown as [MASK]", "random": "shown as a random token", "kept": "chosen, and shown as it is"}
+    named = {"mask": "replaced by [MASK]", "random": "replaced by a random token", "kept": "selected, unchanged"}
     bars = tuple((named[name], value, f"{1000 * value:.0f} of 1,000") for name, value in share.items())
     return Finding(nearest, numbers | {"draws": f"{draws:,}"}, bars)
 
@@ -96,7 +96,7 @@ def embeddings(session: Session, lesson: Lesson) -> Finding:
     told = way[0] > 0.999 and way[-1] < 0.95
     answer = _chosen(total > 0.9999, bool(told and token > 0.9999 and total < 0.97), False)
     numbers = {"token": f"{token:.2f}", "total": f"{total:.2f}", "first": f"{way[0]:.2f}", "last": f"{way[-1]:.2f}"}
-    named = [("the token vectors", token), ("the sums of three", total)]
+    named = [("token embeddings", token), ("input embeddings (sums)", total)]
     return Finding(answer, numbers, tuple((name, max(0.0, value), f"{value:.2f}") for name, value in named))
 
 
@@ -187,7 +187,7 @@ def _between(session: Session, lesson: Lesson) -> str:
         right = step if right is None and chances[fields["word"]] > 0.5 else right
     if kind is None or right is None or kind >= right:
         return ""
-    return f"By step {kind:,} it had come to write a colour here, whichever; by step {right:,} it wrote the right one."
+    return f"By step {kind:,} it predicted some colour here; by step {right:,} the right one."
 
 
 def explanation(session: Session, lesson: Lesson) -> Finding:
@@ -220,5 +220,5 @@ def explanation(session: Session, lesson: Lesson) -> Finding:
     numbers = {"whole": _share(whole), "top": trace.tokens[top], "top_weight": _share(float(looks[top])),
                "key_weight": _share(float(looks[key])), "less_top": _share(less_top),
                "less_key": _share(less_key), "blamed": f"“{blamed}”"}  # fmt: skip
-    bars = _bars([("all words there", whole), ("“market” hidden", less_top), ("“skates” hidden", less_key)])
+    bars = _bars([("nothing else masked", whole), ("“market” masked", less_top), ("“skates” masked", less_key)])
     return Finding(answer, numbers, bars)

@@ -1,6 +1,6 @@
-"""Lessons 1 to 4: how BERT reads, the two games by which it learns, and what goes in.
+"""Lessons 1 to 4: bidirectional context, the two pretraining objectives, and the input embeddings.
 
-No number about a model stands here: names in braces are measured when they are asked for.
+No number about a model is written here: names in braces are measured on demand.
 """
 
 from bertviz_lab.ui.lessons import claims
@@ -18,170 +18,174 @@ def _follows(sentence: str) -> Place:
 GAMES = (
     Lesson(
         number=1,
-        title="Both sides at once",
+        title="Bidirectional context",
         minutes=5,
         model=TOWN,
-        idea="BERT reads a whole text at once: at every word it knows what comes before and what comes after. GPT "
-        "reads from left to right: at every word it knows only what came before. This is the “bidirectional” in "
-        "BERT's full name.",
+        idea="BERT encodes a whole text at once: every token attends to the tokens before it and after it. GPT uses a "
+        "causal mask: every token attends only to those before it. This is the “bidirectional” in BERT's full name.",
         look=(
             Step(
-                "A word is hidden here, and what tells it comes after it. See what the model writes.",
+                "The word that decides this masked token comes after it. See what the model predicts.",
                 Place("fill", fields={"text": _BIKE, "word": "blue"}),
             ),
         ),
         example=_BIKE,
-        question="Now the same model may look only backwards from the blank, as GPT does. How sure of “blue” will it "
-        "be?",
+        question="Now the same model gets a causal mask, as in GPT: `[MASK]` attends only to the tokens before it. "
+        "What probability will “blue” have?",
         choices=(
-            "Just as sure: it has read many stories like this one.",
-            "Much less sure: “blue” is one colour among others.",
-            "Not at all: it will never think of “blue”.",
+            "The same: it has read many stories like this one.",
+            "Much lower: “blue” is one colour among others.",
+            "Near zero: “blue” will be out of the question.",
         ),
         answer=1,
         claim=claims.both_sides,
         reveal=(
-            "Reading both sides, it gives “blue” {both}; reading forwards only, {forwards}. The colour stands after "
-            "the blank, and there it must not look.",
-            "Whoever writes a text word by word, as GPT does, has to read like this. Whoever wants to understand a "
-            "text that is already there need not, and sees more.",
+            "With bidirectional attention “blue” has a probability of {both}; with a causal mask, {causal}. The "
+            "colour comes after `[MASK]`, where the causal mask does not let it attend.",
+            "A model that generates text token by token, as GPT does, needs a causal mask. An encoder of text that is "
+            "already complete does not, and has more context.",
         ),
         proof=(
             Step(
-                "Both answers beside each other; take the tick off and put it back.",
+                "Both predictions side by side; untick the box and tick it again.",
                 Place("why", "change", {"text": _BIKE, "word": "blue", "causal": "1"}),
             ),
             Step(
-                "What becomes of the attention: everything that led to later words is gone.",
+                "The attention: all weights on later tokens are gone.",
                 Place("attention", "difference", {"a": _BIKE, "kind": "causal"}),
             ),
         ),
-        formula="reading forwards only: attention(i, j) = 0 for every j > i",
-        formula_says="Token i gives no weight to a token j that comes after it; what is left still adds up to 1.",
+        formula="causal mask: attention(i, j) = 0 for every j > i",
+        formula_says="Token i gives no weight to a token j that comes after it; the remaining weights still sum to 1.",
         source="Devlin et al. 2018, section 1 and figure 3",
-        measured_by="How likely “blue” is in the blank",
+        measured_by="Probability of “blue” at [MASK]",
     ),
     Lesson(
         number=2,
-        title="A game of blanks",
+        title="Masked language modelling",
         minutes=5,
         model=TOWN,
-        idea="BERT learns by a game: 15 of 100 tokens are chosen, and it has to say what stood there. Of the chosen "
-        "ones 80% become `[MASK]`, 10% become another token, drawn at random, and 10% stay as they are.",
+        idea="BERT's main pretraining objective is masked language modelling (MLM): 15% of the tokens are selected, "
+        "and the model has to predict them. Of the selected tokens 80% become `[MASK]`, 10% become a random token, and "
+        "10% are left unchanged.",
         look=(
             Step(
-                "Press Mask again a few times: it is other tokens each time, and not every chosen one is a blank.",
+                "Press Mask again a few times: other tokens are selected each time, and not all of them become "
+                "`[MASK]`.",
                 Place("masking", fields={"text": _MASKED, "seed": "1"}),
             ),
         ),
         example=_MASKED,
-        question="Of 1,000 tokens that the model reads while it learns, how many are `[MASK]`?",
+        question="Of 1,000 tokens of training input, how many are `[MASK]`?",
         choices=("800", "150", "120", "80"),
         answer=2,
         claim=claims.masking,
         reveal=(
-            "The sentence was masked {draws} times: of 1,000 tokens {mask} were `[MASK]`, {random} were another "
-            "token, and {kept} were chosen but left as they are. 15% of 80% is 12%.",
-            "Why not always `[MASK]`? No text that the model is used on later holds one. A model that is asked about "
-            "blanks only need not care for the words that it can see. As any word may be a wrong one, and any may be "
-            "asked for, it has to keep a vector for every token that suits its surroundings.",
+            "The sentence was masked {draws} times: of 1,000 tokens {mask} were `[MASK]`, {random} were a random "
+            "token, and {kept} were selected but left unchanged. 80% of 15% is 12%.",
+            "Why not always `[MASK]`? It never occurs in downstream tasks. A model that is only ever asked about "
+            "`[MASK]` need not represent the other tokens well. Since any token may be wrong, and any may be a target, "
+            "the model has to keep a contextual embedding of every token.",
         ),
         proof=(
             Step(
-                "All draws counted. Then change the rule above to 100 percent `[MASK]` and 0 percent random tokens, "
-                "and see what is missing.",
+                "Statistics of all draws. Then change the rule above to 100 percent `[MASK]` and 0 percent random "
+                "tokens, and see what is missing.",
                 Place("masking", "draws", {"text": _MASKED, "seed": "1", "draws": "10000"}),
             ),
             Step(
-                "What each chosen place costs the model, blanks or not.",
+                "The MLM loss at each selected position, masked or not.",
                 Place("masking", "loss", {"text": _MASKED, "seed": "1"}),
             ),
         ),
         formula="0.15 × 0.80 = 0.12      0.15 × 0.10 = 0.015      0.15 × 0.10 = 0.015",
-        formula_says="The share of all tokens that is shown as [MASK], as a random token, and as it is. The loss "
-        "looks at all three, and at no other token.",
+        formula_says="The shares of all tokens that are [MASK], a random token, and unchanged. The MLM loss is "
+        "computed at these three kinds of positions only.",
         source="Devlin et al. 2018, sections 3.1 and A.1",
         measured_by="Of 1,000 tokens",
     ),
     Lesson(
         number=3,
-        title="Does B follow A?",
+        title="Next-sentence prediction",
         minutes=5,
         model=TOWN,
-        idea="BERT's second game: of two sentences, does B follow A, or does it come from another text? Half of the "
-        "time each is true. So that the model knows which is which, every token carries a segment: 0 for sentence A, "
-        "1 for sentence B.",
+        idea="BERT's second pretraining objective is next-sentence prediction (NSP): does sentence B follow sentence "
+        "A, or does it come from another document? Each is true half of the time. Segment ids tell the sentences "
+        "apart: 0 for the tokens of A, 1 for those of B.",
         look=(
             Step(
-                "How the pair is written: `[CLS]` A `[SEP]` B `[SEP]`, and the segment under each token.",
+                "The input format: `[CLS]` A `[SEP]` B `[SEP]`, with the segment id under each token.",
                 Place("input", fields={"a": _BIKES, "b": "The blue bike of Leo is fast."}),
             ),
-            Step("What the model says of this pair.", _follows("The blue bike of Leo is fast.")),
+            Step("The prediction for this pair.", _follows("The blue bike of Leo is fast.")),
         ),
         example=f"A: {_BIKES} B: The yellow bike of Leo is fast.",
-        question="Leo's bike is blue. Now sentence B speaks of a yellow bike of Leo's, which there is not. Will the "
-        "model still say that B follows A?",
+        question="Leo's bike is blue. Now sentence B is about a yellow bike of Leo's, which does not exist. Will the "
+        "model still predict that B follows A?",
         choices=(
             "No: the two sentences contradict each other.",
-            "Yes, and as surely as before.",
-            "It cannot decide: about one half.",
+            "Yes, with the same confidence.",
+            "Undecided: about one half.",
         ),
         answer=1,
         claim=claims.next_sentence,
         reveal=(
-            "Of the blue bike it says with {true} that B follows, and of the yellow one with {wrong}; of two roses in "
-            "spring with {other}.",
-            "To win this game it is enough to see what two sentences are about, so that is what a model learns from "
-            "it; whether they agree is another question. RoBERTa (2019) left the game out, and ALBERT (2019) put a "
-            "harder one in its place: are the two in their right order?",
+            "For the blue bike the probability that B follows is {true}, for the yellow one {wrong}, for two roses in "
+            "spring {other}.",
+            "NSP can be solved by topic alone, so topic is what a model learns from it, not consistency. RoBERTa "
+            "(2019) dropped NSP, and ALBERT (2019) replaced it by the harder sentence-order prediction (SOP): are the "
+            "two sentences in the right order?",
         ),
         proof=(
-            Step("The yellow bike. Open Which words say so?", _follows("The yellow bike of Leo is fast.")),
+            Step(
+                "The yellow bike. Open “Attribution: which tokens decide?”", _follows("The yellow bike of Leo is fast.")
+            ),
             Step("Two roses in spring.", _follows("In spring the two roses are small.")),
         ),
         formula="p(B follows A) = softmax(W · tanh(P · h[CLS] + c) + b)₀",
-        formula_says="The last vector of [CLS] goes through the pooler P and one more matrix W; class 0 is “follows”.",
+        formula_says="The last hidden state of [CLS] goes through the pooler P and a linear layer W; class 0 = IsNext.",
         source="Devlin et al. 2018, section 3.1, task 2",
-        measured_by="How likely it is, to the model, that B follows",
+        measured_by="Predicted probability that B follows A",
     ),
     Lesson(
         number=4,
-        title="Three vectors make one",
+        title="Input embeddings",
         minutes=5,
         model=TOWN,
-        idea="To a model each token is a row of numbers, a vector: the sum of one for the token, one for its segment "
-        "and one for its position. Attention by itself knows no order. It sees words as in a bag, and only the "
-        "positions tell the first from the last.",
+        idea="The input embedding of each token is the sum of three learned vectors: a token embedding, a segment "
+        "embedding and a position embedding. Self-attention by itself is permutation-invariant: without position "
+        "embeddings, a text is a bag of words.",
         look=(
             Step(
-                "The word “bike” stands here twice. See of what its vectors are made.",
+                "The word “bike” occurs twice here. See how its input embeddings are composed.",
                 Place("input", "sum", {"a": _BIKES, "b": ""}),
             ),
         ),
         example=_BIKES,
-        question="Before the first layer: are the two vectors of “bike” the same?",
+        question="Before the first layer: are the two input embeddings of “bike” the same?",
         choices=(
             "Yes: it is the same word.",
-            "No: they stand at different places.",
+            "No: their positions differ.",
             "No: one bike is blue and the other one is red.",
         ),
         answer=1,
         claim=claims.embeddings,
         reveal=(
-            "The two token vectors are the same: their cosine is {token}. The sums are not, it is {total}, because "
-            "each place adds a vector of its own.",
-            "Of colours nothing is in there yet: only the layers bring in what stands around. At the same place in "
-            "two sentences “bike” begins the same, {first}, and leaves the last layer at {last}.",
+            "The two token embeddings are the same: their cosine is {token}. The sums are not: it is {total}, because "
+            "each position adds its own embedding.",
+            "They know nothing of the colours yet: context comes in only through the layers. At the same position in "
+            "two sentences the embeddings of “bike” start with a cosine of {first}; after the last layer it is {last}.",
         ),
         proof=(
             Step(
-                "One word in two sentences: the layers pull its two vectors apart.",
+                "One word in two contexts: the layers make its two embeddings diverge.",
                 Place("vectors", "way", {"a": "Leo has a blue bike.", "b": "Mia wants a red bike.", "common": "bike"}),
             ),
         ),
         formula="xᵢ = LayerNorm(token(wᵢ) + segment(sᵢ) + position(i))",
-        formula_says="What enters the first layer for the i-th token. All three are rows of tables that are learnt.",
+        formula_says="The input of the first layer for the i-th token. All three are rows of learned embedding "
+        "matrices.",
         source="Devlin et al. 2018, section 3 and figure 2",
-        measured_by="How alike the two are: the cosine, 1 where they point the same way",
+        measured_by="Cosine similarity of the two; 1 is the same direction",
     ),
 )

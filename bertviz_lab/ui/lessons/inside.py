@@ -1,6 +1,6 @@
-"""Lessons 5 to 8: what happens inside, what it is good for, and how far it explains what a model says.
+"""Lessons 5 to 8: attention, fine-tuning, training dynamics, and how far attention explains a prediction.
 
-No number about a model stands here: names in braces are measured when they are asked for.
+No number about a model is written here: names in braces are measured on demand.
 """
 
 from bertviz_lab.ui.lessons import claims
@@ -13,63 +13,64 @@ _SKATES = "The green skates at the market [MASK] eight coins."
 INSIDE = (
     Lesson(
         number=5,
-        title="Attention and its heads",
+        title="Multi-head self-attention",
         minutes=6,
         model=TOWN,
-        idea="In every layer each token asks all others: who has something for me? It gives each a weight, and its "
-        "weights add up to 1. A layer does this several times at once: each of its heads has questions of its own.",
+        idea="In self-attention each token computes a weight for every token, from its query and their keys; the "
+        "weights sum to 1. Multi-head attention does this several times in parallel: each head learns its own pattern.",
         look=(
             Step(
-                "Press the small maps, one after the other, and read the row of `[MASK]`.",
+                "Click the small maps, one after the other, and read the row of `[MASK]`.",
                 Place("attention", fields={"a": _KITE, "b": ""}),
             ),
         ),
         example=_KITE,
-        question="The hidden word is “black”, which stands in the sentence before. Where do the heads look from "
+        question="The masked word is “black”, which occurs in the sentence before. What do the heads attend to from "
         "`[MASK]`?",
         choices=(
-            "All at the words next to it: “black” is too far away.",
-            "Each at something else: one at the word before, another one straight at “black”.",
-            "All of them at every word a little.",
+            "All to the adjacent words: “black” is too far away.",
+            "Each to something else: one to the previous token, another one directly to “black”.",
+            "All of them evenly to every word.",
         ),
         answer=1,
         claim=claims.heads,
         reveal=(
-            "From `[MASK]`, {neighbour} gives {before} of its weight to the word before, and {copier} gives {far} to "
-            "“black”, far away in the other sentence.",
-            "With all heads “black” is {whole} likely; without {copier} it is {without}. Nobody has told them this: "
-            "to look at what stood beside the same words before, and to copy it, is what helps with blanks like this "
-            "one.",
+            "From `[MASK]`, {neighbour} gives {before} of its attention to the previous token, and {copier} gives "
+            "{far} "
+            "to “black”, far away in the other sentence.",
+            "With all heads “black” has a probability of {whole}; with {copier} ablated it has {without}. Nobody "
+            "programmed this: attending to what came before the same words earlier, and copying it, is what lowers "
+            "the loss at masked tokens like this one.",
         ),
         proof=(
             Step(
-                "Without {copier}. Open Switch off heads to try the others.",
+                "With {copier} ablated. Open Head ablation to try the others.",
                 Place("why", "change", {"text": _KITE, "word": "black", "off": "{off}"}),
             ),
-            Step("What each head adds.", Place("why", "heads", {"text": _KITE, "word": "black"})),
+            Step("The effect of each head.", Place("why", "heads", {"text": _KITE, "word": "black"})),
         ),
         formula="attention(i, j) = softmaxⱼ(qᵢ · kⱼ / √d)",
-        formula_says="How well the question q of token i agrees with the key k of token j, both of d numbers; the "
-        "softmax makes weights of it that add up to 1.",
+        formula_says="The scaled dot product of the query q of token i and the key k of token j, both of dimension d; "
+        "the softmax turns the scores into weights that sum to 1.",
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019",
-        measured_by="How likely “black” is in the blank",
+        measured_by="Probability of “black” at [MASK]",
     ),
     Lesson(
         number=6,
         title="[CLS] and fine-tuning",
         minutes=6,
         model=REVIEWS,
-        idea="Every text begins with `[CLS]`, a token that stands for no word: in its vector the model can gather "
-        "what the whole text says. To teach a task, one small matrix is put on top of it, and the whole model is "
-        "trained a little further, on examples with labels.",
+        idea="Every input begins with `[CLS]`, a token for no word: its last hidden state can represent the whole "
+        "text. Fine-tuning puts a small linear classifier on top of it and trains the whole model a little further on "
+        "labelled examples.",
         look=(
             Step(
-                "This model has seen film reviews, each with its label. Ask it about a review of your own.",
+                "This model was fine-tuned on labelled film reviews. Try it on a review of your own.",
                 Place("try", fields={"a": claims.PRAISE, "b": ""}),
             ),
         ),
         example="",
-        question="How many of this model's numbers are new since pretraining?",
+        question="How many of this model's parameters are new, not pretrained?",
         choices=(
             "About half: a new task needs new layers.",
             "About a tenth.",
@@ -78,49 +79,49 @@ INSIDE = (
         answer=2,
         claim=claims.classifier,
         reveal=(
-            "{new} of {total}, which is {share}: for each of {labels} labels {hidden} weights and one number more. "
-            "All others come from pretraining and were only adjusted.",
-            "It is no reader of minds: “{trap}” it takes for blame, {trapped} sure. Much of what a small model learns "
-            "from reviews is which words go with which label.",
+            "{new} of {total}, which is {share}: {hidden} weights and a bias for each of {labels} labels. All others "
+            "come from pretraining and were only adjusted.",
+            "It makes mistakes: “{trap}” is predicted as negative, with a probability of {trapped}. Much of what a "
+            "small model learns from reviews is which words correlate with which label.",
         ),
         proof=(
-            Step("“{trap}”: which words make it say so?", Place("try", "words", {"a": "{trap}", "b": ""})),
-            Step("Teach a model a task of your own: there are examples of each kind.", Place("finetune")),
+            Step("“{trap}”: which tokens decide?", Place("try", "words", {"a": "{trap}", "b": ""})),
+            Step("Fine-tune a model on a task of your own: there is a sample of each kind.", Place("finetune")),
         ),
         formula="p(label) = softmax(W · tanh(P · h[CLS] + c) + b)",
-        formula_says="W has a row for each label and is new, and so is b; the pooler P and all below it were "
+        formula_says="W, with a row for each label, and b are new; the pooler P and everything below it are "
         "pretrained.",
         source="Devlin et al. 2018, section 4 and figure 4",
-        measured_by="How likely praise is, to the model",
+        measured_by="Predicted probability of the positive label",
     ),
     Lesson(
         number=7,
         title="What training changes",
         minutes=6,
         model=TOWN,
-        idea="Before training, all numbers of a model are random. Training shows it texts with blanks and moves every "
-        "number a little, so that the hidden words become likelier. It is told nothing else: no grammar, no "
-        "dictionary.",
+        idea="Before training, all parameters of a model are random. Each training step gives it a batch of masked "
+        "texts and moves every parameter a little, down the gradient of the loss, so that the masked tokens become "
+        "more likely. No grammar and no dictionary are given.",
         look=(
             Step(
-                "So the trained model fills this blank.",
+                "The prediction of the trained model.",
                 Place("fill", fields={"text": _BIKE, "word": "blue"}),
             ),
         ),
         example=_BIKE,
-        question="What did this model write before its first step of training?",
+        question="What did this model predict before its first training step?",
         choices=(
             "A colour, but not always the right one.",
-            "Nothing in particular: every word was about as likely.",
-            "A wrong word, of which it was sure.",
+            "Nothing in particular: all tokens had about the same probability.",
+            "A wrong word, with high confidence.",
         ),
         answer=1,
         claim=claims.training,
         reveal=(
-            "Its vocabulary has {vocabulary} tokens, and each got about one part in {vocabulary}, which is {even}: "
-            "“blue” got {before}, and even the likeliest token no more than {likeliest}. Now “blue” has {now}.",
+            "Its vocabulary has {vocabulary} tokens, and each had a probability of about 1/{vocabulary}, which is "
+            "{even}: “blue” had {before}, and even the top prediction only {likeliest}. Now “blue” has {now}.",
             "{between}",
-            "Nobody has told it what a colour is. It found out because that makes hidden words likelier.",
+            "Nobody has told it what a colour is. It learned that because it lowers the MLM loss.",
         ),
         proof=(
             Step(
@@ -128,70 +129,71 @@ INSIDE = (
                 Place("fill", "beside", {"text": _BIKE}),
             ),
             Step(
-                "What lies between the two: drag the slider, and see when “blue” comes.",
+                "The snapshots between the two: drag the slider, and see when “blue” emerges.",
                 Place("learning", fields={"history": TOWN, "a": _BIKE, "b": "", "words": "blue, red, green"}),
             ),
             Step(
                 "Train one yourself, and watch the curves: the sample Tiny Town takes two minutes.", Place("pretrain")
             ),
         ),
-        formula="loss = − ln p(hidden word);  before training about ln(size of the vocabulary)",
-        formula_says="The loss of a blank in nats. Training follows its slope downhill.",
+        formula="MLM loss = − ln p(masked token);  before training about ln V, V = vocabulary size",
+        formula_says="The MLM loss in nats; ln V is the uniform baseline. Training follows its gradient downhill.",
         source="Devlin et al. 2018, section A.2",
-        measured_by="How likely “blue” is in the blank",
+        measured_by="Probability of “blue” at [MASK]",
     ),
     Lesson(
         number=8,
         title="What attention does not explain",
         minutes=7,
         model=TOWN,
-        idea="Pictures of attention are tempting: the word that is looked at most must be the reason. But a weight "
-        "says how much is fetched from a word, not what becomes of it. What an answer rests on is found by trying: "
-        "take a word away, and ask again.",
+        idea="Attention maps are tempting: the token with the highest weight must be the reason. But a weight says how "
+        "much of a value vector is read, not what effect it has. What a prediction depends on is found by "
+        "intervention: remove a word, and run the model again.",
         look=(
             Step(
-                "The answer in the blank: “cost”.",
+                "The prediction at `[MASK]`: “cost”.",
                 Place("fill", fields={"text": _SKATES, "word": "cost"}),
             ),
             Step(
-                "Under More ways to look, show the average of all heads, and read the row of `[MASK]`: of all words "
+                "Under Filters and aggregates, show the average of all heads, and read the row of `[MASK]`: of all "
+                "words "
                 "“market” gets most.",
                 Place("attention", fields={"a": _SKATES, "b": ""}),
             ),
         ),
         example=_SKATES,
-        question="“market” gets more attention than any other word. Hide it: what becomes of the answer “cost”?",
+        question="“market” gets more attention than any other word. Mask it: what happens to the prediction “cost”?",
         choices=(
-            "It falls: the model can only guess now.",
-            "It hardly suffers: “cost” stays the answer.",
+            "Its probability collapses: only chance is left.",
+            "It hardly changes: “cost” stays the top prediction.",
             "It turns into “costs”.",
         ),
         answer=1,
         claim=claims.explanation,
         reveal=(
-            "“cost” had {whole}. Without “{top}”, which gets {top_weight} of the attention of all heads, it still has "
-            "{less_top}. Without “skates”, which gets {key_weight}, it has {less_key}: whether things cost or a thing "
-            "costs hangs on that word.",
-            "Gradients say so too: of what speaks for “cost” rather than “costs” they give {blamed} most. Attention "
-            "shows where something can flow; what an answer rests on is a question for tests such as these.",
+            "“cost” had {whole}. With “{top}” masked, which gets {top_weight} of the attention of all heads, it still "
+            "has {less_top}. With “skates” masked, which gets {key_weight}, it has {less_key}: subject-verb agreement "
+            "depends on that word.",
+            "Integrated gradients, contrasting “cost” with “costs”, attribute most to {blamed}. Attention shows where "
+            "information can flow; what a prediction depends on is a question for interventions such as these.",
         ),
         proof=(
             Step(
-                "“cost” rather than “costs”: the row of attention under those of what each word adds.",
+                "“cost” contrasted with “costs”: the attention row below the attributions.",
                 Place("why", fields={"text": _SKATES, "word": "cost", "against": "costs"}),
             ),
             Step(
-                "Without “market”: see the second blank.",
+                "“market” masked: see the second masked token.",
                 Place("fill", fields={"text": _SKATES.replace("market", "[MASK]"), "word": "cost"}),
             ),
             Step(
-                "Without “skates”: see the second blank.",
+                "“skates” masked: see the second masked token.",
                 Place("fill", fields={"text": _SKATES.replace("skates", "[MASK]"), "word": "cost"}),
             ),
         ),
-        formula="what a word adds = ln p(answer | text) − ln p(answer | text without the word)",
-        formula_says="Occlusion, the plainest of such tests. Integrated gradients and heads switched off are others.",
+        formula="occlusion(word) = ln p(prediction | text) − ln p(prediction | text with the word masked)",
+        formula_says="Occlusion, the simplest intervention. Integrated gradients and head ablation are others.",
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
-        measured_by="How likely “cost” is in the blank",
+        measured_by="Probability of “cost” at [MASK]",
     ),
 )

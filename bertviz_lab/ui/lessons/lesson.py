@@ -16,14 +16,14 @@ TABS = {
     "fill": "Fill-mask",
     "next": "Next sentence",
     "attention": "Attention",
-    "why": "Why",
-    "vectors": "Vectors",
-    "input": "Input",
+    "why": "Attribution",
+    "vectors": "Embeddings",
+    "input": "Tokens",
     "masking": "Masking",
     "pretrain": "Pretrain",
-    "learning": "Learning",
+    "learning": "Training dynamics",
     "finetune": "Fine-tune",
-    "try": "Try it",
+    "try": "Inference",
 }
 
 

@@ -9,8 +9,7 @@ from bertviz_lab.ui.app_state import Session
 from bertviz_lab.ui.lessons.lesson import TABS, Finding, Lesson, Step
 
 _OTHERWISE = (
-    "This lesson was written for a model that answers otherwise. What follows is what was measured on the one that is "
-    "here."
+    "This lesson was written for a model with other predictions. What follows was measured on the model that is here."
 )
 
 

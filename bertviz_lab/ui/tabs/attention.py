@@ -28,12 +28,15 @@ from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 MODEL, CAUSAL, TEXT = "model", "causal", "text"
 
 _EXPLANATION = """
-<p>Each head of each layer asks, for every token: at which tokens shall I look? Token <i>i</i> carries a query vector
-<i>q</i><sub>i</sub>, token <i>j</i> a key vector <i>k</i><sub>j</sub>; how well they agree decides:</p>
+<p><b>Multi-head self-attention.</b> In each layer, several heads decide in parallel which tokens every token attends
+to.
+Token <i>i</i> has a query vector <i>q</i><sub>i</sub>, token <i>j</i> a key vector <i>k</i><sub>j</sub>; their scaled
+dot
+product gives the attention weight:</p>
 <p class="formula">attention(<i>i</i>, <i>j</i>) = softmax<sub>j</sub>(<i>q</i><sub>i</sub> · <i>k</i><sub>j</sub>
-/ √size of the head)</p>
-<p>So the weights of a row add up to 1, and token <i>i</i> takes from every token <i>j</i> that share of its value
-vector. Attention shows where information can flow; it is no proof of why the model decides as it does.
+/ √<i>d</i><sub>head</sub>)</p>
+<p>The weights of a row sum to 1, and the output for token <i>i</i> is the weighted sum of all value vectors. Attention
+shows where information can flow; it does not prove why the model makes a prediction.
 (Vaswani et al. 2017, section 3.2; Devlin et al. 2018, section 3)</p>
 """
 
@@ -41,7 +44,10 @@ vector. Attention shows where information can flow; it is no proof of why the mo
 def create_attention(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
-    gr.HTML("<p class='lead'>See which tokens every head of the model looks at. Sentence B may stay empty.</p>")
+    gr.HTML(
+        "<p class='lead'>Multi-head self-attention: which tokens each head of the model attends to. Sentence B is "
+        "optional.</p>"
+    )
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, scale=4, elem_id="attention-a")
         text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, scale=4, elem_id="attention-b")
@@ -53,22 +59,24 @@ def create_attention(session: Session, header: Header) -> Tab:
         query_key=partial(query_key, session),
         elem_id="attention-grid",
     )
-    with gr.Accordion("What changed? Two models, two texts", open=False, elem_id="attention-difference-part") as part:
+    with gr.Accordion(
+        "Compare attention: two models, two texts, causal mask", open=False, elem_id="attention-difference-part"
+    ) as part:
         kind = gr.Radio(
-            [("another model", MODEL), ("the same, reading forwards only", CAUSAL), ("another text", TEXT)],
+            [("another model", MODEL), ("the same with a causal mask", CAUSAL), ("another text", TEXT)],
             value=MODEL,
-            label="Set this attention beside that of",
+            label="Compare this attention with",
             elem_id="attention-other",
         )
         other_model = second_model(elem_id="attention-other-model")
         other = gr.Textbox(
-            label="The other sentence A, of as many tokens",
+            label="Other sentence A (same number of tokens)",
             lines=1,
             max_lines=4,
             visible=False,
             elem_id="attention-other-text",
         )
-        difference = attention_grid(label="Difference of attention", elem_id="attention-difference")
+        difference = attention_grid(label="Attention difference", elem_id="attention-difference")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
@@ -114,7 +122,7 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
         trace.tokens,
         trace.encoding.token_type_ids,
         trace.attentions,
-        f"What {checkpoint.name} looks at",
+        f"Attention of {checkpoint.name} looks at",
         key=key,
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], values) for name, values in metrics.items()},
@@ -133,16 +141,16 @@ def differ(
     one = trace_text(checkpoint, *texts)
     if kind == TEXT:
         if not checked(other).strip():
-            raise InputError("Type the other sentence; it needs as many tokens as this one.")
-        second, title = trace_text(checkpoint, other, texts[1]), "The other text less this one"
+            raise InputError("Type the other sentence; it must have the same number of tokens.")
+        second, title = trace_text(checkpoint, other, texts[1]), "Other text minus this one"
     elif kind == CAUSAL:
-        second, title = trace_text(checkpoint, *texts, causal=True), "Reading forwards only less as it is"
+        second, title = trace_text(checkpoint, *texts, causal=True), "Causal minus bidirectional"
     else:
         other_checkpoint = open_second(session, checkpoint, other_model)
         one, second = trace_text(other_checkpoint, *texts), one
         title = f"{checkpoint.name} less {other_checkpoint.name}"
         if one.tokens != second.tokens:
-            raise InputError("The two models split this text differently: their attention cannot be subtracted.")
+            raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
     difference = attention_difference(one, second)
     payload = difference_payload(
         one.tokens, one.encoding.token_type_ids, difference, title, special=one.encoding.special_tokens_mask

@@ -73,8 +73,8 @@ class Compare:
 def create_compare(session: Session) -> Compare:
     """Draw the tab."""
     gr.HTML(
-        "<p class='lead'>Runs beside each other: what was done otherwise, and what came of it. "
-        "Further down: <a href='#recipe-apart'>take BERT's recipe apart.</a></p>"
+        "<p class='lead'>Training runs compared: how their settings and results differ. "
+        "Further down: <a href='#recipe-apart'>an ablation study of BERT's recipe.</a></p>"
     )
     first = run_comparison.beginning(session, ())
     chosen = gr.Dropdown(
@@ -88,30 +88,32 @@ def create_compare(session: Session) -> Compare:
         elem_id="compare-chosen",
     )
     comparison = run_compare(poll=partial(session.follow), elem_id="compare-runs")
-    with gr.Accordion("Ask all of them the same", open=False, elem_id="compare-ask-part"):
+    with gr.Accordion("Same input for all models", open=False, elem_id="compare-ask-part"):
         with gr.Row(elem_classes="ask"):
-            text = gr.Textbox(label="A sentence with [MASK]", lines=1, max_lines=4, scale=5, elem_id="compare-text")
-            text_b = gr.Textbox(label="Sentence B, if you like", lines=1, max_lines=4, scale=4, elem_id="compare-b")
+            text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=5, elem_id="compare-text")
+            text_b = gr.Textbox(label="Sentence B (optional)", lines=1, max_lines=4, scale=4, elem_id="compare-b")
             ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="compare-ask")
-        fills = chart(label="What each would write", elem_id="compare-fills")
-        follows = chart(label="Whether B follows A", elem_id="compare-follows")
+        fills = chart(label="Predictions of each model", elem_id="compare-fills")
+        follows = chart(label="Does B follow A? (NSP)", elem_id="compare-follows")
         heads = heads_beside(elem_id="compare-heads")
     gr.HTML(
-        "<h2 id='recipe-apart'>Take the recipe apart</h2><p class='lead'>What is each part of BERT's recipe good for? "
-        "Leave one out, say what you expect, and see. All runs have the same stories, the same seed and the same "
+        "<h2 id='recipe-apart'>Ablation study</h2><p class='lead'>What does each part of BERT's recipe contribute? "
+        "Remove one, predict the effect, and test it. All runs share the same stories, the same seed and the same "
         "number of steps; about a minute each on two idle cores, one after the other.</p>"
     )
     message = notice(elem_id="recipe-message")
     cards = recipe_cards(
         look=partial(ablation_runs.look, session), reveal=partial(ablation_runs.reveal, session), elem_id="recipe-cards"
     )
-    with gr.Accordion("How they are trained", open=False, elem_id="recipe-settings"), gr.Row(elem_classes="settings"):
+    with gr.Accordion("Training settings", open=False, elem_id="recipe-settings"), gr.Row(elem_classes="settings"):
         steps = gr.Number(
-            STEPS, precision=0, label="Steps of each run", info="More steps, clearer answers.", elem_id="recipe-steps"
+            STEPS,
+            precision=0,
+            label="Steps of each run",
+            info="More steps give clearer results.",
+            elem_id="recipe-steps",
         )
-        seed = gr.Number(
-            0, precision=0, label="Seed", info="Another one shows how much is luck.", elem_id="recipe-seed"
-        )
+        seed = gr.Number(0, precision=0, label="Seed", info="Another seed shows the variance.", elem_id="recipe-seed")
     return Compare(session, chosen, comparison, cards, message, steps, seed, text, text_b, ask, (fills, follows, heads))
 
 
@@ -200,7 +202,7 @@ def _follows(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_
 
     first, second = checked(text), checked(text_b)
     if not second.strip():
-        raise InputError("Type a sentence B, and each model says whether it follows.")
+        raise InputError("Type a sentence B, and each model predicts whether it follows.")
     shares: list[float | None] = []
     for checkpoint in checkpoints:
         asked = checkpoint.architecture in ("BertForPreTraining", "BertForNextSentencePrediction")

@@ -28,38 +28,45 @@ from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 _MOST_CANDIDATES = 20
 
 _EXPLANATION = """
-<p>BERT reads the whole sentence at once, left and right of every blank. For the blank it ends with a vector
-<i>h</i> of as many numbers as the hidden size. That vector is compared with the embedding <i>e</i> of every token
-in the vocabulary; the better they agree, the likelier the token:</p>
+<p><b>Masked language modelling (MLM).</b> BERT encodes the whole sentence at once, with the context to the left and to
+the right of each masked token. The last hidden state <i>h</i> at <code>[MASK]</code> goes through the MLM head and is
+compared with the embedding <i>e</i> of every token in the vocabulary by a dot product; a softmax turns these logits
+into
+probabilities:</p>
 <p class="formula">probability(token) = exp(<i>e</i><sub>token</sub> · <i>t</i> + <i>b</i><sub>token</sub>)
 / Σ<sub>all tokens</sub> exp(<i>e</i> · <i>t</i> + <i>b</i>), with
 <i>t</i> = LayerNorm(GELU(<i>W h</i> + <i>c</i>))</p>
-<p>The probabilities of all tokens add up to 1. Several blanks are guessed at the same time, each without knowing
-the guesses for the others. (Devlin et al. 2018, sections 3.1 and A.1)</p>
+<p>The probabilities of all tokens sum to 1. Several masked tokens are predicted in parallel, each independently of the
+others. (Devlin et al. 2018, sections 3.1 and A.1)</p>
 """
 
 
 def create_fill_mask(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
-    gr.HTML("<p class='lead'>Hide a word behind <code>[MASK]</code> and let the model guess it.</p>")
+    gr.HTML(
+        "<p class='lead'>Masked language modelling (MLM): put <code>[MASK]</code> in place of a word, and the model "
+        "predicts it.</p>"
+    )
     with gr.Row(elem_classes="ask"):
         text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=6, elem_id="fill-text")
         predict_button = gr.Button("Predict", variant="primary", scale=0, min_width=120, elem_id="fill-predict")
     examples = chips(elem_id="fill-examples")
     bars = fill_mask_bars(elem_id="fill-bars")
-    with gr.Accordion("More candidates, or a word of your own", open=False, elem_id="fill-more"), gr.Row():
-        top_k = gr.Slider(1, _MOST_CANDIDATES, 5, step=1, label="Candidates for each blank", elem_id="fill-top-k")
-        word = gr.Textbox(label="How likely is this word?", lines=1, max_lines=1, elem_id="fill-word")
-    with gr.Accordion("Layer by layer", open=False, elem_id="fill-layers-part") as layers_part:
-        layers = chart(label="The answer, layer by layer", elem_id="fill-layers")
-    with gr.Accordion("Beside another model", open=False, elem_id="fill-other-part") as other_part:
+    with gr.Accordion("More predictions, or a word of your own", open=False, elem_id="fill-more"), gr.Row():
+        top_k = gr.Slider(
+            1, _MOST_CANDIDATES, 5, step=1, label="Predictions per masked token (top k)", elem_id="fill-top-k"
+        )
+        word = gr.Textbox(label="Probability of this word", lines=1, max_lines=1, elem_id="fill-word")
+    with gr.Accordion("Logit lens", open=False, elem_id="fill-layers-part") as layers_part:
+        layers = chart(label="Logit lens: the prediction at every layer", elem_id="fill-layers")
+    with gr.Accordion("Compare with another model", open=False, elem_id="fill-other-part") as other_part:
         other = second_model(elem_id="fill-other")
         comparison = chart(label="Two models", elem_id="fill-comparison")
-    with gr.Accordion("Several blanks together", open=False, elem_id="fill-together-part") as together_part:
-        together = chart(label="All blanks together", elem_id="fill-together")
-    with gr.Accordion("How surprising is each word?", open=False, elem_id="fill-surprise-part") as surprise_part:
-        surprises = scores(label="How surprising each word is", elem_id="fill-surprise")
+    with gr.Accordion("Several masked tokens jointly", open=False, elem_id="fill-together-part") as together_part:
+        together = chart(label="All masked tokens jointly", elem_id="fill-together")
+    with gr.Accordion("Surprisal (pseudo-log-likelihood)", open=False, elem_id="fill-surprise-part") as surprise_part:
+        surprises = scores(label="Surprisal of each token", elem_id="fill-surprise")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
     # The words behind the blanks that were made by a click, in their order, so that a click brings them back.

@@ -35,28 +35,28 @@ _COLUMNS = ("text_a", "text_b", "label")
 def create_finetune(session: Session, header: Header) -> Bench:
     """Draw the tab and join the parts of its form."""
     first = task_form.choices()[0][1]
-    gr.HTML("<h2>1. Choose labelled examples</h2>")
+    gr.HTML("<h2>1. Choose a labelled data set</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             source = gr.Radio(
                 task_form.choices(), value=first, show_label=False, container=False, elem_id="examples-source"
             )
             about = facts(
-                facts_payload([], note=task_form.about(first)), label="About these examples", elem_id="examples-about"
+                facts_payload([], note=task_form.about(first)), label="About this data set", elem_id="examples-about"
             )
-        files = _upload("Your own file: a table, CoNLL or SQuAD", "examples-files")
-        scored = _upload("Another one to score on (or a part is held out)", "examples-scored")
-    gr.HTML("<h2>2. How they were read</h2>")
+        files = _upload("Training file: a table, CoNLL or SQuAD", "examples-files")
+        scored = _upload("Validation file (optional; otherwise part is held out)", "examples-scored")
+    gr.HTML("<h2>2. Check the data</h2>")
     preview = data_preview(elem_id="examples-preview")
-    told = facts(label="The examples in numbers", elem_id="examples-facts")
+    told = facts(label="Data set statistics", elem_id="examples-facts")
     defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}
-    with gr.Accordion("Read them differently", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
+    with gr.Accordion("Parsing options", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
         drawn |= _reading_controls(defaults)
     with gr.Accordion("Labels", open=False, elem_id="examples-labels-part") as labels_part:
-        balance = chart(label="How often each label occurs", elem_id="examples-labels")
-    with gr.Accordion("Lengths", open=False, elem_id="examples-lengths-part") as lengths_part:
-        lengths = chart(label="How long the texts are", elem_id="examples-lengths")
+        balance = chart(label="Label distribution", elem_id="examples-labels")
+    with gr.Accordion("Sequence lengths", open=False, elem_id="examples-lengths-part") as lengths_part:
+        lengths = chart(label="Distribution of sequence lengths", elem_id="examples-lengths")
     gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
     with gr.Row(equal_height=False):
         drawn["model"] = start = gr.Dropdown(
@@ -75,7 +75,9 @@ def create_finetune(session: Session, header: Header) -> Bench:
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
     button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
     message = notice(elem_id="tune-message")
-    panel = create_run_panel(session, "tuning", "4. Watch it learn", (("Try it", "try"), ("Attention", "attention")))
+    panel = create_run_panel(
+        session, "tuning", "4. Training progress", (("Inference", "try"), ("Attention", "attention"))
+    )
     results = create_results(session, header, panel.run)
 
     names = tuple(drawn)
@@ -227,30 +229,30 @@ def _column_updates(info: Any) -> list[Any]:
 
 
 _TASKS = {
-    "classification": "Which of some labels a text has",
-    "regression": "A number for each text",
-    "tokens": "A label for each word",
-    "qa": "The answer to a question, in a passage",
+    "classification": "Sequence classification: a label per text",
+    "regression": "Regression: a number per text",
+    "tokens": "Token classification (NER): a label per word",
+    "qa": "Extractive question answering",
 }
 
 
 def _numbers(report: Any) -> str:
-    """The examples in numbers, and what should be known about them."""
+    """Data set statistics, and what should be known about them."""
     items = [
         ("Task", _TASKS[report.task]),
-        ("To train on", f"{report.train_count:,}"),
-        ("Held out", f"{report.held_count:,}"),
+        ("Training examples", f"{report.train_count:,}"),
+        ("Held-out examples", f"{report.held_count:,}"),
     ]
     if report.task in ("classification", "tokens"):
         items.append(("Labels", f"{len(report.classes):,}"))
     items.append(("Tokens, median", f"{report.lengths.median:.0f}"))
     if report.lengths.cut:
-        items.append(("Longer than is read", f"{report.lengths.cut:,}"))
+        items.append(("Truncated or split", f"{report.lengths.cut:,}"))
     for what, count in (
-        ("Repeated", report.duplicates),
-        ("Same text, other label", report.contradictions),
-        ("Held out, yet trained on", report.overlap),
-        ("Rows left out", sum(dropped.count for dropped in report.dropped)),
+        ("Duplicates", report.duplicates),
+        ("Contradictory labels", report.contradictions),
+        ("Leaked into training", report.overlap),
+        ("Rows dropped", sum(dropped.count for dropped in report.dropped)),
     ):
         if count:
             items.append((what, f"{count:,}"))
@@ -258,15 +260,15 @@ def _numbers(report: Any) -> str:
 
 
 def draw_labels(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
-    """How often each label occurs."""
+    """Label distribution."""
     report = _report(session, names, source, files, scored, values)
     if report.task == "regression":
-        return message_payload("These examples have numbers, not labels.")
+        return message_payload("This is a regression task: it has numbers, not labels.")
     return balance_payload(report.classes)
 
 
 def draw_lengths(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
-    """How long the texts are in tokens of the chosen model."""
+    """Distribution of sequence lengths in tokens of the chosen model."""
     return lengths_payload(_report(session, names, source, files, scored, values).lengths)
 
 

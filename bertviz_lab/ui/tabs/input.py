@@ -27,17 +27,17 @@ def create_input(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
-        "<p class='lead'>A model reads numbers, not words. Type, and watch the sentence become tokens, ids and "
-        "segments. Sentence B may stay empty.</p>"
+        "<p class='lead'>A model takes numbers, not words. Type, and see the sentence become tokens, ids and "
+        "segments. Sentence B is optional.</p>"
     )
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, elem_id="input-a")
         text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, elem_id="input-b")
     examples = chips(elem_id="input-examples")
     strip = token_strip(elem_id="input-strip")
-    with gr.Accordion("How are the words split?", open=False):
+    with gr.Accordion("How does the tokenizer split the words?", open=False):
         splits = word_split(elem_id="input-splits")
-    with gr.Accordion("What the encoder gets: the sum of three vectors", open=False, elem_id="input-sum-part") as part:
+    with gr.Accordion("Input embeddings: the sum of three vectors", open=False, elem_id="input-sum-part") as part:
         vectors = scores(label="token + segment + position", elem_id="input-sum")
 
     draw = in_order(partial(show, session))

@@ -27,37 +27,41 @@ from bertviz_lab.ui.view_contract import QUIET, Tab
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20
 _MOST_WATCHED = 6
 
-_NONE = "Nothing to look back at yet: train a model in the tab Pretrain, and its snapshots appear here as it learns."
+_NONE = "No snapshots yet: train a model in the tab Pretrain, and they appear here during training."
 
 _EXPLANATION = """
-<p>While a model trains, the lab keeps its weights at steps 0, 1, 2, 5, 10, 20, 50 and so on, since most happens early;
-from step 100 on some more lie between these. Each of these <em>snapshots</em> is a whole model: here every one of them
-is given your sentence, and the slider runs through their answers. Step 0 is the model before it has read a word:
-whatever it says there is chance.</p>
-<p>The curve is the loss on the text that it trains on; the dots are text that it never trains on. Words on the map are
-placed by where their vectors point, in the plane in which the last snapshot's differ most (principal components); the
-plane stays, so what moves is the words. What each layer <em>would</em> say is read by the masked-word head of the same
-snapshot (the logit lens). A head counts as one that looks at the token before, or the like, once more than half of its
-attention goes there and stays there.</p>
+<p>During training the lab saves the weights at steps 0, 1, 2, 5, 10, 20, 50 and so on, since most changes early; from
+step 100 on there are some more in between. Each of these <em>snapshots</em> is a complete model: here every one of them
+gets your sentence as input, and the slider runs through their predictions. Step 0 is the randomly initialised model:
+its predictions are chance.</p>
+<p>The curve is the training loss; the dots are the loss on the held-out set. Words on the map are
+placed by their embeddings, projected onto the first two principal components of the last snapshot; the projection is
+fixed, so what moves is the words. The predictions of each layer are read by the MLM head of the same snapshot (the
+logit
+lens). A head counts as a previous-token head, for example, once more than half of its attention goes to the previous
+token and stays there.</p>
 """
 
 
 def create_learning(session: Session, header: Header, own: gr.BrowserState, tab: gr.Tab) -> Tab:
     """Draw the tab and join its parts; `own` are the runs of the visitor's browser."""
     direct = header.direct
-    gr.HTML("<p class='lead'>Drag through a training and watch a model come to understand a sentence.</p>")
+    gr.HTML(
+        "<p class='lead'>Training dynamics: drag through the snapshots of a training run and watch the predictions "
+        "for a sentence emerge.</p>"
+    )
     with gr.Row(elem_classes="ask"):
         history = gr.Dropdown(
-            [], label="Whose training", filterable=False, scale=3, min_width=230, elem_id="learning-history"
+            [], label="Training run", filterable=False, scale=3, min_width=230, elem_id="learning-history"
         )
         text_a = gr.Textbox(label="Sentence", lines=1, max_lines=3, scale=7, min_width=280, elem_id="learning-a")
         show_button = gr.Button("Show", variant="primary", scale=0, min_width=110, elem_id="learning-show")
     examples = chips(elem_id="learning-examples")
-    with gr.Accordion("A second sentence, words to watch", open=False, elem_id="learning-more"), gr.Row():
+    with gr.Accordion("Second sentence, words to track", open=False, elem_id="learning-more"), gr.Row():
         text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=3, scale=3, min_width=240, elem_id="learning-b")
         words = gr.Textbox(
-            label="Words to watch, with commas between them",
-            info="Empty: the three that the model finds likeliest in the end.",
+            label="Words to track, separated by commas",
+            info="If empty: the top three predictions of the last snapshot.",
             lines=1,
             max_lines=1,
             scale=2,
@@ -76,7 +80,9 @@ def create_learning(session: Session, header: Header, own: gr.BrowserState, tab:
     draw = picture(partial(learning, session))
     for trigger in (show_button.click, text_a.submit, text_b.submit, words.submit):
         direct.ask(trigger, draw, [history, *texts], view)
-    examples.pick(clicked(partial(pick, session)), history, [*texts, view], **QUIET)
+    # The picker's choices come by `direct`, so Gradio would refuse its value as the input of an event of its own.
+    filled = examples.pick(clicked(pick), None, texts, **QUIET)
+    direct.ask(filled.then, draw, [history, *texts], view)
     others = [examples, *texts, view]
     direct.ask(history.input, in_order(partial(choose, session)), [history, examples, *texts], others)
     inputs = [own, history, wanted, automatic, examples, *texts]
@@ -102,7 +108,7 @@ def learning(session: Session, history: str, text_a: str, text_b: str, words: st
     past = session.histories.past(history)
     steps = past.steps()
     if not steps:
-        raise InputError(f"{past.name} has no snapshots any more; choose another training.")
+        raise InputError(f"{past.name} has no snapshots any more; choose another training run.")
     checkpoint = session.histories.snapshot(history, steps[-1])
     _refuse_long(checkpoint, text_a, text_b)
     watched = watch(checkpoint, checked(words))
@@ -138,7 +144,7 @@ def watch(checkpoint: Any, words: str) -> list[int]:
 
     names = [name for name in words.split(",") if name.strip()]
     if len(names) > _MOST_WATCHED:
-        raise InputError(f"Watch at most {_MOST_WATCHED} words at a time.")
+        raise InputError(f"Track at most {_MOST_WATCHED} words at a time.")
     return list(dict.fromkeys(single_token(checkpoint, name) for name in names))
 
 
@@ -149,8 +155,7 @@ def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:
     length = len(checkpoint.tokenizer.encode(text_a, text_b or None))
     if length > most:
         raise InputError(
-            f"This text has {length:,} tokens, and the page holds every step of the training at once: "
-            f"give it {most} at most."
+            f"This text has {length:,} tokens, and the page holds every snapshot at once: shorten it to {most} at most."
         )
 
 
@@ -176,10 +181,9 @@ def news(session: Session, question: str, last: int) -> str:
         return message_payload(sentence_of(error))
 
 
-def pick(session: Session, data: dict[str, Any], history: str) -> tuple[Any, ...]:
-    """Put an example into the fields and draw it."""
-    texts = picked(data, 3)
-    return *texts, picture(learning)(session, history, *texts)
+def pick(data: dict[str, Any]) -> tuple[str, ...]:
+    """The fields of an example that was clicked: sentence A, sentence B, words to track."""
+    return picked(data, 3)
 
 
 def choose(session: Session, history: str, shown: str, *texts: str) -> tuple[Any, ...]:

@@ -36,47 +36,49 @@ def create_masking(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
-        "<p class='lead'>To learn, BERT hides words from itself and guesses them: of the chosen tokens most become "
-        "<code>[MASK]</code>, some a random token, and some stay as they are.</p>"
+        "<p class='lead'>The input of masked language modelling (MLM): of the tokens selected for prediction most "
+        "become <code>[MASK]</code>, some a random token, and some stay unchanged.</p>"
     )
     with gr.Row(elem_classes="ask"):
         text = gr.Textbox(label="Text", lines=1, max_lines=6, scale=6, elem_id="masking-text")
         again = gr.Button("Mask again", variant="primary", scale=0, min_width=130, elem_id="masking-again")
     examples = chips(elem_id="masking-examples")
     strip = masking_strip(elem_id="masking-strip")
-    with gr.Accordion("Change the rule", open=False):
+    with gr.Accordion("Masking rule", open=False):
         with gr.Row():
-            rate = gr.Slider(1, 90, 15, step=1, label="Chosen tokens, in percent of all", elem_id="masking-rate")
-            mask = gr.Slider(0, 100, 80, step=1, label="of these become [MASK]", elem_id="masking-mask")
-            swap = gr.Slider(0, 100, 10, step=1, label="of these become a random token", elem_id="masking-swap")
+            rate = gr.Slider(
+                1, 90, 15, step=1, label="Masking probability (percent of all tokens)", elem_id="masking-rate"
+            )
+            mask = gr.Slider(0, 100, 80, step=1, label="of these: replaced by [MASK]", elem_id="masking-mask")
+            swap = gr.Slider(0, 100, 10, step=1, label="of these: replaced by a random token", elem_id="masking-swap")
         with gr.Row():
             unit = gr.Radio(
-                [("single tokens", "tokens"), ("whole words", "words"), ("spans of words", "spans")],
+                [("single tokens", "tokens"), ("whole words", "words"), ("spans (span masking)", "spans")],
                 value="tokens",
-                label="What is chosen",
+                label="Masking unit",
                 elem_id="masking-unit",
             )
-            seed = gr.Number(
-                _SEED, precision=0, label="Seed: the same seed gives the same masks", elem_id="masking-seed"
-            )
-    with gr.Accordion("What the masks cost", open=False, elem_id="masking-loss-part") as loss_part:
-        losses = scores(label="What the masks cost", elem_id="masking-loss")
-    with gr.Accordion("Is it really 80, 10, 10?", open=False, elem_id="masking-draws-part") as draws_part:
+            seed = gr.Number(_SEED, precision=0, label="Seed", elem_id="masking-seed")
+    with gr.Accordion("MLM loss of this text", open=False, elem_id="masking-loss-part") as loss_part:
+        losses = scores(label="MLM loss of this text", elem_id="masking-loss")
+    with gr.Accordion(
+        "Masking statistics: is it really 80/10/10?", open=False, elem_id="masking-draws-part"
+    ) as draws_part:
         draws = gr.Radio(
             [(f"{count:,}", str(count)) for count in (100, 1000, 10_000, 100_000)],
             value="10000",
-            label="Times to mask this text",
+            label="Number of draws",
             elem_id="masking-draws",
         )
         counts = chart(label="Counts", elem_id="masking-counts")
-    with gr.Accordion("Pass after pass: static or dynamic", open=False, elem_id="masking-passes-part") as passes_part:
+    with gr.Accordion("Static or dynamic masking", open=False, elem_id="masking-passes-part") as passes_part:
         static = gr.Radio(
-            [("dynamic: drawn afresh", _DYNAMIC), ("static: three sets that come again", _STATIC)],
+            [("dynamic: new masks each epoch", _DYNAMIC), ("static: three sets that repeat", _STATIC)],
             value=_DYNAMIC,
             label="Masks",
             elem_id="masking-static",
         )
-        passes = chart(label="What each pass asks for", elem_id="masking-passes")
+        passes = chart(label="Masked tokens in each epoch", elem_id="masking-passes")
 
     knobs = [rate, mask, swap, unit, seed]
     draw = picture(partial(masked, session))
@@ -121,7 +123,7 @@ def _rule(tokenizer: Any, rate: float, mask: float, swap: float, unit: str) -> A
 
     if mask + swap > 100:
         raise InputError(
-            f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens are more than all: lower one of them."
+            f"{mask:.0f} percent [MASK] and {swap:.0f} percent random tokens exceed 100 percent: lower one of them."
         )
     shares = {"mask_share": mask / 100, "random_share": swap / 100}
     return masking_rule(tokenizer, rate / 100, unit == "words", unit == "spans", **shares)

@@ -20,30 +20,33 @@ from bertviz_lab.ui.validation import checked
 from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _EXPLANATION = """
-<p>In pretraining every example is a pair: half of the time B is the sentence that follows A, else it comes from
-another document. The model reads both at once; what it makes of <code>[CLS]</code> goes through the pooler and one
-more matrix:</p>
+<p><b>Next-sentence prediction (NSP).</b> In pretraining every example is a pair: half of the time B is the sentence
+that follows A, otherwise it comes from another document. The model encodes both together; the last hidden state of
+<code>[CLS]</code> goes through the pooler and a linear classifier:</p>
 <p class="formula">p(B follows A) = softmax(<i>W</i> tanh(<i>P h</i><sub>[CLS]</sub> + <i>c</i>) +
 <i>b</i>)<sub>0</sub></p>
-<p>Class 0 is "follows", class 1 "comes from elsewhere". (Devlin et al. 2018, section 3.1, task 2)</p>
+<p>Class 0 is <code>IsNext</code>, class 1 <code>NotNext</code>. (Devlin et al. 2018, section 3.1, task 2)</p>
 """
 
 
 def create_next_sentence(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
-    gr.HTML("<p class='lead'>Two sentences: does the second follow the first, or come from somewhere else?</p>")
+    gr.HTML(
+        "<p class='lead'>Next-sentence prediction (NSP): does sentence B follow sentence A, or come from another "
+        "document?</p>"
+    )
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Sentence A", lines=1, max_lines=4, scale=4, elem_id="next-a")
         text_b = gr.Textbox(label="Sentence B", lines=1, max_lines=4, scale=4, elem_id="next-b")
-        ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="next-ask")
+        ask = gr.Button("Predict", variant="primary", scale=0, min_width=100, elem_id="next-ask")
     with gr.Row(elem_classes="tools"):
         swap = gr.Button("Swap A and B", size="sm", scale=0, min_width=140, elem_id="next-swap")
         elsewhere = gr.Button("Another B", size="sm", scale=0, min_width=140, elem_id="next-random")
     examples = chips(elem_id="next-examples")
-    verdict = chart(label="The answer", elem_id="next-verdict")
-    with gr.Accordion("Which words say so?", open=False, elem_id="next-why-part") as why_part:
-        strip = scores(label="What each token adds", elem_id="next-why")
+    verdict = chart(label="Prediction", elem_id="next-verdict")
+    with gr.Accordion("Attribution: which tokens decide?", open=False, elem_id="next-why-part") as why_part:
+        strip = scores(label="Attribution of each token", elem_id="next-why")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
@@ -75,14 +78,14 @@ def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
 
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
-    """What each token adds to the answer."""
+    """Attribution of each token to the answer."""
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
     checkpoint = session.models.open(model)
     inputs = encode_inputs(checkpoint, checked(text_a), checked(text_b))
     target = choose_target(checkpoint, inputs, "next")
     found = [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
-    title = f"What makes the model say that {target.name}"
+    title = f"Attribution for the prediction that {target.name}"
     return with_link(attribution_payload(found, title=title), "next", model, "words", a=text_a, b=text_b)
 
 

@@ -36,13 +36,13 @@ _FORECAST = (
 def create_pretrain(session: Session) -> Bench:
     """Draw the tab and join the parts of its form."""
     forecaster = Forecaster()
-    gr.HTML("<h2>1. Choose a text</h2>")
+    gr.HTML("<h2>1. Choose a corpus</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             choices = texts.choices()
             source = gr.Radio(choices, value=choices[0][1], show_label=False, container=False, elem_id="text-source")
             about = facts(
-                facts_payload([], note=texts.about(choices[0][1])), label="About this text", elem_id="text-about"
+                facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about"
             )
         files = gr.File(
             label="Your own text: .txt, .md, .csv, .jsonl or .zip",
@@ -53,7 +53,7 @@ def create_pretrain(session: Session) -> Bench:
             height=150,
             elem_id="text-files",
         )
-    gr.HTML("<h2>2. What the text holds</h2>")
+    gr.HTML("<h2>2. Check the corpus</h2>")
     health = health_cards(elem_id="text-health")
     gr.HTML("<h2>3. Choose a model and train it</h2>")
     defaults = form.filled_in("lab", choices[0][1])
@@ -73,7 +73,7 @@ def create_pretrain(session: Session) -> Bench:
     for name, title, group in options.GROUPS:
         with gr.Accordion(title, open=False, elem_id=f"options-{name}"), gr.Row(elem_classes="settings"):
             chosen |= controls.draw(PretrainConfig, group, defaults)
-    forecast = facts(label="What this will take", elem_id="forecast")
+    forecast = facts(label="Estimated cost", elem_id="forecast")
     train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
     message = notice(elem_id="train-message")
 
@@ -108,7 +108,9 @@ def create_pretrain(session: Session) -> Bench:
         forecast,
         **TYPING | heavy,
     )
-    panel = create_run_panel(session, "run", "4. Watch it learn", (("Fill-mask", "fill"), ("Attention", "attention")))
+    panel = create_run_panel(
+        session, "run", "4. Training progress", (("Fill-mask", "fill"), ("Attention", "attention"))
+    )
     return Bench(
         tab="pretrain",
         kind=PretrainConfig,
@@ -215,12 +217,14 @@ def forecast_line(
         length = f"{config.steps:,} steps, about {_duration(tokens / speed)}"
     items = [
         ("Time", length),
-        ("Speed here", f"about {_round(speed):,} tokens a second"),
-        ("Reads the text", f"about {_times(tokens / max(1, report.tokens))}"),
+        ("Throughput on this machine", f"about {_round(speed):,} tokens a second"),
+        ("Epochs over the text", f"about {_times(tokens / max(1, report.tokens))}"),
         ("Memory", f"about {found.memory_bytes / gigabyte:.1f} GB of {found.available_bytes / gigabyte:.1f} GB free"),
     ]
     tight = found.memory_bytes > found.available_bytes
-    note = "This is more memory than is free: choose a smaller model or fewer examples in one step." if tight else ""
+    note = (
+        "This is more memory than is free: choose a smaller model or more gradient accumulation steps." if tight else ""
+    )
     return facts_payload(items, note=note, tone="error" if tight else "plain")
 
 

@@ -26,42 +26,44 @@ from bertviz_lab.ui.training_view import ResultsView
 from bertviz_lab.ui.view_contract import QUIET, Folded
 
 _EXPLANATION = """
-<p><b>Precision</b> is the share of right ones among those that the model called so, <b>recall</b> the share that it
-found of those that are so, and</p>
+<p><b>Precision</b> is the share of a label's predictions that are correct, <b>recall</b> the share of its true examples
+that are predicted, and</p>
 <p class="formula">F1 = 2 · precision · recall / (precision + recall)</p>
-<p><b>Macro</b> scores count every label the same, however rare. <b>MCC</b> is the correlation between truth and
-prediction: 0 for guessing, 1 for always right. Entities count only when both their ends and their type are right
-(as in seqeval); answers are compared without capitals, punctuation and articles (as in SQuAD).</p>
-<p><b>Expected calibration error</b>: predictions are put into ten groups by how sure the model was; it is the mean
-distance between how sure and how often right, weighed by the groups' sizes. (Guo et al. 2017)</p>
+<p><b>Macro</b> averages weigh every label the same, however rare. <b>MCC</b> is the correlation between truth and
+prediction: 0 is chance, 1 is perfect. Entities count only if both boundaries and the type are correct
+(as in seqeval); answers are compared without case, punctuation and articles (as in SQuAD).</p>
+<p><b>Expected calibration error (ECE)</b>: predictions are put into ten bins by confidence; it is the mean gap between
+confidence and accuracy, weighted by bin size. (Guo et al. 2017)</p>
 """
 
 
 def create_results(session: Session, header: Header, run: gr.Dropdown) -> ResultsView:
     """Draw the results of the run that is chosen in `run`."""
     direct = header.direct
-    gr.HTML("<h2>5. What it came to</h2>")
-    summary = facts(label="Scores on the held-out examples", elem_id="results-summary")
+    gr.HTML("<h2>5. Results</h2>")
+    summary = facts(label="Metrics on the held-out set", elem_id="results-summary")
     with gr.Column(visible=False) as body:
-        trials = chart(label="The trainings of this run", elem_id="results-trials")
+        trials = chart(label="Trials of this run", elem_id="results-trials")
         with gr.Row(equal_height=False):
             with gr.Column(scale=5, min_width=300):
-                confusion = chart(label="What is taken for what", elem_id="results-confusion")
+                confusion = chart(label="Confusion matrix", elem_id="results-confusion")
                 everything = gr.Button(
-                    "All examples again", size="sm", scale=0, visible=False, min_width=160, elem_id="results-all"
+                    "Show all examples", size="sm", scale=0, visible=False, min_width=160, elem_id="results-all"
                 )
             with gr.Column(scale=6, min_width=300):
-                listed = example_list(label="Held-out examples, the worst first", elem_id="results-list")
-        strip = scores(label="What each token adds to this answer", elem_id="results-why")
-        with gr.Accordion("Its attention, before and after", open=False, elem_id="results-attention-part") as seen:
-            attention = attention_grid(label="How fine-tuning changed attention", elem_id="results-attention")
-        with gr.Accordion("Each label", open=False, elem_id="results-labels-part") as labels_part:
-            labels = chart(label="Scores of each label", elem_id="results-labels")
-        with gr.Accordion("Is it right when it is sure?", open=False, elem_id="results-sure-part") as sure_part:
-            sure = chart(label="Confidence and being right", elem_id="results-sure")
-        with gr.Accordion("Short and long, easy and hard", open=False, elem_id="results-slices-part") as slices_part:
-            slices = chart(label="Score by length and label", elem_id="results-slices")
-        with gr.Accordion("What do these numbers mean?", open=False):
+                listed = example_list(label="Held-out examples, highest loss first", elem_id="results-list")
+        strip = scores(label="Attribution: what each token contributes", elem_id="results-why")
+        with gr.Accordion(
+            "Attention before and after fine-tuning", open=False, elem_id="results-attention-part"
+        ) as seen:
+            attention = attention_grid(label="Attention difference", elem_id="results-attention")
+        with gr.Accordion("Per-label metrics", open=False, elem_id="results-labels-part") as labels_part:
+            labels = chart(label="Precision, recall and F1 per label", elem_id="results-labels")
+        with gr.Accordion("Calibration", open=False, elem_id="results-sure-part") as sure_part:
+            sure = chart(label="Reliability diagram", elem_id="results-sure")
+        with gr.Accordion("Slice analysis", open=False, elem_id="results-slices-part") as slices_part:
+            slices = chart(label="Metrics by length and label", elem_id="results-slices")
+        with gr.Accordion("How are these metrics defined?", open=False):
             gr.HTML(_EXPLANATION, elem_classes="explanation")
     chosen = gr.Textbox("", visible=False)  # the place of the example that is looked into
     drawn = gr.Textbox("", visible=False)  # which state of which run is on show
@@ -104,7 +106,11 @@ def draw_results(session: Session, run_id: str | None, drawn: str = "") -> tuple
     hidden = gr.update(visible=False)
     nothing = (hidden, hidden, "", "", hidden, "", "")
     if not session.is_kind(run_id, FinetuneConfig):
-        return "", facts_payload([], note="Press Fine-tune: scores, mistakes and their reasons appear here."), *nothing
+        return (
+            "",
+            facts_payload([], note="Press Fine-tune: metrics, errors and their attributions appear here."),
+            *nothing,
+        )
     state = f"{run_id} {_stamp(session.runs.folder(run_id or ''))}"
     if drawn == state:
         return (gr.skip(),) * (2 + len(nothing))
@@ -119,7 +125,7 @@ def draw_results(session: Session, run_id: str | None, drawn: str = "") -> tuple
             listed_view(found, found.picked()),
             hidden,
             "",
-            message_payload("Choose an example above to see which words its answer rests on."),
+            message_payload("Choose an example above to see the attribution of its prediction."),
         )
     except InputError as error:
         return "", facts_payload([], note=str(error)), *nothing
@@ -136,7 +142,7 @@ def pick_cell(session: Session, data: dict[str, Any], run_id: str | None) -> tup
     row, column = int(data.get("row", -1)), int(data.get("column", -1))
     if not (0 <= row < len(names) and 0 <= column < len(names)):
         return gr.skip(), gr.skip()
-    title = f"{names[row]}, taken for {names[column]}" if row != column else f"{names[row]}, rightly so"
+    title = f"{names[row]}, predicted as {names[column]}" if row != column else f"{names[row]}, correct"
     return listed_view(found, found.picked(names[row], names[column]), title), gr.update(visible=True)
 
 
@@ -171,7 +177,7 @@ def explain(session: Session, run_id: str | None, chosen: str) -> str:
     title = ""
     if first.target.kind == "word":  # a sentence has many labels: say whose this is
         start, end = first.encoding.offsets[first.target.position]
-        title = f"What makes the model say {first.target.title} of “{first.encoding.text_a[start:end]}”"
+        title = f"Attribution for the prediction {first.target.title} of “{first.encoding.text_a[start:end]}”"
     return attribution_payload(attributions, title=title)
 
 
@@ -195,7 +201,7 @@ def before_after(session: Session, run_id: str | None, chosen: str) -> str:
         one.tokens,
         one.encoding.token_type_ids,
         attention_difference(one, other),
-        "After fine-tuning less before",
+        "After fine-tuning minus before",
         special=one.encoding.special_tokens_mask,
     )
 

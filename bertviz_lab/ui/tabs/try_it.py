@@ -31,19 +31,19 @@ ASKED = {
 }
 #: What can be asked of each kind.
 _CAN_TELL = {
-    "BertForSequenceClassification": "what a text is",
-    "BertForTokenClassification": "which names are in a text",
-    "BertForQuestionAnswering": "where an answer stands",
+    "BertForSequenceClassification": "labels for a text",
+    "BertForTokenClassification": "entities in a text",
+    "BertForQuestionAnswering": "the answer in a passage",
 }
 _EXPLANATION = """
-<p>A fine-tuned model is BERT with a new last step, and all of it was trained on labelled examples:</p>
+<p>A fine-tuned model is BERT with a task head, trained together on labelled examples:</p>
 <ul>
-<li><b>A label of the text</b>: softmax(<i>W h</i><sub>[CLS]</sub> + <i>b</i>), from what the pooler makes of
+<li><b>Sequence classification</b>: softmax(<i>W h</i><sub>[CLS]</sub> + <i>b</i>), from the pooled output of
 <code>[CLS]</code>.</li>
-<li><b>A label of each word</b>: the same from each token's own vector; of a word in several pieces the first one
-decides.</li>
-<li><b>An answer</b>: two numbers for each token, how well an answer starts and ends there; the best pair
-start ≤ end wins, unless <code>[CLS]</code>, which stands for no answer, scores higher.</li>
+<li><b>Token classification</b>: the same from the last hidden state of each token; of a word with several subwords the
+first one counts.</li>
+<li><b>Extractive question answering</b>: a start and an end logit for each token; the span with the best sum, start ≤
+end, is the answer, unless <code>[CLS]</code>, which stands for no answer, scores higher.</li>
 </ul>
 <p>(Devlin et al. 2018, section 4 and figure 4)</p>
 """
@@ -53,18 +53,19 @@ def create_try_it(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
-        "<p class='lead'>Ask a fine-tuned model: what a text is, which names are in it, or where an answer stands.</p>"
+        "<p class='lead'>Inference with a fine-tuned model: sequence classification, token classification or "
+        "question answering.</p>"
     )
     with gr.Row(elem_classes="ask"):
         text_a = gr.Textbox(label="Text", lines=1, max_lines=6, scale=5, elem_id="try-a")
         text_b = gr.Textbox(label="Second text", lines=1, max_lines=12, scale=5, elem_id="try-b")
-        ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="try-ask")
+        ask = gr.Button("Predict", variant="primary", scale=0, min_width=100, elem_id="try-ask")
     examples = chips(elem_id="try-examples")
-    others = chips(label="Models that answer something else", elem_id="try-others")
-    marked = marked_text(label="The text with what was found", elem_id="try-marked", visible=False)
-    verdict = chart(label="The answer", elem_id="try-verdict")
-    with gr.Accordion("Which words say so?", open=False, elem_id="try-why-part") as why_part:
-        strip = scores(label="What each token adds", elem_id="try-why")
+    others = chips(label="Models for other tasks", elem_id="try-others")
+    marked = marked_text(label="Predictions in the text", elem_id="try-marked", visible=False)
+    verdict = chart(label="Prediction", elem_id="try-verdict")
+    with gr.Accordion("Attribution: which tokens decide?", open=False, elem_id="try-why-part") as why_part:
+        strip = scores(label="Attribution of each token", elem_id="try-why")
     create_whole_file(session, picker)
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
@@ -114,9 +115,11 @@ def asked_model(session: Session, model: str) -> tuple[Any, str]:
     chosen = session.models.open(model).name
     if not name:
         raise InputError(
-            f"{chosen} has not been fine-tuned: choose a model that was, or teach this one in the tab Fine-tune."
+            f"{chosen} has not been fine-tuned: choose a model that was, or fine-tune this one in the tab Fine-tune."
         )
-    return session.models.open(name), f"{chosen} has not been fine-tuned; {name}, which comes with the lab, answers."
+    return session.models.open(
+        name
+    ), f"{chosen} has not been fine-tuned; {name}, which comes with the lab, is used instead."
 
 
 def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
@@ -128,7 +131,7 @@ def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
         return bars_payload(
             [found.labels[0].label],
             [("number", [value])],
-            title="The number that it gives",
+            title="Predicted value",
             texts=[[f"{value:.2f}"]],
             sentence=told,
             file="number",
@@ -137,7 +140,7 @@ def _labels(checkpoint: Any, told: str, text_a: str, text_b: str) -> Payload:
     return bars_payload(
         [label.label for label in found.labels],
         [("probability", [label.score for label in found.labels])],
-        title=f"It says: {(', '.join(said) or 'none of its labels') if found.multi_label else said[0]}",
+        title=f"Predicted label: {(', '.join(said) or 'none of its labels') if found.multi_label else said[0]}",
         texts=[[f"{label.score:.1%}" for label in found.labels]],
         peak=1.0,
         sentence=f"{told} Each label has its own probability (multi-label)." if found.multi_label else told,
@@ -152,9 +155,9 @@ def _entities(checkpoint: Any, told: str, text: str) -> Payload:
     spans = [_Span(e.start, e.end, e.type, e.probability) for e in found.entities]
     if not any("-" in label for label in found.labels):  # parts of speech: every word has one
         spans = [_Span(word.start, word.end, word.label, word.probability) for word in found.words]
-    names = f"{len(spans):,} name{'' if len(spans) == 1 else 's'}" if spans else "no names"
-    sentence = f"It found {names} in {len(found.words):,} words." if found.entities or not spans else ""
-    return marked_payload(found.text, spans, title="What it finds", sentence=f"{sentence} {told}".strip(), file="names")
+    names = f"{len(spans):,} entit{'y' if len(spans) == 1 else 'ies'}" if spans else "no entities"
+    sentence = f"{names} in {len(found.words):,} words." if found.entities or not spans else ""
+    return marked_payload(found.text, spans, title="Entities", sentence=f"{sentence} {told}".strip(), file="names")
 
 
 class _Span:
@@ -168,8 +171,8 @@ def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload
     from bertviz_lab.interpret import answer_question
 
     found = answer_question(checkpoint, checked(question), checked(passage))
-    sentence = f"It answers: “{found.text}”." if found.text else "It says that the passage does not answer this."
-    sentence += f" No answer at all: {found.no_answer_probability:.1%}."
+    sentence = f"Answer: “{found.text}”." if found.text else "Prediction: the passage has no answer."
+    sentence += f" Probability of no answer: {found.no_answer_probability:.1%}."
     return marked_payload(
         passage,
         (),
@@ -182,7 +185,7 @@ def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload
 
 
 def words(session: Session, model: str, text_a: str, text_b: str) -> str:
-    """What each token adds to the answer."""
+    """Attribution of each token to the answer."""
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
     checkpoint, _ = asked_model(session, model)
@@ -224,4 +227,4 @@ def _others(session: Session, architecture: str) -> str:
     """Models that come with the lab and answer something else than one of this architecture."""
     there = session.models.tuned_shipped().items()
     items = [(f"{_CAN_TELL[head]} ({name})", name) for name, head in there if head != architecture]
-    return chips_payload(items, "Or ask", shown=1, does="Choose the model that answers this")
+    return chips_payload(items, "Or ask", shown=1, does="Choose the model for this")

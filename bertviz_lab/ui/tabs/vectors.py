@@ -24,20 +24,20 @@ from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _MOST_SENTENCES = 20
 _EXPLANATION = """
-<p>The cosine of the angle between two vectors <i>u</i> and <i>v</i> says how far they point the same way:</p>
+<p>The cosine of the angle between two vectors <i>u</i> and <i>v</i> measures their similarity:</p>
 <p class="formula">cos(<i>u</i>, <i>v</i>) = <i>u</i> · <i>v</i> / (|<i>u</i>| |<i>v</i>|)</p>
-<p>A sentence is the mean of its tokens' last vectors, or the vector of <code>[CLS]</code>. The map shows the two
-directions in which the vectors differ most, their principal components.</p>
+<p>A sentence embedding is the mean of the last hidden states of its tokens (mean pooling), or that of
+<code>[CLS]</code>. The map is a PCA: the first two principal components of the embeddings.</p>
 """
 
 
 def create_vectors(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
-    gr.HTML("<p class='lead'>To the model a sentence is a vector. Which sentences lie close together?</p>")
+    gr.HTML("<p class='lead'>Embeddings: the model represents a sentence as a vector. Which sentences are similar?</p>")
     with gr.Row(elem_classes="ask"):
         sentences = gr.Textbox(
-            label=f"Sentences, one a line (at most {_MOST_SENTENCES})",
+            label=f"Sentences, one per line (at most {_MOST_SENTENCES})",
             lines=5,
             max_lines=_MOST_SENTENCES,
             scale=6,
@@ -45,24 +45,24 @@ def create_vectors(session: Session, header: Header) -> Tab:
         )
         compare = gr.Button("Compare", variant="primary", scale=0, min_width=120, elem_id="vectors-compare")
     pooling = gr.Radio(
-        [("the model's own, else the mean", "auto"), ("mean of its tokens", "mean"), ("vector of [CLS]", "cls")],
+        [("the model's own pooling", "auto"), ("mean pooling", "mean"), ("[CLS] pooling", "cls")],
         value="auto",
-        label="The vector of a sentence",
+        label="Sentence embedding",
         elem_id="vectors-pooling",
     )
-    table = chart(label="How alike the sentences are", elem_id="vectors-table")
-    with gr.Accordion("On a map", open=False, elem_id="vectors-map-part") as map_part:
-        plane = chart(label="Sentences on a map", elem_id="vectors-map")
-    with gr.Accordion("Which tokens are near a word?", open=False, elem_id="vectors-near-part") as near_part:
+    table = chart(label="Cosine similarity of the sentences", elem_id="vectors-table")
+    with gr.Accordion("Map (PCA)", open=False, elem_id="vectors-map-part") as map_part:
+        plane = chart(label="Map of the sentences (PCA)", elem_id="vectors-map")
+    with gr.Accordion("Nearest neighbours of a word", open=False, elem_id="vectors-near-part") as near_part:
         word = gr.Textbox("", label="Word", lines=1, max_lines=1, elem_id="vectors-word")
-        near = chart(label="Nearest tokens", elem_id="vectors-near")
-    with gr.Accordion("One word in two sentences", open=False, elem_id="vectors-way-part") as way_part:
+        near = chart(label="Nearest neighbours", elem_id="vectors-near")
+    with gr.Accordion("One word in two contexts", open=False, elem_id="vectors-way-part") as way_part:
         with gr.Row(elem_classes="ask"):
             first = gr.Textbox(label="Sentence A", lines=1, max_lines=3, scale=4, elem_id="vectors-a")
             second = gr.Textbox(label="Sentence B", lines=1, max_lines=3, scale=4, elem_id="vectors-b")
             common = gr.Textbox(label="Word in both", lines=1, max_lines=1, scale=2, elem_id="vectors-common")
-        lines = chart(label="A word in two sentences", elem_id="vectors-lines")
-        way = chart(label="Its way through the layers", elem_id="vectors-way")
+        lines = chart(label="Similarity by layer", elem_id="vectors-lines")
+        way = chart(label="Trajectory through the layers", elem_id="vectors-way")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
@@ -90,9 +90,9 @@ def create_vectors(session: Session, header: Header) -> Tab:
 def _lines(text: str) -> list[str]:
     found = [line.strip() for line in checked(text).splitlines() if line.strip()]
     if not found:
-        raise InputError("Type some sentences, one a line.")
+        raise InputError("Type some sentences, one per line.")
     if len(found) > _MOST_SENTENCES:
-        raise InputError(f"{len(found)} sentences are too many to look at: keep {_MOST_SENTENCES}.")
+        raise InputError(f"{len(found)} sentences are too many: keep {_MOST_SENTENCES}.")
     return found
 
 

@@ -23,9 +23,9 @@ _MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
 def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
     """Draw the part and join it."""
-    with gr.Accordion("A whole file", open=False, elem_id="try-file-part"):
+    with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
         gr.HTML(
-            "<p>Drop a file with a text a line, or a table; you get a table back with what the model says about each."
+            "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each."
             "</p>"
         )
         files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
@@ -59,7 +59,7 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     told = [f"{len(examples):,} predictions by {checkpoint.name}."]
     told += [truncation_warning(checkpoint, examples)]
-    told += [f"{d.count:,} left out: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    told += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
     return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
 
 

@@ -24,18 +24,19 @@ from bertviz_lab.ui.validation import checked
 from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
 
 _EXPLANATION = """
-<p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the answer, <i>x</i> the word vectors of the text
-and <i>x</i>′ those of a text in which every word is <code>[MASK]</code>. Token <i>i</i> gets</p>
+<p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the prediction, <i>x</i> the token embeddings
+of the
+text and <i>x</i>′ the baseline, in which every token is <code>[MASK]</code>. The attribution of token <i>i</i> is</p>
 <p class="formula">(<i>x</i><sub>i</sub> − <i>x</i>′<sub>i</sub>) · ∫<sub>0</sub><sup>1</sup>
 ∂<i>F</i>/∂<i>x</i><sub>i</sub> (<i>x</i>′ + α(<i>x</i> − <i>x</i>′)) dα</p>
-<p>and all tokens together get <i>F</i>(<i>x</i>) − <i>F</i>(<i>x</i>′); how nearly they do is stated.
+<p>The attributions sum to <i>F</i>(<i>x</i>) − <i>F</i>(<i>x</i>′) (completeness); the residual is reported.
 (Sundararajan et al. 2017)</p>
-<p>With a word under "Rather than", <i>F</i> is the logarithm of how many times likelier the one is than the other:
-that asks what decides between two answers, not what makes room for either. (Yin and Neubig 2022)</p>
-<p><b>Heads.</b> A head is switched off by multiplying what it hands on by 0; the rest of the model stays as it is.
+<p>With a word under "Contrast with", <i>F</i> is the log-ratio of the two probabilities: a contrastive explanation of
+what decides between two predictions. (Yin and Neubig 2022)</p>
+<p><b>Head ablation.</b> A head is ablated by multiplying its output by 0; the rest of the model is unchanged.
 (Michel et al. 2019)</p>
-<p><b>Reading forwards only.</b> A causal mask hides from every token what comes after it, as in GPT. BERT has learnt to
-use both sides, so its answers suffer: that is what "bidirectional" means.</p>
+<p><b>Causal mask.</b> Each token attends only to itself and the tokens before it, as in GPT. BERT was trained with
+bidirectional attention, so its predictions get worse.</p>
 """
 #: A model of more weights is asked when the button is pressed, not whenever the page opens.
 _SMALL = 20_000_000
@@ -45,31 +46,37 @@ def create_why(session: Session, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
-        "<p class='lead'>See which words an answer rests on, and switch parts of the model off to see what they were "
-        "for.</p>"
+        "<p class='lead'>Attribution (integrated gradients, gradient x input, occlusion) of a prediction to its "
+        "tokens, and head "
+        "ablation.</p>"
     )
     with gr.Row(elem_classes="ask"):
         text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=6, elem_id="why-text")
         word = gr.Textbox(
-            label="Word to explain", placeholder="the likeliest", lines=1, max_lines=1, scale=2, elem_id="why-word"
+            label="Prediction to explain",
+            placeholder="the top prediction",
+            lines=1,
+            max_lines=1,
+            scale=2,
+            elem_id="why-word",
         )
         against = gr.Textbox(
-            label="Rather than", placeholder="anything else", lines=1, max_lines=1, scale=2, elem_id="why-against"
+            label="Contrast with", placeholder="anything else", lines=1, max_lines=1, scale=2, elem_id="why-against"
         )
         explain_button = gr.Button("Explain", variant="primary", scale=0, min_width=120, elem_id="why-explain")
     examples = chips(elem_id="why-examples")
-    verdict = facts(label="The answer", elem_id="why-verdict")
-    strip = scores(label="What each token adds", elem_id="why-tokens")
+    verdict = facts(label="Prediction", elem_id="why-verdict")
+    strip = scores(label="Attribution of each token", elem_id="why-tokens")
     off = gr.Textbox("[]", visible=False)  # the heads that are switched off, as [[layer, head], ...]
     asked_model = gr.Textbox("", visible=False)  # the model whose heads these are
-    with gr.Accordion("Switch off heads", open=False, elem_id="why-heads-part") as heads_part:
-        heads = chart(label="What each head adds", elem_id="why-heads")
-    with gr.Accordion("What if?", open=False, elem_id="why-change-part") as change_part:
+    with gr.Accordion("Head ablation", open=False, elem_id="why-heads-part") as heads_part:
+        heads = chart(label="Effect of each head", elem_id="why-heads")
+    with gr.Accordion("Interventions", open=False, elem_id="why-change-part") as change_part:
         with gr.Row(elem_classes="ask"):
-            causal = gr.Checkbox(False, label="Read forwards only, as GPT does", elem_id="why-causal")
-            all_on = gr.Button("Switch all heads on", size="sm", scale=0, min_width=170, elem_id="why-all-on")
-        without = facts(label="What is changed", elem_id="why-without")
-        change = chart(label="The answer, before and after", elem_id="why-change")
+            causal = gr.Checkbox(False, label="Causal mask, as in GPT", elem_id="why-causal")
+            all_on = gr.Button("Restore all heads", size="sm", scale=0, min_width=170, elem_id="why-all-on")
+        without = facts(label="Intervention", elem_id="why-without")
+        change = chart(label="Prediction before and after", elem_id="why-change")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
@@ -123,11 +130,11 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
         looks = trace_text(checkpoint, text).attentions[:, :, target.position].mean((0, 1))
     except Exception as error:
         return "", message_payload(sentence_of(error))
-    items = [("Word explained", target.name)]
+    items = [("Prediction explained", target.name)]
     if asked.asked:
         items.append(("Probability", f"{asked.asked.probability:.1%}"))
-        items.append(("Place among all words", f"{asked.asked.rank:,}"))
-    note = "Of several blanks the first is explained." if more else ""
+        items.append(("Rank in vocabulary", f"{asked.asked.rank:,}"))
+    note = "Of several masked tokens the first is explained." if more else ""
     payload = with_link(attribution_payload(found, looks), "why", model, text=text, word=word, against=against)
     return facts_payload(items, note=note), payload
 
@@ -137,7 +144,7 @@ def effects(session: Session, model: str, text: str, word: str, against: str, of
     from bertviz_lab.interpret import ablate_heads
 
     checkpoint, target = _question(session, model, text, word, against)
-    # What each head adds does not depend on which are off: of a large model it is computed once.
+    # Effect of each head does not depend on which are off: of a large model it is computed once.
     found = session.remembered(
         ("effects", session.models.version(model), text, target.index, target.against and target.against.index),
         lambda: ablate_heads(checkpoint, text, target=target, on_progress=tell_progress),
@@ -168,9 +175,9 @@ def changed(
         return "", message_payload(sentence_of(error))
     names = [f"layer {layer + 1} head {head + 1}" for layer, head in closed]
     told = [f"without {', '.join(names)}"] if names else []
-    told += ["reading forwards only"] if causal else []
+    told += ["causal mask"] if causal else []
     how = " and ".join(told) or "nothing changed yet"
-    note = "" if told else "Tick the box, or open Switch off heads and press some."
+    note = "" if told else "Tick the box, or open Head ablation and click some heads."
     payload = change_payload(_with_asked(before), _with_asked(after), how)
     fields = {"text": text, "word": word, "against": against, "off": off, "causal": bool(causal)}
     return facts_payload([("Changed", how)], note=note), with_link(payload, "why", model, "change", **fields)

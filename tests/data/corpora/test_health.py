@@ -151,11 +151,11 @@ def test_bpe_never_meets_an_unknown_token():
 # Warnings
 
 
-def test_one_document_is_trained_on_masked_words_alone():
+def test_one_document_is_trained_with_mlm_only():
     report = examine(prose(1, 500))
     assert not report.nsp_possible
     assert warned(report, "one document")
-    assert warned(report, "masked words alone")
+    assert warned(report, "trains MLM only")
 
 
 def test_documents_of_one_sentence_are_trained_on_masked_words_alone():

@@ -7,7 +7,7 @@ import pytest
 from bertviz_lab.config.ablations import ABLATIONS, PREDICTIONS
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 
-TITLES = {"word_order": "put words in their order", "agreement": "agree a verb"}
+TITLES = {"word_order": "word order", "agreement": "agree a verb"}
 
 
 def log(
@@ -25,36 +25,36 @@ def log(
 @pytest.mark.parametrize(
     ("without", "found", "words"),
     [
-        (0.6, "worse", "60.0% right, 80.0% with the whole recipe; 20.0 points fewer: worse"),
+        (0.6, "worse", "60.0%, 80.0% with the full recipe; 20.0 points fewer: worse"),
         (0.9, "better", "10.0 points more: better"),
-        (0.785, "same", "1.5 points fewer, which counts as about the same"),
+        (0.785, "same", "1.5 points fewer, which is within noise"),
     ],
 )
 def test_the_last_scores_decide_and_are_said(without, found, words):
     (first, *_) = outcome("no-positions", log(0.8), log(without), {"mlm_accuracy": found})["measures"]
-    assert (first["found"], first["right"], first["name"]) == (found, True, "masked words")
+    assert (first["found"], first["right"], first["name"]) == (found, True, "MLM accuracy")
     assert words in first["text"]
-    assert first["text"].endswith("As you said.")
+    assert first["text"].endswith("Your prediction was right.")
 
 
 def test_a_prediction_that_failed_is_told_with_what_was_said():
     (first, second) = outcome("no-positions", log(0.8), log(0.6), {"mlm_accuracy": "better"})["measures"]
-    assert first["text"].endswith("You said: better.")
+    assert first["text"].endswith("You predicted: better.")
     assert not first["right"]
     assert "You said" not in second["text"], "nothing was predicted of it"
 
 
 def test_what_was_not_asked_of_a_run_is_left_out():
     found = outcome("no-nsp", log(0.8), log(0.7, None), {"mlm_accuracy": "worse"})
-    assert [one["name"] for one in found["measures"]] == ["masked words"]
+    assert [one["name"] for one in found["measures"]] == ["MLM accuracy"]
 
 
 def test_probes_that_differ_clearly_are_told_the_clearest_first():
     with_all, without = {"word_order": 1.0, "agreement": 0.9}, {"word_order": 0.5, "agreement": 0.6}
     found = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=without), {}, TITLES)["words"][0]
-    assert "put words in their order: 50%, with the whole recipe 100%; agree a verb: 60%" in found
+    assert "word order: 50%, with the full recipe 100%; agree a verb: 60%" in found
     near = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=with_all), {}, TITLES)["words"][0]
-    assert "differ in no kind" in near
+    assert "less than 25 points on every kind" in near
     early = [*log(0.6), {"event": "ProbesDone", "step": 0, "probes": "tiny-town", "right": without}]
     assert outcome("no-positions", log(0.8, right=with_all), early, {})["words"][0].startswith("Attention itself")
 
@@ -65,11 +65,11 @@ def test_the_outcome_teaches_and_warns():
     assert "one seed" in words[-1]
     assert "it is early" not in words[-1]
     assert "it is early" in outcome("no-segments", log(0.15), log(0.15), {})["words"][-1]
-    assert "not trained equally long" in outcome("no-segments", log(0.8), log(0.8, step=60), {})["words"][-1]
+    assert "differ in training length" in outcome("no-segments", log(0.8), log(0.8, step=60), {})["words"][-1]
 
 
 def test_a_run_without_a_score_has_no_outcome():
-    with pytest.raises(ValueError, match="without a score"):
+    with pytest.raises(ValueError, match="without an evaluation"):
         outcome("one-head", log(0.8), [], {})
 
 

@@ -34,10 +34,10 @@ def test_confusion_counts_in_cells_and_table_and_shades_by_share_of_the_row() ->
     assert body["table"]["rows"][0] == ["bad", 2, 1, 0]
     assert body["picks"]
     assert body["diagonal"]
-    assert "4 of 6 are right: accuracy 66.7%" in body["sentence"]
+    assert "4 of 6 are correct: accuracy 66.7%" in body["sentence"]
     assert "(bad): 50.0%" in body["sentence"]
-    assert body["details"][0][1] == "bad, taken for good: 1 (33.3% of all that are bad)"
-    assert body["details"][0][0].startswith("bad, right: 2")
+    assert body["details"][0][1] == "bad, predicted as good: 1 (33.3% of all that are bad)"
+    assert body["details"][0][0].startswith("bad, correct: 2")
 
 
 def test_confusion_without_mistakes_names_none_and_without_examples_is_a_sentence() -> None:
@@ -59,10 +59,10 @@ def test_reliability_leaves_empty_bins_out_and_tells_counts_and_error() -> None:
     assert body["places"] == ["50–60%", "90–100%"]
     assert body["table"]["header"][-1] == "examples"
     assert [row[-1] for row in body["table"]["rows"]] == [1, 2]
-    assert body["series"][0]["details"][1] == "90–100% sure: 50.0% of 2 are right"
+    assert body["series"][0]["details"][1] == "90–100% confidence: 50.0% of 2 are correct"
     assert [series["dashed"] for series in body["series"]] == [False, True]
     assert f"Expected calibration error: {result.ece:.1%}" in body["sentence"]
-    assert "surer than it should be" in body["sentence"]
+    assert "It is overconfident" in body["sentence"]
 
 
 def test_reliability_without_examples_is_a_sentence() -> None:
@@ -79,12 +79,12 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
     body = json.loads(lengths_payload(lengths(1, 16)))
     assert body["places"] == ["1–8", "9–16", "17–24"]
     assert body["marked"] == [False, False, True]
-    assert "1 of 7 (14.3%) are longer than the 16 tokens" in body["sentence"]
+    assert "1 of 7 (14.3%) are longer than the max sequence length of 16 tokens" in body["sentence"]
     assert body["names"][1] == "longer than 16 tokens"
     fits = json.loads(lengths_payload(lengths(0, 24)))
     assert fits["marked"] == [False] * 3
     assert fits["names"] == []
-    assert "All of them fit into 24 tokens" in fits["sentence"]
+    assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
 
 
 def test_balance_compares_shares_and_tells_counts() -> None:
@@ -93,7 +93,7 @@ def test_balance_compares_shares_and_tells_counts() -> None:
     assert [series["values"] for series in body["series"]] == [[0.75, 0.25], [0.25, 0.75]]
     assert body["series"][0]["texts"] == ["75.0% (30)", "25.0% (10)"]
     assert body["table"]["rows"] == [["bad", 0.75, 0.25, 30, 1], ["good", 0.25, 0.75, 10, 3]]
-    assert "commonest is bad: 75.0%" in body["sentence"]
+    assert "most frequent is bad: 75.0%" in body["sentence"]
 
 
 def test_balance_without_held_out_examples_has_one_series() -> None:
@@ -106,12 +106,12 @@ def test_seeds_are_summed_up_and_stand_beside_the_baselines() -> None:
     body = json.loads(trials_payload(rows, baselines={"accuracy": 0.51, "loss": 0.69}))
     scores = [row["accuracy"] for row in rows]
     assert body["groups"] == ["seed 0", "seed 1", "seed 2", "random weights", "mean of 3 seeds",
-                              "always the commonest label"]  # fmt: skip
+                              "majority-class baseline"]  # fmt: skip
     values = body["series"][0]["values"]
     assert values == pytest.approx([*scores, np.mean(scores[:3]), 0.51])
     spread = 100 * np.std(scores[:3], ddof=1)
     assert body["series"][0]["texts"][4].endswith(f"± {spread:.1f} points")
-    assert "Always the commonest label: 51.0%" in body["sentence"]
+    assert "Majority-class baseline: 51.0%" in body["sentence"]
 
 
 def test_one_trial_is_a_result_and_its_other_scores_stand_in_the_table() -> None:
@@ -138,7 +138,7 @@ def test_labels_and_entities_have_three_scores_each() -> None:
     found = json.loads(per_class_payload(entities))
     assert found["groups"] == ["LOC", "PER"]
     assert f"F1 {entities.f1:.1%}" in found["sentence"]
-    assert "hardest type of entity is LOC" in found["sentence"]
+    assert "hardest entity type is LOC" in found["sentence"]
 
 
 def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
@@ -157,7 +157,7 @@ def test_slices_of_two_kinds_are_told_apart_and_empty_ones_left_out() -> None:
 def test_random_weights_are_never_the_best_and_a_nameless_trial_has_a_name() -> None:
     rows = trial_rows("qa", "", "random weights")
     body = json.loads(trials_payload(rows, "qa", baselines={"f1": 0.0}))
-    assert body["groups"] == ["this training", "random weights", "always “no answer”"]
+    assert body["groups"] == ["this run", "random weights", "no-answer baseline"]
     assert "Best" not in body["sentence"]
     three = json.loads(trials_payload(trial_rows("qa", "seed 0", "seed 1", "random weights"), "qa"))
     assert "Best on held-out examples: seed 1," in three["sentence"]

@@ -17,7 +17,7 @@ def test_a_table_names_what_each_column_is_taken_for() -> None:
     assert body["kind"] == "table"
     assert len(body["rows"][0][1]) < len(tuned.table().rows[0][1])
     assert "commas" in body["sentence"]
-    assert "first row names the columns" in body["sentence"]
+    assert "with a header row" in body["sentence"]
 
 
 def test_columns_without_names_are_numbered_and_a_file_without_rows_is_a_sentence() -> None:

@@ -108,7 +108,7 @@ def seconds_to_stop(config, folder, stage: str) -> float:
 
     def until_stopped() -> None:
         for event in prepare(config, folder, lambda: bool(began) and time.monotonic() > began[0] + 0.5):
-            if event.stage == stage and event.message != "Looking at the text":
+            if event.stage == stage and event.message != "Checking the corpus":
                 began.append(time.monotonic())
 
     with pytest.raises(PreparationStoppedError):

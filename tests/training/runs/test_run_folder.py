@@ -32,7 +32,7 @@ from bertviz_lab.training.runs.run_folder import (
 STARTED = RunStarted("r", 4, 10, None, 100, 53, "mlm", "fp32", "cpu", 1, {"mlm_loss": 4.0})
 STEP = StepDone(5, 2.5, 640, 3.5, 1e-3, 1.0, 256.0, 7.5, {"mlm_loss": 3.5})
 EVENTS = [
-    Preparing("read", 0, 0, "Reading the text"),
+    Preparing("read", 0, 0, "Reading the corpus"),
     STARTED,
     STEP,
     EvalDone(5, 2.5, 640, {"mlm_loss": 3.25}),
@@ -63,7 +63,7 @@ def test_the_state_follows_the_events(tmp_path):
     seen = [read_state(tmp_path) for _ in record(EVENTS, tmp_path)]
     assert [state.step for state in seen] == [0, 4, 5, 5, 5, 5]
     assert [state.total_steps for state in seen] == [None, 10, 10, 10, 10, 10]
-    assert seen[0].message == "Reading the text"
+    assert seen[0].message == "Reading the corpus"
     assert seen[1].message == ""
     assert (seen[2].seconds, seen[2].eta_seconds) == (2.5, 7.5)
     assert [state.model for state in seen] == ["", "", "", "", "run/checkpoints/step-00000005", "run/model"]
@@ -121,7 +121,7 @@ def test_a_second_sitting_knows_what_the_first_left(tmp_path):
     list(record(EVENTS, tmp_path))
 
     def fails_at_once():
-        yield Preparing("read", 0, 0, "Reading the text")
+        yield Preparing("read", 0, 0, "Reading the corpus")
         raise InputError("The text is gone.")
 
     with pytest.raises(InputError):

@@ -333,7 +333,7 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., P
     truth = attention(4, 4, SIZE)[0, 0].astype(float)
     special = [token in ("[CLS]", "[SEP]") for token in SENTENCE]
     share = truth[:, special].sum() / SIZE
-    expect(page.locator("#attention .one .small").first).to_contain_text(f"{100 * share:.1f} %")
+    expect(page.locator("#attention .one .small").first).to_contain_text(f"{100 * share:.1f}%")
     page.get_by_role("radio", name="left out of the sum").click()
     page.locator("#attention .map .top").focus()
     for key in ("PageUp", "Home", "ArrowDown"):

@@ -28,12 +28,12 @@ def test_candidates_stand_in_order_with_their_share(visit: Visit):
     page = visit()
     first = page.locator("#fill .blank").first
     assert first.locator(".name").all_inner_texts() == ["cat", "dog", "old", "man", "##s"]
-    assert first.locator(".share").all_inner_texts() == ["41.2 %", "23.1 %", "9.0 %", "4.1 %", "0.2 %"]
+    assert first.locator(".share").all_inner_texts() == ["41.2%", "23.1%", "9.0%", "4.1%", "0.2%"]
     widths = first.locator(".fill").evaluate_all(
         "bars => bars.map(bar => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width)"
     )
     assert widths[:4] == pytest.approx([0.412, 0.231, 0.09, 0.041], abs=0.002)
-    expect(first).to_contain_text("Together 77.6 %; the other 22.4 % is spread over the other 8,187 tokens")
+    expect(first).to_contain_text("Together 77.6%; the other 22.4% is spread over the other 8,187 tokens")
 
 
 def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, desk: Desk):

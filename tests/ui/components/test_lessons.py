@@ -44,8 +44,8 @@ def answer(text: str = "It is {that}.") -> str:
             "answer": 1,
             "paragraphs": [text],
             "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
-            "proof": [{"text": "See it.", "tab": "Why"}],
-            "links": [["Fill-mask", "?tab=fill", "Look at this."], ["Why", "?tab=why", "See it."]],
+            "proof": [{"text": "See it.", "tab": "Attribution"}],
+            "links": [["Fill-mask", "?tab=fill", "Look at this."], ["Attribution", "?tab=why", "See it."]],
         }
     )
 
@@ -204,7 +204,7 @@ def test_a_measurement_that_bears_out_no_choice_says_so(visit: Any, desk: Desk) 
     desk.answers[1] = json.dumps({**json.loads(answer()), "answer": None})
     page = visit()
     reveal(page)
-    expect(page.locator("#lessons .verdict")).to_have_text("The measurement bears out none of these.")
+    expect(page.locator("#lessons .verdict")).to_have_text("The measurement supports none of these.")
 
 
 def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: PageLog) -> None:

@@ -56,7 +56,7 @@ def test_a_run_is_followed_from_start_to_end(visit: Visit, feed: Feed, desk: Des
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 57 of 500")
     expect(page.locator("#loss .state")).to_contain_text("34,000 tokens per second · about 53 s left")
     expect(page.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "11")
-    expect(page.locator("#loss [role=status]")).to_contain_text("Training: step 57 of 500; masked-word loss")
+    expect(page.locator("#loss [role=status]")).to_contain_text("Training: step 57 of 500; MLM loss")
     ink = painted(page, "mlm")
     desk.runs["r1"] = rows
     expect(page.locator("#loss .stage")).to_contain_text("step 120 of 500")
@@ -154,7 +154,7 @@ def test_finished_log_is_replayed_without_asking(visit: Visit, feed: Feed, desk:
     page = visit()
     feed("loss", replay_payload([*events(500), ending(500)], "Shipped model"))
     expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
-    expect(page.locator("#loss .state")).to_contain_text("the commonest token alone: 5.2 %")
+    expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
     expect(page.locator("#loss .panel")).to_have_count(3)
     assert desk.polls == []
 
@@ -163,9 +163,9 @@ def test_chance_is_stated_for_every_panel(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload(events(50)))
     labels = [page.locator(f'#loss [data-panel="{name}"] .top') for name in ("mlm", "nsp", "accuracy")]
-    expect(labels[0]).to_have_attribute("aria-label", re_contains("ln V 9.011", "word frequencies alone 6.120"))
-    expect(labels[1]).to_have_attribute("aria-label", re_contains("coin toss, ln 2 0.693"))
-    expect(labels[2]).to_have_attribute("aria-label", re_contains("commonest token 5.2 %", "coin toss 50.0 %"))
+    expect(labels[0]).to_have_attribute("aria-label", re_contains("ln V 9.011", "unigram-entropy baseline 6.120"))
+    expect(labels[1]).to_have_attribute("aria-label", re_contains("uniform baseline, ln 2 0.693"))
+    expect(labels[2]).to_have_attribute("aria-label", re_contains("unigram baseline 5.2%", "chance 50.0%"))
 
 
 def re_contains(*parts: str) -> re.Pattern[str]:
@@ -190,9 +190,9 @@ def test_keys_and_mouse_read_the_values_of_a_step(visit: Visit, feed: Feed):
     for key in ("Home", "ArrowRight", "ArrowRight"):
         page.keyboard.press(key)
     readout = page.locator("#loss .readout")
-    expect(readout).to_contain_text(f"step 3 · 0 s · 12.3k tokens · masked-word loss {rows[2]['mlm_loss']:.3f}")
+    expect(readout).to_contain_text(f"step 3 · 0 s · 12.3k tokens · MLM loss {rows[2]['mlm_loss']:.3f}")
     page.keyboard.press("End")
-    expect(readout).to_contain_text(f"step 200 · 24 s · 819k tokens · masked-word loss {rows[-1]['mlm_loss']:.3f}")
+    expect(readout).to_contain_text(f"step 200 · 24 s · 819k tokens · MLM loss {rows[-1]['mlm_loss']:.3f}")
     middle = page.locator('#loss [data-panel="accuracy"] .top')
     box = middle.bounding_box()
     assert box
@@ -271,9 +271,9 @@ def test_the_part_that_reads_forwards_is_shown_and_explained(visit: Visit, feed:
     now = page.locator('#loss [data-panel="mlm"] .now span')
     expect(now).to_have_text([re.compile("^next word [67]"), re.compile("masked words [67]")])
     expect(page.locator("#loss [role=status]").last).to_contain_text(
-        f"masked-word loss {masked:.3f}, chance 9.011, next word {each:.3f}"
+        f"MLM loss {masked:.3f}, unigram baseline 9.011, next-token loss {each:.3f}"
     )
-    expect(page.locator("#loss .legend")).to_contain_text("each next word (reading forwards)")
+    expect(page.locator("#loss .legend")).to_contain_text("next token (causal-LM warm-up)")
     expect(page.locator("#loss .why")).to_contain_text("every word is a question; masked, only one in seven is")
 
     # Once it is over, the band stays and the curve's last value is no longer the present one.
@@ -299,7 +299,7 @@ def test_the_readout_tells_only_what_a_step_has(visit: Visit, feed: Feed):
     page.locator('#loss [data-panel="mlm"] .top').focus()
     page.keyboard.press("Home")
     readout = page.locator("#loss .readout")
-    expect(readout).to_contain_text("masked-word loss")
+    expect(readout).to_contain_text("MLM loss")
     expect(readout).not_to_contain_text("next-word")
     page.keyboard.press("ArrowRight")
     expect(readout).to_contain_text(re.compile(r"next-word loss \d\.\d+ · accuracy -?\d+\.\d %$"))
@@ -327,12 +327,12 @@ def test_a_model_that_is_trained_on_is_compared_with_what_it_was(visit: Visit, f
     middle, now = [row for row in rows if row["event"] == "EvalDone"]
     desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:80]], {"status": "training"}
     feed("loss", live_payload("r1"))
-    expect(state).to_contain_text(f"masked words right: 35.6 % before, {100 * middle['mlm_accuracy']:.1f} % now")
+    expect(state).to_contain_text(f"MLM accuracy: 35.6% before, {100 * middle['mlm_accuracy']:.1f}% now")
     desk.runs["r1"], desk.states["r1"] = [*rows[:2], before, *rows[2:], ending(100)], {"status": "finished"}
     expect(page.locator("#loss .stage")).to_contain_text("Finished")
-    expect(state).to_contain_text(f"masked words right: 35.6 % before, {100 * now['mlm_accuracy']:.1f} % now")
-    expect(state).to_contain_text(f"their loss: 3.546 before, {now['mlm_loss']:.3f} now")
-    expect(state).to_contain_text(f"next sentence right: 87.5 % before, {100 * now['nsp_accuracy']:.1f} % now")
+    expect(state).to_contain_text(f"MLM accuracy: 35.6% before, {100 * now['mlm_accuracy']:.1f}% now")
+    expect(state).to_contain_text(f"MLM loss: 3.546 before, {now['mlm_loss']:.3f} now")
+    expect(state).to_contain_text(f"NSP accuracy: 87.5% before, {100 * now['nsp_accuracy']:.1f}% now")
 
 
 def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):

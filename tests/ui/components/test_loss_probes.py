@@ -50,11 +50,11 @@ def test_what_it_can_is_told_from_what_it_cannot(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*learning(article=20), ending(200)]))
     article = line(page, "article")
-    expect(article).to_contain_text("It can now choose between a and an")
-    expect(article.locator(".share")).to_have_text("92 %")
-    expect(line(page, "tense")).to_contain_text("Not yet: match a verb with yesterday or tomorrow")
+    expect(article).to_contain_text("passes article choice (a/an)")
+    expect(article.locator(".share")).to_have_text("92%")
+    expect(line(page, "tense")).to_contain_text("not yet: tense (yesterday, tomorrow)")
     expect(page.locator("#loss .abilities li")).to_have_count(len(KINDS))
-    expect(page.locator("#loss .abilities .bar")).to_contain_text("What it can do now")
+    expect(page.locator("#loss .abilities .bar")).to_contain_text("Minimal-pair probes")
     expect(page.locator("#loss .abilities .bar")).to_contain_text("at step 200")
 
 
@@ -80,9 +80,9 @@ def test_chance_is_drawn_in_every_line_and_told(visit: Visit, feed: Feed):
         float(middle.get_attribute("y1") or 0) == float(page.locator("#loss .spark").first.get_attribute("height")) / 2
     )
     expect(line(page, "article").locator(".hush")).to_have_text(
-        ": 92 % of the pairs right; 50 % at step 0; guessing is 50 %"
+        ": 92% of the pairs right; 50% at step 0; chance is 50%"
     )
-    expect(page.locator("#loss .abilities .rule")).to_contain_text("guessing, 50 %")
+    expect(page.locator("#loss .abilities .rule")).to_contain_text("chance, 50%")
 
 
 def test_the_lines_follow_a_run(visit: Visit, feed: Feed, desk: Desk):
@@ -124,7 +124,7 @@ def test_questions_that_the_page_has_no_words_for_keep_their_names(visit: Visit,
     page = visit()
     row = done(5) | {"probes": "of a later version", "right": {"double_object": 0.5, "<b>bold</b>": 1.0}}
     feed("loss", replay_payload([*events(5), row]))
-    expect(line(page, "double_object")).to_contain_text("Not yet: double object")
+    expect(line(page, "double_object")).to_contain_text("not yet: double object")
     expect(page.locator("#loss .abilities")).to_contain_text("<b>bold</b>")
 
 
@@ -145,7 +145,7 @@ def test_the_answers_are_saved_with_the_curves(visit: Visit, feed: Feed):
     without = struct.unpack(">II", saved(page, "PNG")[16:24])
     feed("loss", replay_payload(rows))
     expect(page.locator("#loss .abilities")).to_be_visible()
-    told = [row for row in csv.DictReader(io.StringIO(saved(page, "CSV").decode())) if row["kind"] == "what it can do"]
+    told = [row for row in csv.DictReader(io.StringIO(saved(page, "CSV").decode())) if row["kind"] == "probes"]
     assert [int(row["step"]) for row in told] == list(STEPS)
     assert [float(row["right_article"]) for row in told] == [0.5] * 5 + [0.92] * 4
     assert told[0]["mlm_loss"] == ""

@@ -69,7 +69,7 @@ def test_an_answer_reaches_all_its_outputs(page: Page, desk: Desk) -> None:
 
 def test_what_takes_long_says_how_far_it_is_and_then_no_more(page: Page, desk: Desk) -> None:
     ask(page, "slow")
-    expect(page.get_by_role("status").filter(has_text="Working")).to_have_text("Working … 40 %")
+    expect(page.get_by_role("status").filter(has_text="Working")).to_have_text("Working … 40%")
     desk.go.set()
     expect(page.locator("#answer textarea")).to_have_value("answer to slow")
     expect(page.locator("#direct .lab")).to_be_hidden()

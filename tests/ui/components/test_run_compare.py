@@ -50,8 +50,8 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     table = page.get_by_role("table")
     expect(table.get_by_role("row", name="positions yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
-    best = table.get_by_role("row", name="Masked words right").locator("b")
-    expect(best).to_contain_text("80.0 %")
+    best = table.get_by_role("row", name="MLM accuracy").locator("b")
+    expect(best).to_contain_text("80.0%")
     expect(best).to_contain_text("(best)")
     expect(page.get_by_text("cannot be weighed against each other")).to_be_hidden()
 
@@ -69,13 +69,13 @@ def test_keys_read_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
     plot, readout = page.locator(".plot"), page.locator(".readout")
     plot.focus()
     page.keyboard.press("End")
-    expect(readout).to_have_text("step 40: whole 80.0 % · half 40.0 %")
+    expect(readout).to_have_text("step 40: whole 80.0% · half 40.0%")
     page.keyboard.press("ArrowLeft")
-    expect(readout).to_have_text("step 30: whole 60.0 % · half 30.0 %")
+    expect(readout).to_have_text("step 30: whole 60.0% · half 30.0%")
     page.get_by_role("radio", name="next sentences").check()
     plot.focus()
     page.keyboard.press("Home")
-    expect(readout).to_have_text("step 10: whole 50.0 % · half –")
+    expect(readout).to_have_text("step 10: whole 50.0% · half –")
     page.get_by_role("radio", name="tokens").check()
     plot.focus()
     page.keyboard.press("End")
@@ -125,7 +125,7 @@ def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> No
     views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
     expect(page.locator(".plot")).to_contain_text("None of these runs was scored on this")
-    expect(page.get_by_text("What each can do")).to_be_hidden()
+    expect(page.get_by_text("Minimal-pair probes")).to_be_hidden()
 
 
 def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None:

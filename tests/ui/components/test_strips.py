@@ -46,7 +46,7 @@ def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit, desk: Des
     page = visit()
     readout = page.locator("#tokens .readout")
     page.locator("#tokens .token button", has_text="[SEP]").first.hover()
-    expect(readout).to_contain_text("[SEP] marks the end of a sentence.")
+    expect(readout).to_contain_text("[SEP] separator: marks the end of a sentence.")
     page.locator("#tokens .token button", has_text="##believ").click()
     expect(readout).to_have_text(
         "##believ is piece 2 of 3 of the word unbelievably. Position 6, id 142, segment 0 (A)."
@@ -140,7 +140,7 @@ def test_saved_drawing_is_a_well_formed_file_without_the_buttons(visit: Visit, f
 def test_masking_shows_what_was_given_and_what_is_asked(visit: Visit):
     page = visit()
     assert row(page, "your text", "masking") == SENTENCE
-    given = row(page, "model sees", "masking")
+    given = row(page, "input", "masking")
     assert (given[3], given[6], given[11]) == ("[MASK]", "tree", "was")
     asked = row(page, "must predict", "masking")
     assert {index: text for index, text in enumerate(asked) if text} == {3: "cat", 6: "##believ", 11: "was"}
@@ -154,10 +154,10 @@ def test_masking_sets_counts_beside_the_plan(visit: Visit):
     page = visit()
     rows = [line.locator("th, td").all_inner_texts() for line in page.locator("#masking .counts tbody tr").all()]
     assert [cells[1:] for cells in rows] == [
-        ["3", "2", "15 % of 14 positions, rounded"],
-        ["1", "1.6", "80 % of the chosen"],
-        ["1", "0.2", "10 % of the chosen"],
-        ["1", "0.2", "10 % of the chosen"],
+        ["3", "2", "15% of 14 positions, rounded"],
+        ["1", "1.6", "80% of the selected"],
+        ["1", "0.2", "10% of the selected"],
+        ["1", "0.2", "10% of the selected"],
     ]
 
 
@@ -167,4 +167,4 @@ def test_another_draw_replaces_the_first(visit: Visit, feed: Feed):
     other.outcomes[3], other.input_tokens[3] = "not chosen", "cat"
     feed("masking", masking_payload(other))
     expect(page.locator("#masking .heading")).to_have_text("2 of 11 tokens must be predicted")
-    assert row(page, "model sees", "masking")[3] == "cat"
+    assert row(page, "input", "masking")[3] == "cat"

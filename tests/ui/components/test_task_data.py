@@ -102,7 +102,7 @@ def test_an_example_tells_the_truth_the_prediction_and_how_sure_it_is(visit: Vis
     expect(items.nth(0)).to_contain_text("true good")
     expect(items.nth(0)).to_contain_text("predicted bad")
     expect(items.nth(0).get_by_role("img", name="wrong:")).to_be_visible()
-    expect(items.nth(0).locator(".share")).to_have_text("99.0 %")
+    expect(items.nth(0).locator(".share")).to_have_text("99.0%")
     expect(items.nth(0).locator(".second")).to_have_text("And a second text.")
     expect(items.nth(1)).to_contain_text("true and predicted good")
     expect(items.nth(1).locator(".text")).to_have_text(f"1: {HOSTILE[0]}")
@@ -161,7 +161,7 @@ def test_numbers_words_and_answers_have_their_own_looks(visit: Visit, feed: Feed
     feed("examples", examples_payload(tuned.tagged(), title="Words"))
     expect(items.nth(0)).to_contain_text("1 wrong label")
     expect(items.nth(0).locator(".wrong.word")).to_have_text("Rome B-PER, not B-LOC")
-    expect(items.nth(1)).to_contain_text("every label is right")
+    expect(items.nth(1)).to_contain_text("all labels correct")
     feed("examples", examples_payload(tuned.answered(), title="Answers"))
     expect(items.nth(0)).to_contain_text("right at nine / nine o'clock")
     expect(items.nth(1)).to_contain_text("predicted not in the passage")
@@ -230,12 +230,12 @@ def test_marks_are_read_by_mouse_and_by_keys(visit: Visit):
     readout = page.locator("#marked .readout")
     page.locator("#marked mark").nth(2).hover()
     start = tuned.TEXT.index("London")
-    expect(readout).to_have_text(f"London: LOC, 90.0 %. Characters {start} to {start + 6}.")
+    expect(readout).to_have_text(f"London: LOC, 90.0%. Characters {start} to {start + 6}.")
     page.locator("#marked .running").focus()
     page.keyboard.press("ArrowRight")
     expect(readout).to_contain_text("שלום: MISC. Characters")  # nobody knows how likely
     page.keyboard.press("Home")
-    expect(readout).to_contain_text("Ada Lovelace: PER, 98.0 %")
+    expect(readout).to_contain_text("Ada Lovelace: PER, 98.0%")
 
 
 def test_text_from_right_to_left_runs_so(visit: Visit, feed: Feed):
@@ -265,7 +265,7 @@ def test_choosing_an_answer_moves_the_mark_and_brings_it_into_sight(visit: Visit
     feed("marked", marked_payload(PASSAGE, [], answers(), title="When does it open?"))
     expect(page.locator("#marked .answer")).to_have_count(3)
     assert marks(page) == ["nine"]
-    page.get_by_role("button", name="ten, 20.0 %").click()
+    page.get_by_role("button", name="ten, 20.0%").click()
     eventually(page, lambda: desk.told("alternative_select") == [{"index": 1}])
     assert marks(page) == ["ten"]
     box, text = page.locator("#marked mark").bounding_box(), page.locator("#marked .running").bounding_box()
@@ -287,7 +287,7 @@ def test_an_answer_takes_the_place_of_a_mark_that_it_covers(visit: Visit, feed: 
     gold = [tuned.span(PASSAGE, "at nine", "right answer", None)]
     feed("marked", marked_payload(PASSAGE, gold, answers(), title="T", mark_name="predicted"))
     expect(page.locator("#marked mark .type")).to_have_text(["predicted"])
-    page.get_by_role("button", name="ten, 20.0 %").click()
+    page.get_by_role("button", name="ten, 20.0%").click()
     expect(page.locator("#marked mark .type")).to_have_text(["right answer", "predicted"])
 
 

@@ -13,9 +13,9 @@ def test_a_run_that_waits_tells_its_place_in_line(
 ):
     page = visit()
     desk.runs["r1"] = []
-    desk.states["r1"] = {"status": "waiting", "message": "One other is before it in line."}
+    desk.states["r1"] = {"status": "waiting", "message": "One other run is ahead in the queue."}
     feed("loss", live_payload("r1"))
-    expect(page.locator("#loss .stage")).to_have_text("Waiting for its turn")
-    expect(page.locator("#loss .state")).to_contain_text("One other is before it in line.")
+    expect(page.locator("#loss .stage")).to_have_text("Queued")
+    expect(page.locator("#loss .state")).to_contain_text("One other run is ahead in the queue.")
     desk.runs["r1"], desk.states["r1"] = events(60), {"status": "training"}
     expect(page.locator("#loss .stage")).to_contain_text("Training: step 60 of 500")

@@ -87,7 +87,7 @@ def question_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
 
 
 def classified(count: int, odd: str = "x") -> list[LabelExample]:
-    """Reviews of which every third is taken for the wrong thing; indices are not their places."""
+    """Reviews of which every third is predicted wrongly; indices are not their places."""
     texts = ["A fine film with a great cast. " * 12, odd, "Dull from beginning to end."]
     return [
         LabelExample(
