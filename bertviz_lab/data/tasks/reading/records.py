@@ -31,6 +31,7 @@ _WORD_NAMES = ("tokens", "words", "token", "word", "sentence", "text")
 _TAG_NAMES = ("ner_tags", "ner", "tags", "labels", "label", "pos_tags", "upos", "xpos", "pos", "chunk_tags")
 
 _PARQUET_BATCH_ROWS = 64
+_BYTES_PER_VALUE = 8  # of a list in memory, however few the file takes for it
 _TAGGED_SAMPLE = 100  # records in which fields with words and labels are looked for
 
 
@@ -83,6 +84,12 @@ def read_parquet(source: Source, options: ReadOptions, report: DropReport) -> Ra
         raise InputError(f"{quoted(source.name)} is a Parquet table inside a zip; unpack the zip and give the table.")
     try:
         with pyarrow.parquet.ParquetFile(source.path) as table:
+            groups = [table.metadata.row_group(n) for n in range(table.metadata.num_row_groups)]
+            values = sum(group.column(c).num_values for group in groups for c in range(group.num_columns))
+            if values * _BYTES_PER_VALUE > options.max_bytes:
+                raise InputError(
+                    f"{quoted(source.name)} holds {values:,} values, more than are read; give a part of it."
+                )
             names = _class_names(table.schema_arrow.metadata or {})
             # Small batches: a few bytes of a compressed column can expand to megabytes of text in every row.
             rows = (row for batch in table.iter_batches(_PARQUET_BATCH_ROWS) for row in batch.to_pylist())
@@ -140,8 +147,7 @@ def raw_data_of_records(
             )
         read.append(record)
         fields.update(record if isinstance(record, dict) else ())
-        values = record.values() if isinstance(record, dict) else record
-        characters += sum(len(value) for value in values if isinstance(value, str))
+        characters += _count_characters(record)
         if characters > options.max_bytes:
             raise InputError(f"{quoted(info.name)} holds more text than is read at once; give a part of it.")
         if len(fields) > MAX_COLUMNS:
@@ -162,6 +168,17 @@ def raw_data_of_records(
         return _raw_sentences(rows, word, tag, names.get(tag), replace(info, columns=tuple(columns)), unit, report)
     cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
     return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=[str(c) for c in columns])
+
+
+def _count_characters(record: Any) -> int:
+    count, rest = 0, [record]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, str):
+            count += len(value)
+        elif isinstance(value, (dict, list)):
+            rest.extend(value.values() if isinstance(value, dict) else value)
+    return count
 
 
 def cell_text(value: Any, names: Sequence[str] | None = None) -> str:
