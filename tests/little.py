@@ -1,5 +1,6 @@
 """A little text, and a little model of it, for tests that need any model rather than a good one."""
 
+import functools
 from pathlib import Path
 
 import torch
@@ -23,9 +24,15 @@ def little_text(documents: int = 40) -> str:
     )
 
 
+@functools.cache  # hundreds of tests have a little model, and training its tokenizer is most of the time that it takes
+def little_tokenizer() -> Tokenizer:
+    """At most 200 tokens, learnt from the little text."""
+    return Tokenizer.train(little_text().splitlines(), vocab_size=200)
+
+
 def little_checkpoint(seed: int = 0, kind: type = BertForPreTraining, **shape: object) -> Checkpoint:
     """Two layers of two heads with random weights, and a tokenizer that knows the little text."""
-    tokenizer = Tokenizer.train(little_text().splitlines(), vocab_size=200)
+    tokenizer = little_tokenizer()
     config = BertConfig(
         vocab_size=tokenizer.vocab_size,
         hidden_size=32,

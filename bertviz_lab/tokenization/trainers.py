@@ -5,6 +5,7 @@ pieces stand together most often inside words, make that pair a new piece, and r
 full. The text is read once, as a stream; only word counts stay in memory.
 """
 
+import functools
 import json
 import math
 import re
@@ -148,18 +149,19 @@ def _parts(texts: Iterable[str], characters: Counter[str], on_progress: Callable
         on_progress(done)
 
 
-def _continuations() -> list[str]:
+@functools.cache  # a third of a second, which short texts would notice
+def _continuations() -> tuple[str, ...]:
     """Every letter, mark, number and symbol as the continuation of a word: "##a" ...
 
     Left out are the characters of which BERT makes words of their own (punctuation, Chinese) and those it
     removes.
     """
     chinese = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
-    return [
+    return tuple(
         f"##{chr(code)}"
         for code in range(0x21, 0x20000)
         if unicodedata.category(chr(code))[0] in "LMNS" and not any(code in block for block in chinese)
-    ]
+    )
 
 
 def _alphabet(learner: Backend, characters: Counter[str], *, room: int) -> list[str]:
