@@ -1,6 +1,7 @@
 """The card of a shipped model: its recipe's words, and measured values."""
 
 import json
+import shlex
 import statistics
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -48,7 +49,7 @@ def card_of(
             "",
             *(f"- {line}" for line in recipe["data"]),
             f"- {_work(rows, run)}",
-            f"- Command: `python -m bertviz_lab {' '.join(recipe['command']).replace('{data}/', '')}`",
+            f"- Command: `python -m bertviz_lab {_typed(recipe['command'])}`",
             f"- `make reproduce MODEL={name}` does all of this again; `training.jsonl` is the run's own log, with "
             "every score and some of the training points",
             f"- {datetime.now(UTC):%Y-%m-%d}, commit {machine()['commit']}, torch {torch.__version__}",
@@ -68,6 +69,10 @@ def card_of(
             "",
         ]
     )
+
+
+def _typed(words: Sequence[str]) -> str:
+    return shlex.join(word.replace("{data}/", "") for word in words)
 
 
 def plural(count: int, word: str) -> str:
@@ -103,7 +108,7 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
     if not trials:
         return []
     count = sum(row["event"] == "EvalDone" for row in rows)
-    told = ["", f"It is the best of {count} models by these very examples, so the scores flatter a little."]
+    told = ["", f"These are validation scores: the best of {count} models was chosen by them, so they are optimistic."]
     found = [trial["scores"][metric] for trial in trials]
     if len(found) < 2:
         return told

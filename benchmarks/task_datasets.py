@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-#: Articles of SQuAD's half that are held out; the first ones are trained on.
-_HELD_ARTICLES = 3
+#: Articles of SQuAD's half that are tested on; the first ones are trained on.
+_TEST_ARTICLES = 3
+#: Where no test set is published, every so many-th line is tested on.
+_TEST_EVERY = 10
 
 
 @dataclass(frozen=True)
@@ -16,7 +18,7 @@ class Task:
 
     title: str
     train: str
-    eval: str
+    test: str  # "": a tenth of `train`
     metrics: tuple[str, ...]
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -24,7 +26,7 @@ class Task:
 TASKS = {
     "sst2": Task("SST-2, dev", "sst2_glue/train.tsv", "sst2_glue/dev.tsv", ("accuracy",), {"epochs": 3}),
     "trec": Task("TREC, test", "trec/TREC.train.all", "trec/TREC.test.all", ("accuracy", "macro_f1"), {"epochs": 10}),
-    "ag_news": Task("AG News, held-out tenth", "ag_news/alps_dev.tsv", "", ("accuracy", "macro_f1"), {"epochs": 5}),
+    "ag_news": Task("AG News, a tenth", "ag_news/alps_dev.tsv", "", ("accuracy", "macro_f1"), {"epochs": 5}),
     "mrpc": Task(
         "MRPC, test",
         "mrpc/msr_paraphrase_train.txt",
@@ -62,13 +64,23 @@ def folder() -> Path:
 
 
 def files(name: str, work: Path) -> dict[str, tuple[str, ...]]:
-    """What `FinetuneConfig` takes for a task; SQuAD's articles are parted under `work`."""
+    """What `FinetuneConfig` takes for a task: what chooses is held out of `train`, and the published set only tests.
+
+    Parts of a file are written under `work`.
+    """
     task = TASKS[name]
     if name == "squad2":
         articles = json.loads((folder() / task.train).read_text(encoding="utf-8"))["data"]
-        parts = {"train": articles[:-_HELD_ARTICLES], "eval": articles[-_HELD_ARTICLES:]}
+        parts = {"train": articles[:-_TEST_ARTICLES], "test": articles[-_TEST_ARTICLES:]}
         for part, kept in parts.items():
             (work / f"{part}.json").write_text(json.dumps({"version": "v2.0", "data": kept}), encoding="utf-8")
         return {part: (str(work / f"{part}.json"),) for part in parts}
-    found = {"train": (str(folder() / task.train),)}
-    return found | ({"eval": (str(folder() / task.eval),)} if task.eval else {})
+    if task.test:
+        return {"train": (str(folder() / task.train),), "test": (str(folder() / task.test),)}
+    path = folder() / task.train
+    head, *lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    tested = lines[::_TEST_EVERY]
+    del lines[::_TEST_EVERY]
+    for part, kept in (("train", lines), ("test", tested)):
+        (work / f"{part}{path.suffix}").write_text("".join([head, *kept]), encoding="utf-8")
+    return {part: (str(work / f"{part}{path.suffix}"),) for part in ("train", "test")}

@@ -40,6 +40,9 @@ class FinetuneConfig:
         (), "Labelled files (.csv, .tsv, .jsonl, .parquet, label-text lines, CoNLL, SQuAD), sample:NAME or dataset:NAME"
     )
     eval: tuple[str, ...] = option((), "Labelled validation files; without any, part of --train is held out")
+    test: tuple[str, ...] = option(
+        (), "Labelled files of a test set: scored once at the end by the chosen model, never used for any choice"
+    )
     model: str = option("wiki-tiny", "Model to start from: a folder, a shipped model, a hub id, or random")
     epochs: int = option(4, "Passes over the training examples", low=1, high=1000)
     seeds: int = option(1, "Number of random seeds to train with, to see the variance", low=1, high=100)
@@ -157,7 +160,7 @@ class FinetuneConfig:
     )
 
     def __post_init__(self) -> None:
-        for name in ("train", "eval"):
+        for name in ("train", "eval", "test"):
             if isinstance(getattr(self, name), str):
                 raise InputError(f"--{name} takes a list of files.")
         if not self.train:
@@ -192,4 +195,4 @@ class FinetuneConfig:
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Self:
         values = known_settings(cls, body)
-        return cls(**(values | {name: tuple(values.get(name, ())) for name in ("train", "eval")}))
+        return cls(**(values | {name: tuple(values.get(name, ())) for name in ("train", "eval", "test")}))

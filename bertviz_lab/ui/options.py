@@ -53,7 +53,7 @@ GROUPS = (
 )
 
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
-TUNING_NOT_ON_THE_PAGE = ("train", "eval", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room")
+TUNING_NOT_ON_THE_PAGE = ("train", "eval", "test", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room")
 TUNING_GROUPS = (
     (
         "learning",

@@ -1,6 +1,8 @@
 """The card of a model: what it was trained on, how, and how well it does, written from measured values only."""
 
-from collections.abc import Mapping
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunConfig
@@ -48,10 +50,9 @@ def pretraining_card(
     case = "lower-cased" if tokenizer.lowercase else "cased"
     shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
-    texts = ", ".join(_plain(name) for name in config.corpus)
+    texts = _file_names(config.corpus)
     rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
     differs = _unlike_bert(config, model)
-    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
     return "\n".join(
         [
             "---",
@@ -72,7 +73,7 @@ def pretraining_card(
             f"{corpus.tokens:,} tokens)",
             f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
             f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
-            f"- Command: `python -m bertviz_lab pretrain {options}`",
+            f"- Command: {_command('pretrain', config)}",
             "",
             "## Scores on held-out documents",
             "",
@@ -112,9 +113,8 @@ def finetuning_card(
 ) -> str:
     """A Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
-    texts = ", ".join(_plain(name) for name in config.train)
-    scored = ", ".join(_plain(name) for name in config.eval) or f"{len(data.held_out):,} examples held out of it"
-    options = " ".join(_typed(name, value) for name, value in _changed(config).items())
+    texts = _file_names(config.train)
+    scored = _file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(_plain(label) for label in data.labels)
     said = f"- Labels: {labels}" if labels else f"- Answers: {_PIPELINES[data.task]}"
     return "\n".join(
@@ -136,45 +136,78 @@ def finetuning_card(
             said,
             f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
             f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
-            f"- Command: `python -m bertviz_lab finetune {options}`",
+            f"- Command: {_command('finetune', config)}",
             "",
-            f"## Scores on {scored}",
+            f"## Validation scores on {scored}",
             "",
-            "| score | value |",
-            "|---|---|",
-            *(f"| {name} | {value:.4f} |" for name, value in scores.items()),
+            "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",
+            "",
+            *_table(scores),
             "",
         ]
     )
 
 
-def _typed(name: str, value: object) -> str:
-    """An option as it is typed."""
-    flag = name.replace("_", "-")
-    if isinstance(value, bool):
-        return f"--{flag}" if value else f"--no-{flag}"
-    return f"--{flag} {value}"
+_TEST_SCORES = "## Test scores"
 
 
-def _changed(config: RunConfig) -> dict[str, object]:
-    """The options that differ from their defaults, as they would be typed."""
-    shown: dict[str, object] = {}
+def with_test_scores(card: str, files: Sequence[str], scores: Mapping[str, float]) -> str:
+    """A card with the scores on a test set, by which nothing was chosen."""
+    title = f"{_TEST_SCORES} on {_file_names(files)}"
+    return "\n".join([card.split(_TEST_SCORES)[0].rstrip("\n"), "", title, "", *_table(scores), ""])
+
+
+def _table(scores: Mapping[str, float]) -> list[str]:
+    return ["| score | value |", "|---|---|", *(f"| {name} | {value:.4f} |" for name, value in scores.items())]
+
+
+def _command(name: str, config: RunConfig) -> str:
+    """The command that repeats a run, as Markdown code: it can be pasted into a shell where the files are."""
+    words = ["python", "-m", "bertviz_lab", name, *_arguments(config)]
+    code = "".join(c if c.isprintable() else "_" for c in shlex.join(words))
+    return f"`` {code} ``" if "`" in code else f"`{code}`"
+
+
+def _arguments(config: RunConfig) -> Iterator[str]:
+    """The options that differ from their defaults, as they are typed."""
     for name, field in type(config).__dataclass_fields__.items():
-        value = getattr(config, name)
+        value, flag = getattr(config, name), name.replace("_", "-")
         if value == field.default:
             continue
-        if name in ("init_from", "tokenizer", "model", "like"):
-            value = source_name(value)
-        shown[name] = " ".join(_plain(v) for v in value) if isinstance(value, tuple) else value
-    return shown
+        if isinstance(value, bool):
+            yield f"--{flag}" if value else f"--no-{flag}"
+            continue
+        yield f"--{flag}"
+        if isinstance(value, tuple):
+            yield from map(_file_name, value)
+        else:
+            yield _model_name(value) if name in ("init_from", "tokenizer", "model", "like") else str(value)
 
 
 def source_name(source: str) -> str:
     """What a model to start from is called: a shipped name, a hub id, or the run that its folder `model` is of."""
+    return _plain(_model_name(source))
+
+
+def _model_name(source: str) -> str:
+    """A shipped name or hub id as it is; of a local folder its own name, since where it lies is private."""
     path = Path(source)
-    return _plain(path.parent.name if path.name == "model" else source)
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", source) and not path.exists():
+        return source
+    return path.parent.name if path.name == "model" else path.name
+
+
+def _file_name(name: str) -> str:
+    """`sample:NAME` and `dataset:NAME` as they are; of a local file its own name without its folder."""
+    if name.startswith("sample:") or (name.startswith("dataset:") and not Path(name.removeprefix("dataset:")).exists()):
+        return name
+    return name.replace("\\", "/").rstrip("/").split("/")[-1]
+
+
+def _file_names(names: Sequence[str]) -> str:
+    return ", ".join(_plain(_file_name(name)) for name in names)
 
 
 def _plain(name: str) -> str:
-    """The last part of a path, without characters that Markdown or a shell would act on."""
-    return "".join(c if c.isalnum() or c in "-_.: " else "_" for c in name.replace("\\", "/").split("/")[-1])
+    """A name without characters that Markdown would act on."""
+    return "".join(c if c.isalnum() or c in "-_.:/@ " else "_" for c in name)

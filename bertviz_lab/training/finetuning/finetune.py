@@ -9,18 +9,28 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.checkpoints.atomic_io import write_json
-from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
-from bertviz_lab.training.checkpoints.model_card import source_name
+from bertviz_lab.training.checkpoints.model_card import source_name, with_test_scores
 from bertviz_lab.training.finetuning.objective import Best
+from bertviz_lab.training.finetuning.predict import predict_with
+from bertviz_lab.training.finetuning.scoring import score
 from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_labelled, read_labelled
 from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
-from bertviz_lab.training.runs.events import Event, Preparing, RunFinished, RunStarted, TrialDone, TrialStarted
+from bertviz_lab.training.runs.events import (
+    Event,
+    FinalTestDone,
+    Preparing,
+    RunFinished,
+    RunStarted,
+    TrialDone,
+    TrialStarted,
+)
 
 
 def finetune(
@@ -110,6 +120,11 @@ def _trials(
         if hardware.is_main:
             _write_report(run, len(trials), done)
         yield TrialDone(number, trials[number].name, row["step"], row["best_step"], row["scores"])
+    if run.data.test and ending.reason == "finished":
+        scores = broadcast_object(
+            hardware.accelerator, _score_test_set(run, len(trials), done) if hardware.is_main else {}
+        )
+        yield FinalTestDone(clock.step, scores)
     path = run.folder / "model"
     yield replace(ending, path=str(path) if path.is_dir() else "")
 
@@ -130,7 +145,22 @@ def _goodness(row: Mapping[str, Any], metric: str) -> float:
     return -value if metric == "loss" else value
 
 
-def _write_report(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -> None:
+def _score_test_set(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """The scores of the run's model on the test set, written into its report and card: after every choice is made."""
+    checkpoint = load_checkpoint(run.folder / "model")
+    predictions, loss = predict_with(checkpoint, run.data.test, threads=run.config.threads)
+    scores = {"loss": loss, **score(run.data.test, predictions, run.data.task, run.data.labels)}
+    _write_report(run, planned, done, scores)
+    card = with_test_scores(checkpoint.card, run.config.test, scores)
+    with atomic_file(run.folder / "model" / "README.md") as fresh:
+        fresh.write_text(card, encoding="utf-8")
+    return scores
+
+
+def _write_report(
+    run: Setup, planned: int, done: Sequence[Mapping[str, Any]], test: Mapping[str, float] | None = None
+) -> None:
+    """`scores`, those of the trials and the baselines are of the validation set, by which all choices are made."""
     own = [row for row in done if not row["random"]] or list(done)
     best = max(own, key=lambda row: _goodness(row, run.metric))
     body = {
@@ -138,11 +168,13 @@ def _write_report(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -
         "labels": run.data.labels,
         "metric": run.metric,
         "model": source_name(run.config.model),
+        "split": "validation",
         "scores": best["scores"],
+        "test": None if test is None else {"split": "test", "scores": test},
         "trials": done,
         "families": families(done),
         "planned": planned,
         "guess": run.guess,
-        "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out)},
+        "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out), "test": len(run.data.test)},
     }
     write_json(run.folder / "report.json", body)

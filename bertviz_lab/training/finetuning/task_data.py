@@ -1,7 +1,7 @@
 """The labelled examples of a fine-tuning: read and split once, then kept in the run's folder.
 
-examples/train.jsonl, examples/held_out.jsonl    one example a line
-examples/about.json                              the task, the labels, and what a person should know; written last
+examples/train.jsonl, held_out.jsonl, test.jsonl   one example a line; held_out is the validation set
+examples/about.json                                the task, the labels, and what a person should know; written last
 """
 
 import json
@@ -35,13 +35,14 @@ _SAMPLE = "sample:"
 
 @dataclass(frozen=True)
 class Labelled:
-    """Examples to train on and to score on."""
+    """Examples to train on, to choose by (`held_out`, the validation set) and, where there are any, to test on."""
 
     task: Task
     labels: tuple[str, ...]
     train: tuple[Example, ...]
     held_out: tuple[Example, ...]
     notes: tuple[str, ...] = ()
+    test: tuple[Example, ...] = ()
 
 
 def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, Labelled]:
@@ -68,7 +69,12 @@ def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple
         train = [train[index] for index in sorted(chosen)]
     if not train or not held:
         raise InputError("There are too few examples to train on some and score on others; give more.")
-    return data, Labelled(data.task, data.labels, tuple(train), tuple(held), tuple(notes))
+    test: tuple[Example, ...] = ()
+    if config.test:  # columns are found and classes named as in training; nothing else of the run depends on it
+        _, tested = read_pair(files, [file_of(name) for name in config.test], data.task, **reading)
+        notes += [*tested.notes, *_told(tested)]
+        test = tuple(tested.examples)
+    return data, Labelled(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
 
 
 def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
@@ -80,6 +86,7 @@ def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
     target.mkdir(parents=True)
     write_examples(target / "train.jsonl", found.train)
     write_examples(target / "held_out.jsonl", found.held_out)
+    write_examples(target / "test.jsonl", found.test)
     write_json(target / "about.json", {"task": found.task, "labels": found.labels, "notes": found.notes})
 
 
@@ -93,6 +100,7 @@ def read_labelled(folder: Path) -> Labelled:
             train=read_examples(folder / "examples" / "train.jsonl"),
             held_out=read_examples(folder / "examples" / "held_out.jsonl"),
             notes=tuple(body["notes"]),
+            test=read_examples(test) if (test := folder / "examples" / "test.jsonl").is_file() else (),
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"There are no examples in {folder.name}.") from error

@@ -22,7 +22,7 @@ def format_event(event: e.Event) -> str:
         scores = scores if "mlm_loss" in event.metrics else f"loss {event.loss:.3f} {scores}"
         line = f"step {event.step:6} {scores} {event.tokens_per_second:,.0f} tokens/s, {event.eta_seconds:.0f} s left"
     elif isinstance(event, e.EvalDone):
-        line = "held-out " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+        line = "validation " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
     elif isinstance(event, e.ProbesDone):
         shares = event.right.values()
         passed = sum(share >= 0.8 for share in shares)
@@ -31,7 +31,9 @@ def format_event(event: e.Event) -> str:
     elif isinstance(event, e.TrialStarted):
         line = f"trial {event.trial + 1} of {event.trials}: {event.name}" if event.trials > 1 else ""
     elif isinstance(event, e.TrialDone):
-        line = "best " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+        line = "best validation " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
+    elif isinstance(event, e.FinalTestDone):
+        line = "test " + " ".join(f"{name} {value:.3f}" for name, value in event.metrics.items())
     elif isinstance(event, e.RunFinished):
         line = f"{event.reason} after {event.step} steps"
     return line
@@ -45,6 +47,8 @@ def final_scores(folder: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
         return {
             "task": body.get("task"),
             **body.get("scores", {}),
+            "split": body.get("split", "validation"),
+            "test": body.get("test"),
             "guess": body.get("guess"),
             "families": body.get("families"),
         }

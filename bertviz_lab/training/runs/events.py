@@ -115,6 +115,14 @@ class TrialDone:
 
 
 @dataclass(frozen=True)
+class FinalTestDone:
+    """The scores of a fine-tuning's chosen model on the test set, which no choice was made by."""
+
+    step: int
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class RunFinished:
     """The last event of a session. `reason`: finished, stopped (can be resumed) or failed."""
 
@@ -135,6 +143,7 @@ Event = (
     | ProbesDone
     | CheckpointSaved
     | TrialDone
+    | FinalTestDone
     | RunFinished
 )
 _TYPES: dict[str, type] = {kind.__name__: kind for kind in get_args(Event)}

@@ -5,6 +5,7 @@ import math
 
 import pytest
 
+from bertviz_lab.training.runs import events
 from bertviz_lab.training.runs.events import (
     CheckpointSaved,
     EvalDone,
@@ -54,6 +55,7 @@ EVENTS = [
     CheckpointSaved(7, "runs/blue-fox/checkpoints/last"),
     TrialStarted(trial=1, trials=3, name="seed 1", step=7, total_steps=40),
     TrialDone(trial=1, name="seed 1", step=47, best_step=30, metrics={"accuracy": 0.5}),
+    events.FinalTestDone(47, {"accuracy": 0.25}),
     RunFinished(7, 1.5, "finished", "runs/blue-fox/model", ""),
 ]
 
