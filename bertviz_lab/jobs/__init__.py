@@ -1,4 +1,4 @@
-"""Runs as processes of their own: start, watch, stop, resume. They outlive the page that started them."""
+"""Runs as processes of their own: start, watch, stop, resume, queue. They outlive the page that started them."""
 
 from bertviz_lab.jobs.runs import Runs
 

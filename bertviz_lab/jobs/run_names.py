@@ -1,13 +1,13 @@
-"""Names for runs: easy to say, and impossible to guess."""
+"""Names of runs: easy to say, and impossible to guess."""
 
 import secrets
 
-_FIRST = """
+_ADJECTIVES = """
     amber brave calm clever eager fair gentle happy jolly keen kind lively lucky merry mild neat
     noble plucky proud quick quiet rapid ready sharp shiny silver smart snowy steady sunny swift
     tidy warm wise witty young
 """.split()
-_SECOND = """
+_ANIMALS = """
     badger beaver bear crane deer dove duck eagle falcon finch fox gull hare hawk heron horse ibis
     koala lark lynx mole moose otter owl panda puffin raven robin seal stork swan tiger trout turtle
     whale wolf wren yak
@@ -15,10 +15,10 @@ _SECOND = """
 
 
 def new_run_id() -> str:
-    """Such as "kind-otter-9f86d081884c7d65": 64 random bits, so knowing a name means having been told it."""
-    return f"{secrets.choice(_FIRST)}-{secrets.choice(_SECOND)}-{secrets.token_hex(8)}"
+    """For example "kind-otter-9f86d081884c7d65"; the 64 random bits make the id a secret of who started the run."""
+    return f"{secrets.choice(_ADJECTIVES)}-{secrets.choice(_ANIMALS)}-{secrets.token_hex(8)}"
 
 
 def short_name(run_id: str) -> str:
-    """The part that people say: "kind-otter"."""
+    """The part for display: "kind-otter"."""
     return run_id.rsplit("-", 1)[0]

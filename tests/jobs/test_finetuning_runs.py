@@ -48,7 +48,7 @@ def test_examples_that_cannot_be_used_end_the_run_with_one_sentence(runs: Runs, 
     assert "Traceback" not in runs.state(run).message
 
 
-def test_copies_take_the_place_of_files_and_what_is_named_stays(tmp_path: Path) -> None:
+def test_files_are_replaced_by_copies_and_samples_are_not(tmp_path: Path) -> None:
     text = tmp_path / "a.csv"
     text.write_text("x")
     for number, config in enumerate(

@@ -19,7 +19,7 @@ def test_a_run_is_named_so_that_nobody_can_guess_it() -> None:
     assert short_name("kind-otter-0123456789abcdef") == "kind-otter"
 
 
-def test_a_run_trains_stops_and_goes_on_where_it_was(runs: Runs, text: Path) -> None:
+def test_a_stopped_run_resumes_at_the_same_step(runs: Runs, text: Path) -> None:
     run = runs.start(settings(), (text,))
     assert runs.state(run).status in ("starting", "preparing", "training")
     wait_for(lambda: runs.state(run).step > 3)
@@ -36,7 +36,7 @@ def test_a_run_trains_stops_and_goes_on_where_it_was(runs: Runs, text: Path) -> 
     assert steps == sorted(set(steps))
 
 
-def test_a_killed_run_is_seen_as_failed_and_can_go_on(runs: Runs, text: Path) -> None:
+def test_a_killed_run_is_failed_and_can_be_resumed(runs: Runs, text: Path) -> None:
     run = runs.start(settings(checkpoint_every=0.2), (text,))
     wait_for(lambda: bool(runs.state(run).model))
     os.kill(runs.state(run).pid, signal.SIGKILL)
@@ -92,7 +92,7 @@ def test_a_name_that_is_no_run_is_refused(runs: Runs, name: str) -> None:
         runs.folder(name)
 
 
-def test_a_full_disk_is_told_in_one_sentence_and_leaves_nothing(runs: Runs, text: Path, monkeypatch) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_no_folder(runs: Runs, text: Path, monkeypatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 

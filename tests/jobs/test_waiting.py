@@ -1,4 +1,4 @@
-"""The line of those that wait for their turn."""
+"""The queue of runs that wait for a free place."""
 
 import os
 import signal
@@ -37,7 +37,7 @@ def end(runs: Runs, run_id: str) -> None:
     runs_module.write_state(runs.folder(run_id), runs_module.RunState("finished"))
 
 
-def test_those_for_whom_there_is_no_room_wait_in_the_order_in_which_they_came(runs: Runs, launched) -> None:
+def test_runs_beyond_the_limit_are_queued_in_order(runs: Runs, launched) -> None:
     first, second, third, fourth = (runs.start(settings()) for _ in range(4))
     assert launched == [first]
     assert [runs.state(run).status for run in (first, second, third, fourth)] == ["training", *["waiting"] * 3]
@@ -51,7 +51,7 @@ def test_those_for_whom_there_is_no_room_wait_in_the_order_in_which_they_came(ru
     wait_for(lambda: launched == [first, second, third], 30)
 
 
-def test_as_many_train_as_the_machine_bears(tmp_path: Path, launched) -> None:
+def test_as_many_runs_train_as_the_limit_allows(tmp_path: Path, launched) -> None:
     runs = Runs(tmp_path / "runs", most_running=2)
     names = [runs.start(settings()) for _ in range(3)]
     assert launched == names[:2]
@@ -59,7 +59,7 @@ def test_as_many_train_as_the_machine_bears(tmp_path: Path, launched) -> None:
     wait_for(lambda: launched == names, 30)
 
 
-def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_again(runs: Runs, launched) -> None:
+def test_a_run_removed_from_the_queue_is_not_launched_and_can_be_queued_again(runs: Runs, launched) -> None:
     first, second, third = (runs.start(settings()) for _ in range(3))
     runs.stop(second)
     assert runs.state(second).status == "stopped"
@@ -72,7 +72,7 @@ def test_whoever_is_taken_out_of_the_line_is_never_launched_and_can_join_it_agai
     wait_for(lambda: launched == [first, third, second], 30)
 
 
-def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None:
+def test_the_queue_survives_a_restart_of_the_server(runs: Runs, launched) -> None:
     first, second, third = (runs.start(settings()) for _ in range(3))
     for run in (second, third):
         assert read_state(runs.folder(run)).status == "waiting"  # all that is known of it is in its folder
@@ -84,7 +84,7 @@ def test_the_line_survives_a_restart_of_the_server(runs: Runs, launched) -> None
     assert again.state(third).status == "waiting"
 
 
-def test_two_servers_launch_nobody_twice(runs: Runs, launched) -> None:
+def test_two_servers_launch_no_run_twice(runs: Runs, launched) -> None:
     names = [runs.start(settings()) for _ in range(6)]
     servers = [Runs(runs.root, most_running=6) for _ in range(8)]
     threads = [threading.Thread(target=server.start_queue) for server in servers]
@@ -123,6 +123,6 @@ def test_a_waiting_run_trains_when_the_one_before_it_is_killed(runs: Runs, text:
     assert load_checkpoint(runs.state(second).model).architecture == "BertForPreTraining"
 
 
-def test_a_run_that_is_not_there_cannot_be_taken_out_of_the_line(runs: Runs) -> None:
+def test_an_unknown_run_cannot_be_removed_from_the_queue(runs: Runs) -> None:
     with pytest.raises(InputError, match="no run"):
         runs.stop("nobody")

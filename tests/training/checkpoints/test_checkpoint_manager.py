@@ -56,7 +56,7 @@ def two(tmp_path: Path) -> CheckpointManager:
     return checkpoints
 
 
-def test_what_is_saved_is_found_whole_by_another_process(two, tmp_path):
+def test_a_checkpoint_is_found_by_another_process(two, tmp_path):
     assert CheckpointManager(tmp_path).newest() == SavedCheckpoint(tmp_path / "step-00000020", 20, ())
     assert (tmp_path / "step-00000020" / "model.bin").read_text() == "b" * 100
     assert json.loads((tmp_path / "step-00000020" / "more" / "trainer.json").read_text()) == {"text": "b"}
@@ -188,7 +188,7 @@ def test_a_checkpoint_of_a_newer_version_is_refused_not_passed_over(two, tmp_pat
 # What a kill leaves
 
 
-def test_what_a_kill_left_is_swept_away(two, tmp_path):
+def test_partial_checkpoints_of_a_killed_process_are_removed(two, tmp_path):
     for left in (".step-00000030-ab_12xyz", ".step-00000005-gone"):
         (tmp_path / left).mkdir()
         (tmp_path / left / "model.bin").write_text("half")
@@ -200,14 +200,14 @@ def test_what_a_kill_left_is_swept_away(two, tmp_path):
     assert names(tmp_path) == [".keep-me-", "step-00000020", "step-00000030"]
 
 
-def test_one_whose_replacement_was_cut_off_gets_its_name_back(two, tmp_path):
+def test_a_checkpoint_whose_replacement_was_interrupted_is_restored(two, tmp_path):
     (tmp_path / "step-00000020").rename(tmp_path / ".step-00000020-old")
     (tmp_path / ".step-00000020-newwwwww").mkdir()
     assert two.newest().step == 20
     assert names(tmp_path) == ["step-00000010", "step-00000020"]
 
 
-def test_one_that_was_replaced_stays_replaced(two, tmp_path):
+def test_a_replaced_checkpoint_stays_replaced(two, tmp_path):
     shutil.copytree(tmp_path / "step-00000010", tmp_path / ".step-00000020-old")
     assert (two.newest().path / "model.bin").read_text() == "b" * 100
     assert names(tmp_path) == ["step-00000010", "step-00000020"]

@@ -89,7 +89,7 @@ def test_a_run_can_be_looked_back_at_before_it_has_a_checkpoint(text, tmp_path):
     assert past.tokenizer.vocab_size == last.tokenizer.vocab_size
 
 
-def test_a_run_from_before_shapes_were_told_is_opened_by_its_model(text, tmp_path):
+def test_snapshots_without_a_config_take_that_of_the_model(text, tmp_path):
     finish(short_run(text), tmp_path / "run")
     (tmp_path / "run" / "snapshots" / SHAPE).unlink()
     assert same(open_snapshots(tmp_path / "run").open(12), load_checkpoint(tmp_path / "run" / "model"))
@@ -104,7 +104,7 @@ def test_the_shape_is_written_once(tmp_path):
     assert json.loads((tmp_path / "s" / SHAPE).read_text())["architectures"] == ["BertForMaskedLM"]
 
 
-def test_what_is_not_there_is_said_in_a_sentence(tmp_path):
+def test_a_missing_snapshot_is_one_sentence(tmp_path):
     with pytest.raises(InputError, match="has no snapshots"):
         open_snapshots(tmp_path)
     history(tmp_path / "m")
@@ -126,7 +126,7 @@ def test_a_snapshot_of_another_model_is_refused(tmp_path):
         open_snapshots(tmp_path / "m").open(20)
 
 
-def test_without_a_word_about_the_model_nothing_is_guessed(tmp_path):
+def test_snapshots_without_any_configuration_are_refused(tmp_path):
     history(tmp_path / "m")
     (tmp_path / "m" / "snapshots" / SHAPE).unlink()
     (tmp_path / "m" / "config.json").unlink()

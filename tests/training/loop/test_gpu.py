@@ -43,7 +43,7 @@ def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
     assert all(p.device.type == "cpu" and bool(p.isfinite().all()) for p in model.parameters())
 
 
-def test_what_a_model_can_do_is_scored_there_as_on_the_cpu():
+def test_probe_results_on_a_gpu_are_those_of_the_cpu():
     one = little_checkpoint()
     questions = Questions(SOME, one.tokenizer)
     here = questions.ask(one.model)

@@ -24,7 +24,7 @@ def test_matrix_products_are_in_the_chosen_format(precision, expected):
 
 
 @pytest.mark.parametrize("pays", [True, False])
-def test_automatic_precision_takes_what_was_measured_to_be_faster(pays, monkeypatch):
+def test_automatic_precision_on_a_cpu_is_the_faster_one(pays, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     monkeypatch.setattr(hardware, "bf16_is_faster", lambda config: pays)
     assert choose_hardware("auto", CONFIG, threads=1).precision == ("bf16" if pays else "fp32")

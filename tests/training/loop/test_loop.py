@@ -196,7 +196,7 @@ def test_reports_come_at_first_at_once_and_then_more_rarely():
     assert sorted({*measured, 300}) == reported, "the last step is reported whether or not it was its turn"
 
 
-def test_reports_change_no_number(monkeypatch):
+def test_reports_do_not_change_the_weights(monkeypatch):
     def weights(always: bool) -> Tensor:
         monkeypatch.setattr(loop, "_report_due", lambda window, progress: always)
         model = line()
@@ -215,7 +215,7 @@ def test_it_stops_when_it_is_asked_to_and_saves(report_always):
     assert task.saved == [7]
 
 
-def test_a_run_stopped_before_its_first_step_can_be_gone_on_with():
+def test_a_run_stopped_before_its_first_step_can_be_resumed():
     task = FitALine()
     events = run(task, should_stop=lambda: True)
     assert [type(event) for event in events] == [CheckpointSaved, RunFinished]
@@ -228,7 +228,7 @@ def test_a_stop_after_the_last_step_is_a_finish(report_always):
     assert (events[-1].step, events[-1].reason) == (20, "finished")
 
 
-def test_it_goes_on_from_where_it_stood(report_always):
+def test_it_resumes_at_its_step_and_learning_rate(report_always):
     progress = Progress(step=15, seconds=3.0, tokens=150)
     events = run(FitALine(), progress=progress)
     steps = [event for event in events if isinstance(event, StepDone)]
@@ -247,7 +247,7 @@ def test_a_finished_run_takes_no_further_step():
 
 @pytest.mark.parametrize("bad", [float("nan"), float("inf")])
 @pytest.mark.parametrize("at", [1, 5])
-def test_a_loss_that_is_no_number_ends_the_run_by_its_step_and_is_not_saved(bad, at, report_always):
+def test_a_nan_or_infinite_loss_ends_the_run_with_its_step_and_is_not_saved(bad, at, report_always):
     task = FitALine(losses={at: bad})
     with pytest.raises(InputError, match=rf"Step {at}: the loss is infinite or NaN\. Start again"):
         run(task)
@@ -284,7 +284,7 @@ def test_a_bad_step_is_found_at_the_end(report_never):
     assert task.saved == []
 
 
-def test_checkpoints_and_scores_come_at_their_times(report_never):
+def test_checkpoints_and_evaluations_come_at_their_intervals(report_never):
     task = FitALine()
     events = run(task, plan(checkpoint_every=1e-9, eval_every=1e9))
     assert task.saved == list(range(1, 21))
@@ -292,7 +292,7 @@ def test_checkpoints_and_scores_come_at_their_times(report_never):
     assert [e.step for e in events if isinstance(e, CheckpointSaved)] == list(range(1, 21))
 
 
-def test_weights_are_kept_at_log_spaced_steps_and_at_the_end():
+def test_snapshots_are_taken_at_log_spaced_steps_and_at_the_end():
     task = FitALine()
     events = run(task, plan(steps=23))
     assert task.snapshots == [0, 1, 2, 5, 10, 20, 23]
@@ -300,7 +300,7 @@ def test_weights_are_kept_at_log_spaced_steps_and_at_the_end():
 
 
 @pytest.mark.parametrize("room", [True, False])
-def test_what_the_model_can_do_is_asked_at_the_same_steps_whether_or_not_there_is_room_for_weights(room):
+def test_probes_run_at_snapshot_steps_whether_or_not_snapshots_are_kept(room):
     task = FitALine(probing=0.0, room=room)
     events = run(task, plan(steps=23))
     assert task.probed == [0, 1, 2, 5, 10, 20, 23]
@@ -329,20 +329,20 @@ def test_only_the_evaluation_at_the_end_of_a_finished_run_is_final(report_never)
     assert task.final == [False, False, False]
 
 
-def test_between_those_steps_it_is_asked_after_scores(report_never):
+def test_between_snapshots_probes_run_after_evaluations(report_never):
     task = FitALine(probing=0.0)
     run(task, plan(steps=23, eval_steps=6))
     assert task.probed == [0, 1, 2, 5, 6, 10, 12, 18, 20, 23]
 
 
-def test_a_run_that_goes_on_does_not_ask_again_about_its_checkpoint():
+def test_a_resumed_run_does_not_repeat_the_probes_of_its_checkpoint():
     task = FitALine(probing=0.0)
     run(task, progress=Progress(step=20, seconds=3.0, tokens=200))
     assert task.probed == []
 
 
 @pytest.mark.parametrize("cost", [0.25, 2.0])
-def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypatch, cost):
+def test_probes_take_at_most_their_share_of_the_time(report_never, monkeypatch, cost):
     clock = itertools.count(step=0.01)
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
     task = FitALine(probing=cost)
@@ -355,7 +355,7 @@ def test_asking_takes_no_more_than_its_share_of_the_time(report_never, monkeypat
     assert bool(slow) is (cost > 1)
 
 
-def test_asking_takes_nothing_from_the_time_of_training(report_never, monkeypatch):
+def test_probes_do_not_count_as_training_time(report_never, monkeypatch):
     clock = itertools.count(step=0.01)
     monkeypatch.setattr(loop.time, "perf_counter", lambda: next(clock))
     seconds = [run(FitALine(probing=cost), plan(steps=30, eval_every=1e9))[-1].seconds for cost in (None, 0.9)]
@@ -367,7 +367,7 @@ def test_scores_can_be_asked_for_after_so_many_steps_whatever_the_time(report_ne
     assert [event.step for event in events if isinstance(event, EvalDone)] == [6, 12, 18, 20]
 
 
-def test_a_run_that_has_learnt_enough_is_finished_at_that_step(report_never):
+def test_early_stopping_finishes_the_run_at_that_step(report_never):
     task = FitALine(enough_after=2)
     events = run(task, plan(steps=100, eval_steps=5))
     assert [event.step for event in events if isinstance(event, EvalDone)] == [5, 10]

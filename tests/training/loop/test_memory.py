@@ -86,7 +86,7 @@ def test_a_run_that_fits_may_start(monkeypatch):
     require_memory(MODEL, settings(), CPU)
 
 
-def test_a_run_that_would_fit_in_parts_is_told_in_how_many(monkeypatch):
+def test_a_run_that_fits_with_gradient_accumulation_is_told_how_many_steps(monkeypatch):
     large = {"batch_size": 512, "causal_share": 0.4}
     free(monkeypatch, needed(**large, gradient_accumulation_steps=8))
     with pytest.raises(InputError) as told:

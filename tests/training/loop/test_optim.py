@@ -153,7 +153,7 @@ def tuning(**changes) -> FinetuneConfig:
 @pytest.mark.parametrize("layerwise_lr_decay", [1.0, 0.8])
 @pytest.mark.parametrize("freeze", [0, 1, 3])
 @pytest.mark.parametrize("kind", HEADS, ids=str)
-def test_what_is_to_learn_is_in_one_group_and_what_is_frozen_in_none(kind, freeze, layerwise_lr_decay):
+def test_trainable_parameters_are_in_one_group_and_frozen_ones_in_none(kind, freeze, layerwise_lr_decay):
     model = build(kind)
     optimizer = build_finetuning_optimizer(
         model, tuning(freeze_layers=freeze, layerwise_lr_decay=layerwise_lr_decay), 1e-3

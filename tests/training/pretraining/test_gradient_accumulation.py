@@ -93,7 +93,7 @@ def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
     assert same(weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model"), 1e-4)
 
 
-def test_in_fp16_small_gradients_are_scaled_and_the_scale_is_gone_on_with(text, tmp_path):
+def test_in_fp16_the_loss_scale_is_saved_and_restored(text, tmp_path):
     config = short_run(text, precision="fp16")
     finish(config, tmp_path / "halves", should_stop=after(6))
     second = finish(config, tmp_path / "halves", resume=True)

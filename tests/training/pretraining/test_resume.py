@@ -18,7 +18,7 @@ def step(model: torch.nn.Module, optimizers) -> None:
 
 
 @pytest.mark.parametrize("rule", ["adamw", "muon"])
-def test_optimisers_go_on_as_if_nothing_had_happened(rule, tmp_path):
+def test_optimizers_resume_exactly(rule, tmp_path):
     settings = PretrainConfig(corpus=("none",), optimizer=rule)
     model = build(PRETRAINING)
     optimizers = build_optimizers(model, settings, 1e-2)
@@ -48,7 +48,7 @@ def test_optimisers_built_anew_would_not(tmp_path):
     assert not all(torch.equal(p, q) for p, q in zip(model.parameters(), copy.parameters(), strict=True))
 
 
-def test_the_random_stream_goes_on(tmp_path):
+def test_the_random_generator_resumes_exactly(tmp_path):
     torch.manual_seed(4)
     torch.rand(7)
     save_optimizers([], tmp_path / "optimizer.safetensors")
@@ -60,7 +60,7 @@ def test_the_random_stream_goes_on(tmp_path):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
-def test_the_random_stream_of_a_gpu_goes_on_too(tmp_path):
+def test_the_random_generator_of_a_gpu_resumes_exactly(tmp_path):
     torch.rand(7, device="cuda")
     save_optimizers([], tmp_path / "optimizer.safetensors")
     expected = torch.rand(5, device="cuda")
@@ -69,7 +69,7 @@ def test_the_random_stream_of_a_gpu_goes_on_too(tmp_path):
     assert torch.equal(torch.rand(5, device="cuda"), expected)
 
 
-def test_what_was_saved_on_a_gpu_is_gone_on_with_on_a_cpu(tmp_path, monkeypatch):
+def test_a_checkpoint_of_a_gpu_resumes_on_a_cpu(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.zeros(16, dtype=torch.uint8))
     save_optimizers([], tmp_path / "optimizer.safetensors")

@@ -81,14 +81,14 @@ def test_the_metrics_of_a_task_stand_beside_the_fields():
     assert "metrics" not in row
 
 
-def test_what_a_model_can_do_is_an_object_of_its_own():
+def test_probe_results_are_a_nested_object():
     row = json.loads(to_json(ProbesDone(5, 1.25, 2_048, "english", {"agreement": 0.75})))
     assert row["right"] == {"agreement": 0.75}
     assert row["probes"] == "english"
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_what_is_no_number_is_written_as_null(value):
+def test_nan_and_infinite_metrics_are_written_as_null(value):
     line = to_json(EvalDone(1, 2.0, 3, {"mlm_loss": value, "mlm_accuracy": 0.5}))
     assert json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))["mlm_loss"] is None
     assert from_json(line).metrics == {"mlm_loss": None, "mlm_accuracy": 0.5}

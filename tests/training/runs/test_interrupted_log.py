@@ -31,7 +31,7 @@ def told(folder: Path, *names: str) -> list[tuple]:
     return [(row["event"], row["step"], row.get("loss")) for row in read_log(folder)[0] if row["event"] in names]
 
 
-def test_a_run_that_goes_on_from_a_checkpoint_tells_every_step_once(tmp_path):
+def test_the_log_of_a_resumed_run_has_every_step_once(tmp_path):
     (tmp_path / "whole").mkdir()
     (tmp_path / "torn").mkdir()
     list(record(sitting(0, 12, saves=5), tmp_path / "whole"))
@@ -47,7 +47,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_tells_every_step_once(tmp_path):
     assert read_state(tmp_path / "torn").step == 12
 
 
-def test_a_checkpoint_that_was_saved_but_not_yet_told_of_is_gone_on_from_too(tmp_path):
+def test_a_checkpoint_that_is_not_in_the_log_yet_is_resumed_from_too(tmp_path):
     list(record(sitting(0, 9), tmp_path))
     for _ in range(2):
         list(record(sitting(5, 7), tmp_path))
@@ -55,7 +55,7 @@ def test_a_checkpoint_that_was_saved_but_not_yet_told_of_is_gone_on_from_too(tmp
     assert told(tmp_path, "RunStarted") == [("RunStarted", step, None) for step in (0, 5)]
 
 
-def test_a_run_that_was_stopped_and_goes_on_does_not_tell_of_the_stop(tmp_path):
+def test_the_log_of_a_resumed_run_does_not_have_the_stop(tmp_path):
     stop = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "stopped", "model", "")]
     list(record([*sitting(0, 5), *stop], tmp_path))
     list(record(sitting(5, 6), tmp_path))
@@ -64,7 +64,7 @@ def test_a_run_that_was_stopped_and_goes_on_does_not_tell_of_the_stop(tmp_path):
     assert "RunFinished" not in names
 
 
-def test_a_run_that_was_killed_at_its_very_end_tells_of_its_last_checkpoint_once(tmp_path):
+def test_a_run_killed_at_its_end_has_its_last_checkpoint_in_the_log_once(tmp_path):
     end = [CheckpointSaved(5, "step-5"), EvalDone(5, 0.0, 0, {}), RunFinished(5, 0.0, "finished", "model", "")]
     list(record([*sitting(0, 5), *end[:2]], tmp_path))
     passed = list(record([*sitting(5, 5), *end], tmp_path))
@@ -74,7 +74,7 @@ def test_a_run_that_was_killed_at_its_very_end_tells_of_its_last_checkpoint_once
     assert names.count("CheckpointSaved") == names.count("EvalDone") == 1
 
 
-def test_a_run_that_begins_again_tells_nothing_of_its_first_try(tmp_path):
+def test_the_log_of_a_restarted_run_has_nothing_of_the_first_attempt(tmp_path):
     list(record(sitting(0, 9), tmp_path))
     list(record(sitting(0, 3), tmp_path))
     assert told(tmp_path, "StepDone") == [("StepDone", step, 1 / step) for step in (1, 2, 3)]
@@ -94,7 +94,7 @@ def test_nothing_is_lost_when_the_log_cannot_be_cut(tmp_path, monkeypatch):
     assert (tmp_path / "events.jsonl").read_bytes().startswith(before)
 
 
-def test_whoever_follows_a_log_that_is_cut_is_given_it_from_the_beginning(tmp_path):
+def test_a_reader_of_a_log_that_was_cut_gets_it_from_the_beginning(tmp_path):
     list(record(sitting(0, 9), tmp_path))
     _, end = read_log(tmp_path)
     list(record(sitting(5, 6), tmp_path))
@@ -113,7 +113,7 @@ def test_one_process_at_a_time_writes_a_run(tmp_path):
     assert len(list(record(EVENTS, tmp_path))) == len(EVENTS)
 
 
-def test_what_a_kill_left_of_a_replacement_is_swept_away(tmp_path):
+def test_partial_writes_of_a_killed_process_are_removed(tmp_path):
     for left in (".state.json-12345678", ".events.jsonl-abcd_123"):
         (tmp_path / left).write_text("half")
     list(record(EVENTS, tmp_path))
@@ -151,7 +151,7 @@ def test_a_log_that_cannot_be_written_ends_the_run_with_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS])
-def test_a_disk_that_fails_elsewhere_in_the_run_is_told_the_same_way(number, tmp_path):
+def test_a_disk_error_anywhere_in_the_run_has_the_same_message(number, tmp_path):
     def events() -> Iterator[Event]:
         yield EVENTS[0]
         raise OSError(number, os.strerror(number))

@@ -41,7 +41,7 @@ EVENTS = [
 ]
 
 
-def test_what_is_recorded_passes_through_and_stands_in_the_log(tmp_path):
+def test_recorded_events_are_passed_on_and_logged(tmp_path):
     assert list(record(EVENTS, tmp_path)) == EVENTS
     lines = (tmp_path / "events.jsonl").read_text(encoding="utf-8").splitlines()
     assert [from_json(line) for line in lines] == EVENTS
@@ -72,7 +72,7 @@ def test_the_state_follows_the_events(tmp_path):
     assert seen[-1].updated > 0
 
 
-def test_a_bad_input_is_the_run_s_last_event_and_goes_on_up(tmp_path):
+def test_an_input_error_is_the_last_event_and_is_raised_again(tmp_path):
     def events():
         yield from EVENTS[:5]
         raise InputError("The loss is infinite or NaN before step 6.")
@@ -87,7 +87,7 @@ def test_a_bad_input_is_the_run_s_last_event_and_goes_on_up(tmp_path):
     assert state.model == "run/checkpoints/step-00000005"
 
 
-def test_any_other_error_is_named(tmp_path):
+def test_any_other_error_is_the_last_event_by_name(tmp_path):
     def events():
         yield EVENTS[0]
         raise MemoryError("no room")
@@ -117,7 +117,7 @@ def test_a_reader_that_leaves_does_not_fail_the_run(tmp_path):
     assert len(read_log(tmp_path)[0]) == 2
 
 
-def test_a_second_sitting_knows_what_the_first_left(tmp_path):
+def test_a_second_session_starts_from_the_state_of_the_first(tmp_path):
     list(record(EVENTS, tmp_path))
 
     def fails_at_once():
@@ -228,7 +228,7 @@ def test_the_settings_are_read_back(tmp_path):
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]", "null", '{"corpus": 3}'])
-def test_a_folder_without_settings_cannot_be_gone_on_with(content, tmp_path):
+def test_a_folder_without_settings_cannot_be_resumed(content, tmp_path):
     if content is not None:
         (tmp_path / "config.json").write_text(content)
     with pytest.raises(InputError, match="no run to resume"):
