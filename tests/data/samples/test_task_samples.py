@@ -53,7 +53,7 @@ def read(name: str) -> TaskData:
     return read_task([sample_path(name)], TASK_SAMPLES[name].task)
 
 
-def test_each_sample_has_its_file_and_a_text_for_people() -> None:
+def test_each_sample_has_a_file_a_title_and_a_description() -> None:
     assert list(TASK_SAMPLES) == ["sentiment", "topics", "paraphrases", "entities", "town-questions", "questions"]
     for name, sample in TASK_SAMPLES.items():
         assert sample.name == name
@@ -64,13 +64,13 @@ def test_each_sample_has_its_file_and_a_text_for_people() -> None:
     assert len({sample.title for sample in TASK_SAMPLES.values()}) == len(TASK_SAMPLES)
 
 
-def test_the_settings_of_a_sample_are_settings_of_a_fine_tuning() -> None:
+def test_the_settings_of_a_sample_are_fields_of_finetune_config() -> None:
     for name, sample in TASK_SAMPLES.items():
         config = FinetuneConfig(train=(f"sample:{name}",), task=sample.task, **sample.settings)
         assert config.epochs == sample.settings["epochs"]
 
 
-def test_an_unknown_sample_is_named_with_those_there_are() -> None:
+def test_an_unknown_sample_is_refused_with_the_names_that_exist() -> None:
     with pytest.raises(InputError, match='"reviews"; choose one of sentiment, topics'):
         sample_path("reviews")
 
@@ -86,7 +86,7 @@ def test_the_files_are_part_of_the_package() -> None:
     }
 
 
-def test_the_licence_and_where_the_texts_come_from_are_told() -> None:
+def test_the_docstring_states_licence_and_origin() -> None:
     assert "written for this project" in str(task_samples.__doc__)
     assert "Apache 2.0" in str(task_samples.__doc__)
 
@@ -137,16 +137,16 @@ def test_a_mixed_order_shows_every_class_in_a_preview() -> None:
 # Pairs
 
 
-def test_half_of_the_pairs_say_the_same() -> None:
+def test_half_of_the_pairs_are_paraphrases() -> None:
     assert Counter(row["label"] for row in table("paraphrases")) == {"same": 120, "different": 120}
 
 
-def test_no_sentence_stands_in_two_pairs() -> None:
+def test_no_sentence_is_in_two_pairs() -> None:
     sentences = [row[side] for row in table("paraphrases") for side in ("sentence1", "sentence2")]
     assert len(set(sentences)) == len(sentences)
 
 
-def test_counting_shared_words_does_not_tell_which_pairs_say_the_same() -> None:
+def test_word_overlap_does_not_predict_paraphrases() -> None:
     rows = table("paraphrases")
     shared = []
     for row in rows:
@@ -174,7 +174,7 @@ def test_tags_are_valid_bio(name: str) -> None:
             before = tag
 
 
-def test_there_are_many_names_of_each_type_and_few_come_often() -> None:
+def test_each_type_has_many_names_and_few_are_frequent() -> None:
     sentences = marked()
     assert len(sentences) == 400
     assert near_duplicates([" ".join(word for word, _ in sentence) for sentence in sentences]) == []
@@ -187,7 +187,7 @@ def test_there_are_many_names_of_each_type_and_few_come_often() -> None:
         assert max(first.values()) <= 20
 
 
-def test_what_is_held_out_is_like_the_sample_and_not_in_it() -> None:
+def test_held_out_sentences_resemble_the_sample_and_are_not_in_it() -> None:
     held = marked("entities:held-out")
     assert len(held) == 60
     tags = [tag for sentence in held for _, tag in sentence]
@@ -196,7 +196,7 @@ def test_what_is_held_out_is_like_the_sample_and_not_in_it() -> None:
     assert near_duplicates(texts) == []
 
 
-def test_many_words_are_a_name_here_and_something_else_there() -> None:
+def test_many_words_are_names_of_different_types() -> None:
     kinds: dict[str, set[str]] = {}
     for sentence in marked():
         for word, tag in sentence:
@@ -204,10 +204,10 @@ def test_many_words_are_a_name_here_and_something_else_there() -> None:
     assert kinds["Washington"] == {"PER", "LOC", "ORG"}
     assert kinds["May"] == {"PER", "DATE"}
     assert kinds["Reading"] == {"PER", "LOC", "ORG", ""}
-    assert sum(len(found & TYPES) > 1 for found in kinds.values()) >= 80
+    assert sum(len(types & TYPES) > 1 for types in kinds.values()) >= 80
 
 
-def test_names_stand_side_by_side_and_at_the_start_and_some_sentences_have_none() -> None:
+def test_names_are_adjacent_or_first_and_some_sentences_have_none() -> None:
     sentences = marked()
     tags = [[tag for _, tag in sentence] for sentence in sentences]
     touching = [1 for row in tags for a, b in pairwise(row) if a != "O" and b.startswith("B-")]
@@ -228,7 +228,7 @@ def test_passages_are_short_and_have_four_to_seven_questions() -> None:
     assert near_duplicates([passage["context"] for passage in found]) == []
 
 
-def test_every_answer_stands_where_it_is_said_to_start_and_is_whole_words() -> None:
+def test_every_answer_is_at_its_offset_and_is_whole_words() -> None:
     for passage in passages():
         context = passage["context"]
         for question in passage["qas"]:
@@ -261,7 +261,7 @@ def test_about_a_quarter_of_the_questions_cannot_be_answered() -> None:
 
 
 @pytest.mark.parametrize("name", TASK_SAMPLES)
-def test_the_reader_takes_every_example_and_guesses_task_and_columns(name: str) -> None:
+def test_every_example_is_read_with_task_and_columns_inferred(name: str) -> None:
     data = read_task([sample_path(name)])
     assert data.task == TASK_SAMPLES[name].task
     assert data.dropped == ()
@@ -269,7 +269,7 @@ def test_the_reader_takes_every_example_and_guesses_task_and_columns(name: str) 
     assert all(isinstance(example, kind) for example in data.examples)
 
 
-def test_the_kind_of_a_hard_sentence_is_not_taken_for_its_label() -> None:
+def test_the_column_of_difficulty_is_not_inferred_as_label() -> None:
     data = read("sentiment")
     assert data.labels == ("negative", "positive")
     assert {example.text_b for example in data.examples if isinstance(example, LabelledText)} == {None}

@@ -14,7 +14,7 @@ TOKENIZER = little_checkpoint().tokenizer
 PASSAGE = "the red cat sat on the mat"
 
 
-def asked(passage: str = PASSAGE, name: str = "q") -> Question:
+def question_on(passage: str = PASSAGE, name: str = "q") -> Question:
     return Question(name, "who", passage, (), row=1)
 
 
@@ -40,26 +40,30 @@ def every_span(question, windows, starts, ends, longest):
 @given(st.integers(0, 40), st.integers(10, 30), st.integers(1, 8), st.integers(1, 6), st.integers(0, 999))
 def test_the_best_spans_equal_those_of_an_exhaustive_search(words, length, longest, n_best, seed) -> None:
     rng = np.random.default_rng(seed)
-    question = asked(" ".join(rng.choice(PASSAGE.split(), words)))
+    question = question_on(" ".join(rng.choice(PASSAGE.split(), words)))
     windows = windows_of([question], max_length=length, stride=length // 3)
     starts, ends = logits(windows, seed, padding=3)
-    (found,) = extract_answers([question], windows, starts, ends, n_best=n_best, max_answer_length=longest)
+    (prediction,) = extract_answers([question], windows, starts, ends, n_best=n_best, max_answer_length=longest)
 
     spans = list(every_span(question, windows, starts, ends, longest))
     null = min(float(s[0] + e[0]) for s, e in zip(starts, ends, strict=True))
     total = math.exp(null) + sum(math.exp(score) for score, *_ in spans)
-    assert found.null_score == pytest.approx(null)
-    assert found.no_answer_probability == pytest.approx(math.exp(null) / total)
+    assert prediction.null_score == pytest.approx(null)
+    assert prediction.no_answer_probability == pytest.approx(math.exp(null) / total)
     texts = {}
     for score, start, end in sorted(spans, reverse=True):
         texts.setdefault(question.passage[start:end], score)
-    wanted = list(texts.values())[:n_best]
-    assert [one.score for one in found.best] == pytest.approx(wanted)
-    for one in found.best:
-        assert one.text == question.passage[one.start : one.end]
-        assert texts[one.text] == pytest.approx(one.score)
-        assert one.probability == pytest.approx(math.exp(one.score) / total)
-    assert found.no_answer == pytest.approx(null - wanted[0]) if wanted else found.no_answer == math.inf
+    best_scores = list(texts.values())[:n_best]
+    assert [answer.score for answer in prediction.best] == pytest.approx(best_scores)
+    for answer in prediction.best:
+        assert answer.text == question.passage[answer.start : answer.end]
+        assert texts[answer.text] == pytest.approx(answer.score)
+        assert answer.probability == pytest.approx(math.exp(answer.score) / total)
+    assert (
+        prediction.no_answer == pytest.approx(null - best_scores[0])
+        if best_scores
+        else prediction.no_answer == math.inf
+    )
 
 
 def peaked(window, start: int, end: int, height: float = 9.0, null: float = 0.0):
@@ -71,61 +75,66 @@ def peaked(window, start: int, end: int, height: float = 9.0, null: float = 0.0)
 
 
 def test_the_span_from_the_likeliest_start_to_the_likeliest_end_is_the_answer() -> None:
-    windows = windows_of([asked()])
-    (found,) = extract_answers([asked()], windows, *peaked(windows[0], 1, 2))
-    assert found.text() == found.best[0].text == "red cat"
-    assert (found.best[0].start, found.best[0].end) == (4, 11)
-    assert found.best[0].score == 18
-    assert found.no_answer == -18
+    windows = windows_of([question_on()])
+    (prediction,) = extract_answers([question_on()], windows, *peaked(windows[0], 1, 2))
+    assert prediction.text() == prediction.best[0].text == "red cat"
+    assert (prediction.best[0].start, prediction.best[0].end) == (4, 11)
+    assert prediction.best[0].score == 18
+    assert prediction.no_answer == -18
 
 
 def test_an_answer_neither_ends_before_it_starts_nor_exceeds_the_max_length() -> None:
-    windows = windows_of([asked()])
+    windows = windows_of([question_on()])
     for options, start, end in (({}, 3, 1), ({"max_answer_length": 2}, 0, 2)):
-        (found,) = extract_answers([asked()], windows, *peaked(windows[0], start, end), **options)
-        assert found.best[0].score == 9
-        assert all(one.start < one.end for one in found.best)
+        (prediction,) = extract_answers([question_on()], windows, *peaked(windows[0], start, end), **options)
+        assert prediction.best[0].score == 9
+        assert all(answer.start < answer.end for answer in prediction.best)
 
 
 def test_an_answer_is_not_in_the_question() -> None:
-    windows = windows_of([asked()])
+    windows = windows_of([question_on()])
     starts, ends = peaked(windows[0], 0, 0)
     starts[0][1], ends[0][1], ends[0][-1] = 99, 99, 99  # "who", and the last [SEP]
-    (found,) = extract_answers([asked()], windows, starts, ends)
-    assert found.text() == "the"
-    assert found.best[0].score == 18
+    (prediction,) = extract_answers([question_on()], windows, starts, ends)
+    assert prediction.text() == "the"
+    assert prediction.best[0].score == 18
 
 
 def test_spans_with_the_same_text_count_once_with_their_best_score() -> None:
-    windows = windows_of([asked()])
+    windows = windows_of([question_on()])
     starts, ends = peaked(windows[0], 5, 5)
     starts[0][windows[0].passage_start], ends[0][windows[0].passage_start] = 5, 5
-    (found,) = extract_answers([asked()], windows, starts, ends)
-    assert [one.start for one in found.best if one.text == "the"] == [PASSAGE.rindex("the")]
-    assert len({one.text for one in found.best}) == len(found.best)
+    (prediction,) = extract_answers([question_on()], windows, starts, ends)
+    assert [answer.start for answer in prediction.best if answer.text == "the"] == [PASSAGE.rindex("the")]
+    assert len({answer.text for answer in prediction.best}) == len(prediction.best)
 
 
 def test_an_answer_begins_in_the_window_with_most_context() -> None:
-    question = asked(" ".join("abcdefghijklmnop"))
+    question = question_on(" ".join("abcdefghijklmnop"))
     windows = windows_of([question], max_length=12 + 2, stride=4)
     starts, ends = [np.zeros(len(w)) for w in windows], [np.zeros(len(w)) for w in windows]
     edge = windows[0].passage_end - 1  # shown better by the second window
     assert not windows[0].max_context[edge]
     starts[0][edge] = ends[0][edge] = 50
-    (found,) = extract_answers([question], windows, starts, ends)
-    assert found.best[0].score <= 50
+    (prediction,) = extract_answers([question], windows, starts, ends)
+    assert prediction.best[0].score <= 50
 
 
 def test_above_the_threshold_there_is_no_answer() -> None:
-    windows = windows_of([asked()])
-    (found,) = extract_answers([asked()], windows, *peaked(windows[0], 2, 2, null=20.0))
-    assert found.no_answer == 2
-    assert (found.text(), found.text(1.9), found.text(2.0), found.text(math.inf)) == ("", "", "cat", "cat")
-    assert found.no_answer_probability > found.best[0].probability
+    windows = windows_of([question_on()])
+    (prediction,) = extract_answers([question_on()], windows, *peaked(windows[0], 2, 2, null=20.0))
+    assert prediction.no_answer == 2
+    assert (prediction.text(), prediction.text(1.9), prediction.text(2.0), prediction.text(math.inf)) == (
+        "",
+        "",
+        "cat",
+        "cat",
+    )
+    assert prediction.no_answer_probability > prediction.best[0].probability
 
 
 def test_the_null_score_is_the_minimum_over_the_windows() -> None:
-    question = asked(" ".join("abcdefghijklmnop"))
+    question = question_on(" ".join("abcdefghijklmnop"))
     windows = windows_of([question], max_length=14, stride=4)
     starts, ends = [np.zeros(len(w)) for w in windows], [np.zeros(len(w)) for w in windows]
     for start in starts:
@@ -135,54 +144,59 @@ def test_the_null_score_is_the_minimum_over_the_windows() -> None:
 
 
 def test_a_passage_without_words_has_no_answer() -> None:
-    windows = windows_of([asked("")])
-    (found,) = extract_answers([asked("")], windows, *logits(windows))
-    assert (found.best, found.no_answer, found.text(), found.text(math.inf)) == ((), math.inf, "", "")
-    assert found.no_answer_probability == 1
+    windows = windows_of([question_on("")])
+    (prediction,) = extract_answers([question_on("")], windows, *logits(windows))
+    assert (prediction.best, prediction.no_answer, prediction.text(), prediction.text(math.inf)) == (
+        (),
+        math.inf,
+        "",
+        "",
+    )
+    assert prediction.no_answer_probability == 1
 
 
 def test_nan_logits_give_no_answer() -> None:
-    windows = windows_of([asked()])
+    windows = windows_of([question_on()])
     starts, ends = peaked(windows[0], 1, 1)
     starts[0][windows[0].passage_start + 2] = np.nan
-    (found,) = extract_answers([asked()], windows, starts, ends)
-    assert found.text() == "red"
-    assert not any(one.text.startswith("cat") for one in found.best)
-    (broken,) = extract_answers([asked()], windows, [np.full(99, np.nan)], [np.full(99, np.nan)])
+    (prediction,) = extract_answers([question_on()], windows, starts, ends)
+    assert prediction.text() == "red"
+    assert not any(answer.text.startswith("cat") for answer in prediction.best)
+    (broken,) = extract_answers([question_on()], windows, [np.full(99, np.nan)], [np.full(99, np.nan)])
     assert broken.best == ()
 
 
 def test_huge_logits_do_not_overflow() -> None:
-    windows = windows_of([asked()])
-    (found,) = extract_answers([asked()], windows, *peaked(windows[0], 1, 2, height=1e4))
-    assert found.best[0].probability == pytest.approx(1)
+    windows = windows_of([question_on()])
+    (prediction,) = extract_answers([question_on()], windows, *peaked(windows[0], 1, 2, height=1e4))
+    assert prediction.best[0].probability == pytest.approx(1)
 
 
 def test_a_huge_null_score_does_not_overflow() -> None:
-    windows = windows_of([asked()])
-    (found,) = extract_answers([asked()], windows, *peaked(windows[0], 1, 2, null=1e4))
-    assert found.no_answer_probability == pytest.approx(1)
-    assert found.best[0].probability == 0
+    windows = windows_of([question_on()])
+    (prediction,) = extract_answers([question_on()], windows, *peaked(windows[0], 1, 2, null=1e4))
+    assert prediction.no_answer_probability == pytest.approx(1)
+    assert prediction.best[0].probability == 0
 
 
 def test_many_occurrences_of_one_text_leave_room_for_others() -> None:
-    question = asked("cat " * 40 + "mat")
+    question = question_on("cat " * 40 + "mat")
     windows = windows_of([question])
     starts, ends = [np.arange(len(w), 0.0, -1) for w in windows], [np.zeros(len(w)) for w in windows]
-    (found,) = extract_answers([question], windows, starts, ends, n_best=2, max_answer_length=1)
-    assert [one.text for one in found.best] == ["cat", "mat"]
+    (prediction,) = extract_answers([question], windows, starts, ends, n_best=2, max_answer_length=1)
+    assert [answer.text for answer in prediction.best] == ["cat", "mat"]
 
 
 def test_each_question_that_has_windows_is_answered_in_order() -> None:
-    questions = [asked(name="0"), asked("a dog ran", name="1"), asked(PASSAGE * 9, name="2")]
+    questions = [question_on(name="0"), question_on("a dog ran", name="1"), question_on(PASSAGE * 9, name="2")]
     windows = [w for w in windows_of(questions, max_length=20, stride=5) if w.question != 1]
-    found = extract_answers(questions, windows, *logits(windows))
-    assert [one.id for one in found] == ["0", "2"]
+    predictions = extract_answers(questions, windows, *logits(windows))
+    assert [prediction.id for prediction in predictions] == ["0", "2"]
 
 
 def test_tokens_of_one_character_are_one_text() -> None:
-    question = asked("😀 is a 😀")
+    question = question_on("😀 is a 😀")
     windows = windows_of([question])
-    (found,) = extract_answers([question], windows, *logits(windows))
-    assert len({one.text for one in found.best}) == len(found.best)
-    assert all(question.passage[one.start : one.end] == one.text for one in found.best)
+    (prediction,) = extract_answers([question], windows, *logits(windows))
+    assert len({answer.text for answer in prediction.best}) == len(prediction.best)
+    assert all(question.passage[answer.start : answer.end] == answer.text for answer in prediction.best)

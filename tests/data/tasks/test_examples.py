@@ -25,24 +25,24 @@ answers = st.lists(st.builds(Answer, text, st.integers(0, 99)), max_size=3).map(
 questions = st.builds(Question, text, text, text, answers, st.integers(1, 99), text)
 
 
-@given(some=st.one_of(st.lists(kind) for kind in (texts, words, questions)))
-def test_any_example_round_trips_through_its_file(some, tmp_path_factory) -> None:
+@given(written=st.one_of(st.lists(kind) for kind in (texts, words, questions)))
+def test_any_example_round_trips_through_its_file(written, tmp_path_factory) -> None:
     path = tmp_path_factory.mktemp("kept") / "train.jsonl"
-    write_examples(path, some)
-    assert list(read_examples(path)) == some
-    assert path.read_bytes().count(b"\n") == len(some)
-    assert [type(one.label) for one in read_examples(path) if isinstance(one, LabelledText)] == [
-        type(one.label) for one in some if isinstance(one, LabelledText)
+    write_examples(path, written)
+    assert list(read_examples(path)) == written
+    assert path.read_bytes().count(b"\n") == len(written)
+    assert [type(example.label) for example in read_examples(path) if isinstance(example, LabelledText)] == [
+        type(example.label) for example in written if isinstance(example, LabelledText)
     ]
 
 
 def test_a_passage_that_questions_share_is_written_once_and_shared_when_read(tmp_path) -> None:
-    some = [Question(str(n), "which", "a long passage " * 1_000 + str(n // 50), (), n) for n in range(100)]
-    write_examples(tmp_path / "train.jsonl", some)
+    written = [Question(str(n), "which", "a long passage " * 1_000 + str(n // 50), (), n) for n in range(100)]
+    write_examples(tmp_path / "train.jsonl", written)
     assert (tmp_path / "train.jsonl").stat().st_size < 45_000
-    again = read_examples(tmp_path / "train.jsonl")
-    assert list(again) == some
-    assert len({id(question.passage) for question in again}) == 2
+    read = read_examples(tmp_path / "train.jsonl")
+    assert list(read) == written
+    assert len({id(question.passage) for question in read}) == 2
 
 
 @pytest.mark.parametrize("task", TASKS)

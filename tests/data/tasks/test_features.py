@@ -38,11 +38,11 @@ def row(features, index: int) -> str:
 
 
 @given(sentences, st.integers(8, 40))
-def test_every_word_has_exactly_one_label_whatever_the_length(some, length) -> None:
-    examples = [sentence(pairs) for pairs in some]
+def test_every_word_has_exactly_one_label_whatever_the_length(sentences, length) -> None:
+    examples = [sentence(pairs) for pairs in sentences]
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
     assert features.examples.tolist() == sorted(features.examples.tolist())
-    told: list[list[int]] = [[] for _ in examples]
+    read_labels: list[list[int]] = [[] for _ in examples]
     for owner, ids, target, word_starts in zip(
         features.examples, features.ids, features.targets, features.word_starts, strict=True
     ):
@@ -51,14 +51,14 @@ def test_every_word_has_exactly_one_label_whatever_the_length(some, length) -> N
         assert len(word_starts) == len(set(word_starts.tolist())) > 0
         others = np.setdiff1d(np.arange(len(ids)), word_starts)
         assert (target[others] == IGNORE).all()
-        told[owner] += target[word_starts].tolist()
+        read_labels[owner] += target[word_starts].tolist()
     known = {label: n for n, label in enumerate(LABELS)}
-    assert told == [[known.get(label, IGNORE) for label in e.labels] for e in examples]
+    assert read_labels == [[known.get(label, IGNORE) for label in e.labels] for e in examples]
 
 
 @given(sentences, st.integers(8, 40))
-def test_the_rows_of_a_sentence_are_its_words_in_order(some, length) -> None:
-    examples = [sentence(pairs) for pairs in some]
+def test_the_rows_of_a_sentence_are_its_words_in_order(sentences, length) -> None:
+    examples = [sentence(pairs) for pairs in sentences]
     features = encode_examples(examples, "tokens", TOKENIZER, LABELS, Limits(length))
     for owner, example in enumerate(examples):
         rows = [features.ids[n][1:-1].tolist() for n in range(len(features)) if features.examples[n] == owner]

@@ -33,7 +33,7 @@ def either(request) -> Tokenizer:
     return Tokenizer.train(little_text().splitlines(), vocab_size=400, algorithm=request.param, lowercase=False)
 
 
-def asked(passage: str, answer: str | None = None, question: str = "what", at: int | None = None) -> Question:
+def question_on(passage: str, answer: str | None = None, question: str = "what", at: int | None = None) -> Question:
     start = at if at is not None else passage.index(answer) if answer is not None else 0
     return Question("q", question, passage, () if answer is None else (Answer(answer, start),), row=1)
 
@@ -46,7 +46,7 @@ def tokens(tokenizer: Tokenizer, window) -> str:
 
 
 def test_a_passage_that_fits_is_one_window(wiki) -> None:
-    (window,) = make_windows([asked("the river is", "river")], wiki)
+    (window,) = make_windows([question_on("the river is", "river")], wiki)
     assert tokens(wiki, window).startswith("[CLS] what [SEP] the river is")
     assert window.ids[-1] == wiki.sep_id
     assert window.token_type_ids == (0, 0, 0) + (1,) * (len(window) - 3)
@@ -58,14 +58,14 @@ def test_a_passage_that_fits_is_one_window(wiki) -> None:
 
 def test_consecutive_windows_share_the_stride(wiki) -> None:
     # [CLS] what [SEP] leaves eight of twelve places for letters; three are shared, so a window begins every five.
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
+    windows = make_windows([question_on(LETTERS)], wiki, max_length=12, stride=3)
     shown = [tokens(wiki, window).split()[3:-1] for window in windows]
-    assert ["".join(some) for some in shown] == ["abcdefgh", "fghijklm", "klmnopqr", "pqrstuvw", "uvwxyz"]
+    assert ["".join(letters) for letters in shown] == ["abcdefgh", "fghijklm", "klmnopqr", "pqrstuvw", "uvwxyz"]
     assert all(window.question == 0 for window in windows)
 
 
 def test_a_token_belongs_to_the_window_with_most_context(wiki) -> None:
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)
+    windows = make_windows([question_on(LETTERS)], wiki, max_length=12, stride=3)
     owned = []
     for window in windows:
         pieces = tokens(wiki, window).split()
@@ -77,7 +77,7 @@ def test_a_token_belongs_to_the_window_with_most_context(wiki) -> None:
 
 @given(st.integers(0, 60), st.integers(8, 30), st.integers(0, 25))
 def test_every_token_belongs_to_the_window_with_most_context_by_googles_rule(wiki, count, length, stride) -> None:
-    windows = make_windows([asked(" ".join("a" * count))], wiki, max_length=length, stride=stride)
+    windows = make_windows([question_on(" ".join("a" * count))], wiki, max_length=length, stride=stride)
     shown = [(w.first_token, w.first_token + w.passage_end - w.passage_start) for w in windows]
     for token in range(count):
         scores = [min(token - a, b - 1 - token) + 0.01 * (b - a) if a <= token < b else -1.0 for a, b in shown]
@@ -106,38 +106,38 @@ def test_memory_for_the_windows_of_a_passage_grows_linearly_with_its_length() ->
 
 def test_more_windows_than_fit_the_memory_are_refused(wiki, monkeypatch) -> None:
     monkeypatch.setattr(qa_windows, "MAX_WINDOWS", 9)
-    assert len(make_windows([asked(LETTERS)], wiki, max_length=12, stride=3)) == 5
+    assert len(make_windows([question_on(LETTERS)], wiki, max_length=12, stride=3)) == 5
     with pytest.raises(InputError, match="2 questions need more than 9 windows of 12 tokens"):
-        make_windows([asked(LETTERS)] * 2, wiki, max_length=12, stride=3)
+        make_windows([question_on(LETTERS)] * 2, wiki, max_length=12, stride=3)
 
 
 # Where the answer is
 
 
 def test_an_answer_is_the_target_of_every_window_that_contains_all_of_it(wiki) -> None:
-    windows = make_windows([asked(LETTERS, "f g")], wiki, max_length=12, stride=3)
+    windows = make_windows([question_on(LETTERS, "f g")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(8, 9), (3, 4), (0, 0), (0, 0), (0, 0)]
 
 
 def test_an_answer_that_a_window_truncates_is_not_its_target(wiki) -> None:
-    windows = make_windows([asked(LETTERS, "h i")], wiki, max_length=12, stride=3)
+    windows = make_windows([question_on(LETTERS, "h i")], wiki, max_length=12, stride=3)
     assert [(w.start, w.end) for w in windows] == [(0, 0), (5, 6), (0, 0), (0, 0), (0, 0)]
 
 
 @pytest.mark.parametrize(("answer", "where"), [("a", (3, 3)), ("h", (10, 10)), ("a b c d e f g h", (3, 10))])
 def test_an_answer_may_be_at_the_edge_of_a_window(wiki, answer, where) -> None:
-    window = make_windows([asked(LETTERS, answer)], wiki, max_length=12, stride=3)[0]
+    window = make_windows([question_on(LETTERS, answer)], wiki, max_length=12, stride=3)[0]
     assert (window.start, window.end) == where
 
 
 def test_the_target_without_an_answer_is_cls(wiki) -> None:
-    windows = make_windows([asked(LETTERS)], wiki, max_length=12, stride=3, training=True)
+    windows = make_windows([question_on(LETTERS)], wiki, max_length=12, stride=3, training=True)
     assert len(windows) == 5
     assert {(w.start, w.end) for w in windows} == {(0, 0)}
 
 
 def test_a_question_whose_answer_no_window_contains_is_not_trained_on(wiki) -> None:
-    questions = [asked(LETTERS, "a b c d e f g h i"), asked(LETTERS, "a")]
+    questions = [question_on(LETTERS, "a b c d e f g h i"), question_on(LETTERS, "a")]
     kept = make_windows(questions, wiki, max_length=12, stride=3, training=True)
     assert {w.question for w in kept} == {1}
     scored = make_windows(questions, wiki, max_length=12, stride=3, training=False)
@@ -146,7 +146,7 @@ def test_a_question_whose_answer_no_window_contains_is_not_trained_on(wiki) -> N
 
 
 def test_the_target_of_an_answer_inside_a_token_is_that_token(wiki) -> None:
-    (window,) = make_windows([asked("in 1990s", "990")], wiki)
+    (window,) = make_windows([question_on("in 1990s", "990")], wiki)
     assert window.start > 0
     first, last = window.span(window.start, window.end)
     assert "990" in "in 1990s"[first:last]
@@ -154,13 +154,13 @@ def test_the_target_of_an_answer_inside_a_token_is_that_token(wiki) -> None:
 
 def test_the_target_excludes_punctuation_beside_the_answer(either) -> None:
     passage = '("the river")'
-    (window,) = make_windows([asked(passage, "river")], either)
+    (window,) = make_windows([question_on(passage, "river")], either)
     assert window.span(window.start, window.end) == (6, 11)
 
 
 @pytest.mark.parametrize("nothing", [" ", "\u200b", ""])
 def test_an_answer_without_a_token_is_no_answer(wiki, nothing) -> None:
-    (window,) = make_windows([asked(f"the {nothing} river", nothing, at=4)], wiki)
+    (window,) = make_windows([question_on(f"the {nothing} river", nothing, at=4)], wiki)
     assert (window.start, window.end) == (0, 0)
 
 
@@ -187,7 +187,7 @@ AWKWARD = (
 
 @pytest.mark.parametrize("passage", AWKWARD)
 def test_offsets_are_those_of_the_tokenizer(either, passage) -> None:
-    (window,) = make_windows([asked(passage, passage, question="")], either)
+    (window,) = make_windows([question_on(passage, passage, question="")], either)
     own = either.encode("", passage)
     spans = [own.offsets[i] for i, special in enumerate(own.special_tokens_mask) if not special]
     if "[MASK]" not in passage:  # which `encode` takes for the mask
@@ -195,41 +195,41 @@ def test_offsets_are_those_of_the_tokenizer(either, passage) -> None:
     assert [passage[a:b].strip() != "" for a, b in window.spans]
     for word in passage.split():
         place = passage.index(word)
-        (found,) = make_windows([asked(passage, word)], either)
-        if found.start:
-            a, b = found.span(found.start, found.end)
+        (window_of_word,) = make_windows([question_on(passage, word)], either)
+        if window_of_word.start:
+            a, b = window_of_word.span(window_of_word.start, window_of_word.end)
             assert a <= place < b
 
 
 @pytest.mark.parametrize("passage", AWKWARD)
 def test_special_tokens_in_a_passage_are_text(either, passage) -> None:
-    (window,) = make_windows([asked(passage, question="why [SEP] not")], either)
+    (window,) = make_windows([question_on(passage, question="why [SEP] not")], either)
     inside = [*window.ids[1 : window.passage_start - 1], *window.ids[window.passage_start : -1]]
     assert not set(map(int, inside)) & (either.special_ids - {either.unk_id})
 
 
 def test_an_empty_passage_has_one_window_without_a_word(wiki) -> None:
-    (window,) = make_windows([asked("")], wiki)
+    (window,) = make_windows([question_on("")], wiki)
     assert tokens(wiki, window) == "[CLS] what [SEP] [SEP]"
     assert not any(window.max_context)
     assert window.offsets == (None,) * 4
 
 
 def test_an_empty_question_has_no_tokens(wiki) -> None:
-    (window,) = make_windows([asked("the river", "river", question="")], wiki)
+    (window,) = make_windows([question_on("the river", "river", question="")], wiki)
     assert tokens(wiki, window).startswith("[CLS] [SEP] the river")
     assert window.start == 3
 
 
 def test_a_long_question_is_truncated_and_the_truncated_tokens_counted(wiki) -> None:
-    (window,) = make_windows([asked("the river", question=LETTERS)], wiki, max_question_length=4)
+    (window,) = make_windows([question_on("the river", question=LETTERS)], wiki, max_question_length=4)
     assert tokens(wiki, window).startswith("[CLS] a b c d [SEP] the river")
     assert window.question_cut == 22
-    assert make_windows([asked("the river")], wiki)[0].question_cut == 0
+    assert make_windows([question_on("the river")], wiki)[0].question_cut == 0
 
 
 def test_a_question_takes_half_of_a_window_at_most(wiki) -> None:
-    windows = make_windows([asked(LETTERS, question=LETTERS)], wiki, max_length=23, stride=128)
+    windows = make_windows([question_on(LETTERS, question=LETTERS)], wiki, max_length=23, stride=128)
     assert windows[0].passage_start == 12
     assert [w.first_token for w in windows] == [0, 5, 10, 15, 20]
 
@@ -240,11 +240,13 @@ def test_no_questions_have_no_windows(wiki) -> None:
 
 def test_a_max_length_without_room_is_refused(wiki) -> None:
     with pytest.raises(InputError, match="choose at least 8"):
-        make_windows([asked("the river")], wiki, max_length=7)
+        make_windows([question_on("the river")], wiki, max_length=7)
 
 
 def test_a_passage_of_many_questions_is_tokenized_once(wiki) -> None:
-    one, other = make_windows([asked("the river runs", "river"), asked("the river runs", question="where")], wiki)
+    one, other = make_windows(
+        [question_on("the river runs", "river"), question_on("the river runs", question="where")], wiki
+    )
     assert one.spans is other.spans
 
 
@@ -256,7 +258,7 @@ def test_windows_equal_those_of_transformers(wiki, reference, length, stride) ->
     rng = np.random.default_rng(length)
     words = [*little_text().split(), "Zürich", "naïve", "don't", "3.14", "東京", "😀", "unbelievably"]
     questions = [
-        asked(
+        question_on(
             " ".join(rng.choice(words, rng.integers(1, 300))), question=" ".join(rng.choice(words, rng.integers(1, 6)))
         )
         for _ in range(30)
