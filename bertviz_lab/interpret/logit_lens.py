@@ -17,7 +17,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 @dataclass(frozen=True)
 class LayerPrediction:
-    """The head's reading of one layer."""
+    """The head's prediction from one layer."""
 
     layer: int  # 0 is the embeddings, before the first layer
     candidates: tuple[Candidate, ...]

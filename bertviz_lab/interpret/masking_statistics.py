@@ -1,4 +1,4 @@
-"""The masking rule held against itself: the same sentence masked a hundred thousand times, and counted."""
+"""Masking statistics: one sentence masked many times, and the counts beside what the rule expects."""
 
 import math
 from dataclasses import dataclass

@@ -102,7 +102,7 @@ def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> 
     expect(page.locator("#fill-together")).to_contain_text(" · ".join(best.tokens))
 
 
-def test_each_word_has_its_surprise(page: Page, served: tuple[str, Session]) -> None:
+def test_each_token_has_its_surprisal(page: Page, served: tuple[str, Session]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), A)
@@ -111,7 +111,7 @@ def test_each_word_has_its_surprise(page: Page, served: tuple[str, Session]) -> 
     strip = page.locator("#fill-surprise")
     expect(strip).to_contain_text(f"pseudo-perplexity {truth.perplexity:.1f}")
     strip.locator("td.token button").nth(2).hover()
-    expect(strip.locator(".readout")).to_contain_text(f"surprise {-truth.log_probabilities[2]:.1f}")
+    expect(strip.locator(".readout")).to_contain_text(f"surprisal {-truth.log_probabilities[2]:.1f}")
 
 
 # Next sentence

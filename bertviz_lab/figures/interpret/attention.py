@@ -14,7 +14,7 @@ PRECISE_BYTES = 2**20
 #: above it the page holds the layers it was sent and asks for another when it is wanted.
 WHOLE_MODEL_BYTES = 4 * 2**20
 
-#: How the metrics of `interpret.heads` are called on the page.
+#: What the page calls the metrics of `interpret.METRICS`.
 METRIC_TITLES = {
     "entropy": "attention entropy",
     "distance": "distance",
@@ -39,11 +39,11 @@ def attention_payload(
 ) -> Payload:
     """The payload of the attention grid.
 
-    `attentions` is (layers, heads, tokens, tokens), rows are the tokens that look, columns those looked at.
+    `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
     `layers` (counted from 0) limits what is sent; by default all layers go where they fit, else the last one.
     `key` names this computation to the functions that the grid calls for exact values and for further layers.
-    `special` marks the tokens that can be hidden; by default those spelt so. `metrics`, by name what each says and
-    (layers, heads), is what heads can be sorted by.
+    `special` marks the tokens that can be hidden; by default those spelt so. `metrics`, by name a description and
+    values (layers, heads), is what heads can be sorted by.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
     body = _frame(tokens, segment_ids, attentions, title, key, special)
@@ -117,7 +117,7 @@ def layer_cells(attentions: NDArray[np.floating], layer: int) -> str:
 def pair_payload(
     query: NDArray[np.floating], key: NDArray[np.floating], products: NDArray[np.floating], score: float, weight: float
 ) -> Payload:
-    """Why one token looks at another, what a grid's `query_key` answers: three (head size,) arrays and two numbers."""
+    """Why a token attends to another, what a grid's `query_key` answers: three (head size,) arrays and two numbers."""
     arrays = {"query": query, "key": key, "products": products}
     body: dict[str, Any] = {name: np.round(array.astype(float), 6).tolist() for name, array in arrays.items()}
     return to_json(body | {"score": score, "weight": weight})

@@ -1,4 +1,4 @@
-"""What each token adds to a prediction, by several methods under each other."""
+"""Attribution: what each token contributes to a prediction, one row per method."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Several models, or several ways, to fill the same blanks."""
+"""Predictions of several models, or joint predictions, for the same masked tokens."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from bertviz_lab.figures.payload import Payload
 
 
 class ComparisonLike(Protocol):
-    """For each blank the candidates of all models with their probabilities."""
+    """For each masked token the candidates of all models with their probabilities."""
 
     @property
     def names(self) -> Sequence[str]: ...
@@ -18,7 +18,7 @@ class ComparisonLike(Protocol):
 
 
 def comparison_payload(comparison: ComparisonLike) -> Payload:
-    """Bars side by side; "not a token" where a vocabulary does not have a word."""
+    """Bars side by side; "not in its vocabulary" where a vocabulary does not have a word."""
     several = len(comparison.blanks) > 1
     groups: list[str] = []
     values: list[list[float | None]] = [[] for _ in comparison.names]

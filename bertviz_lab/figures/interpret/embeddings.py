@@ -1,4 +1,4 @@
-"""Vectors: the sum that goes into the encoder, sentences beside each other, a word's way through the layers."""
+"""Embeddings: the sum that the encoder is given, sentence similarity, a word in two contexts layer by layer."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 
 
 class SumLike(Protocol):
-    """Token, segment and position vectors with their sum."""
+    """Token, segment and position embeddings with their sum."""
 
     @property
     def encoding(self) -> EncodingLike: ...
@@ -22,7 +22,7 @@ class SumLike(Protocol):
 
 
 def embedding_payload(found: SumLike) -> Payload:
-    """How long each of the three vectors is, and how far it points where their sum points."""
+    """The norm of each of the three embeddings, and its cosine with their sum."""
     norms, cosines = found.norms(), found.cosines()
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
@@ -75,7 +75,7 @@ def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> P
 
 
 def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: float) -> Payload:
-    """Sentences in the plane in which they differ most."""
+    """Sentence embeddings in the plane of their first two principal components."""
     return plane_payload(
         points,
         [str(place + 1) for place in range(len(texts))],
@@ -101,9 +101,9 @@ def neighbours_payload(word: str, neighbours: Sequence[Any]) -> Payload:
     )
 
 
-def context_payloads(movement: Any) -> tuple[Payload, Payload]:
-    """A word in two sentences: how alike it is at each layer, and both ways on a map."""
-    layers = ["embeddings", *(str(layer) for layer in range(1, len(movement.cosines)))]
+def context_payloads(contexts: Any) -> tuple[Payload, Payload]:
+    """A word in two contexts: its similarity at each layer, and both paths through the layers."""
+    layers = ["embeddings", *(str(layer) for layer in range(1, len(contexts.cosines)))]
     lines = lines_payload(
         layers,
         [
@@ -111,9 +111,9 @@ def context_payloads(movement: Any) -> tuple[Payload, Payload]:
             ("in A, to the previous layer", movement.moved_a),
             ("in B, to the previous layer", movement.moved_b),
         ],
-        title=f"{movement.word} in two sentences",
+        title=f"Contextual embeddings of {contexts.word}",
         place_name="layer",
-        low=float(min(0.0, movement.cosines.min())),
+        low=float(min(0.0, contexts.cosines.min())),
         high=1.0,
         file="movement",
         sentence="Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer.",

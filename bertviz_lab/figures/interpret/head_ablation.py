@@ -1,4 +1,4 @@
-"""What the answer owes to each head, and how it changes without some of them."""
+"""Head ablation: the effect of each head on a prediction, and the prediction without some of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,9 +16,9 @@ def head_ablation_payload(
     name: str,
     off: Sequence[Sequence[bool]] | None = None,
 ) -> Payload:
-    """The map of (layers, heads) effects in nats, with a column for whole layers.
+    """The (layers, heads) effects in nats, with a column for whole layers.
 
-    With `off`, (layers, heads), cells can be chosen to switch heads off, and those that are off are marked.
+    With `off`, (layers, heads), cells can be chosen to ablate heads, and those that are ablated are marked.
     """
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)

@@ -1,4 +1,4 @@
-"""A prediction layer by layer, and a sentence's surprises."""
+"""The logit lens, and the surprisal of each token."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -22,7 +22,7 @@ class LensLike(Protocol):
 
 
 def logit_lens_payload(lens: LensLike) -> Payload:
-    """A row a layer: its first guesses, shaded by probability."""
+    """One row per layer: its top predictions, shaded by probability."""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
     values = np.array([[c.probability for c in guess.candidates] for guess in lens.layers])
@@ -45,7 +45,7 @@ def logit_lens_payload(lens: LensLike) -> Payload:
 
 
 def _stays_first(layers: Sequence[Any]) -> bool:
-    """Whether the answer, once first, is never overtaken."""
+    """Whether the prediction, once first, stays first."""
     ranks = [guess.rank for guess in layers]
     start = ranks.index(1) if 1 in ranks else len(ranks)
     return all(rank == 1 for rank in ranks[start:])
@@ -58,7 +58,7 @@ def surprisal_payload(
     total: float,
     perplexity: float,
 ) -> Payload:
-    """Each token's surprise in nats, beside what the model expected in its place."""
+    """Each token's surprisal in nats, beside the model's top prediction in its place."""
     words = [
         "" if guess is None or guess.token == token else guess.token
         for guess, token in zip(expected, encoding.tokens, strict=True)

@@ -1,4 +1,4 @@
-"""BERT's masking of one text: what was chosen, what became of it, and how that compares with the plan."""
+"""Masking of one text: which tokens were selected, what replaced them, and how that compares with the rule."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -118,7 +118,7 @@ def masking_statistics_payload(counts: Any, plan: dict[str, float]) -> Payload:
 
 
 def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
-    """One row a pass over the text, one column a token: what the model is asked for each time."""
+    """One row per epoch, one column per token: what the model has to predict each time."""
     signs = {"mask": "■", "random": "↻", "kept": "="}
     tokens = list(epochs[0].encoding.tokens)
     values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
@@ -138,7 +138,7 @@ def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
 
 
 def losses_payload(masked: MaskedLike, losses: Any) -> Payload:
-    """What each chosen position costs, under the masked text that the model is given."""
+    """The loss at each selected position, under the masked text that the model is given."""
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length
     guesses, chances = [""] * length, [""] * length

@@ -1,4 +1,4 @@
-"""What a model would put in each blank of a sentence."""
+"""Predictions for the masked tokens of a sentence, and for the next sentence."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ from bertviz_lab.figures.payload import Payload, to_json
 
 
 class CandidateLike(Protocol):
-    """One token that could fill a blank."""
+    """One predicted token."""
 
     @property
     def token(self) -> str: ...
@@ -20,7 +20,7 @@ class CandidateLike(Protocol):
 
 
 class MaskLike(Protocol):
-    """One blank and its candidates, the likeliest first."""
+    """One masked token and its candidates, the most probable first."""
 
     @property
     def position(self) -> int: ...
@@ -31,7 +31,7 @@ class MaskLike(Protocol):
 
 
 class FillMaskLike(Protocol):
-    """A sentence with its blanks."""
+    """A sentence with its masked tokens."""
 
     @property
     def encoding(self) -> EncodingLike: ...

@@ -1,4 +1,4 @@
-"""What several models answer to one question, beside each other."""
+"""Predictions of several models side by side."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
 
 def follows_payload(names: Sequence[str], shares: Sequence[float | None]) -> Payload:
-    """How likely each model holds it that B follows A; None for one that was never asked such a question."""
+    """Each model's probability that B follows A; None for one without a next-sentence head."""
     if all(share is None for share in shares):
         return message_payload("None of these models has an NSP head.")
     return bars_payload(

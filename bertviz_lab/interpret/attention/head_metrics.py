@@ -1,4 +1,4 @@
-"""What kind of head it is: its attention in a few numbers, and where attention leads through all layers."""
+"""Head metrics: each head's attention pattern in a few numbers; attention rollout; query-key products."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.trace import TextTrace
 
-#: Name of each metric and what it says. All are means over the tokens that look.
+#: Name of each metric and its description. All are means over the query tokens.
 METRICS = {
     "entropy": "in nats: 0 is a single token, ln(tokens) is uniform attention",
     "distance": "mean distance of the tokens attended to, in tokens",
@@ -48,7 +48,7 @@ def measure_heads(
     """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks what the tokenizer added.
 
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
-    only, both looking and looked at; it is 0 for a text without a second sentence.
+    only, as queries and as keys; it is 0 for a text without a second sentence.
     """
     weights = attentions.astype(np.float64)
     length = weights.shape[-1]
@@ -72,7 +72,7 @@ def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
-    """How much of each token has arrived in each token after each layer, were attention all that mixes them.
+    """Attention rollout: how much of each token each position holds after each layer, if attention alone mixed them.
 
     (layers, heads, tokens, tokens) to (layers, tokens, tokens); rows sum to 1. Half of a layer's output is taken to
     be its input, because of the residual connection (Abnar and Zuidema 2020, section 3).
@@ -88,7 +88,7 @@ def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class QueryKey:
-    """Why one token looks at another in a head: the products of query and key, one a dimension.
+    """Why one token attends to another in a head: the products of query and key, one per dimension.
 
     `products` (head size,) sum to `score`, the logit before the softmax; `weight` is the share after it.
     """
@@ -100,21 +100,21 @@ class QueryKey:
     weight: float
 
 
-def query_key(trace: TextTrace, layer: int, head: int, looking: int, looked_at: int) -> QueryKey:
+def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
     """The score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
 
     Raises `InputError` for a layer, head or token that is not there.
     """
     layers, heads, length, _ = trace.attentions.shape
-    if not (0 <= layer < layers and 0 <= head < heads and 0 <= looking < length and 0 <= looked_at < length):
+    if not (0 <= layer < layers and 0 <= head < heads and 0 <= query_position < length and 0 <= key_position < length):
         raise InputError("That layer, head or token is not there.")
     stages = trace.layers[layer]
-    query = stages.query_states[0, head, looking].float().numpy()
-    key = stages.key_states[0, head, looked_at].float().numpy()
+    query = stages.query_states[0, head, query_position].float().numpy()
+    key = stages.key_states[0, head, key_position].float().numpy()
     return QueryKey(
         query=query,
         key=key,
         products=query * key / np.sqrt(len(query), dtype=np.float32),
-        score=float(stages.attention_scores[0, head, looking, looked_at]),
-        weight=float(trace.attentions[layer, head, looking, looked_at]),
+        score=float(stages.attention_scores[0, head, query_position, key_position]),
+        weight=float(trace.attentions[layer, head, query_position, key_position]),
     )

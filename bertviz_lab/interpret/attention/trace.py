@@ -17,7 +17,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 class TextTrace:
     """What a model computed for a text; batch size 1 throughout.
 
-    `attentions`: (layers, heads, tokens, tokens), row = the token that looks, column = the token looked at;
+    `attentions`: (layers, heads, tokens, tokens), row = query token, column = key token;
     every row sums to 1. `hidden_states`: (layers + 1, tokens, hidden), the embeddings first.
     """
 
@@ -34,7 +34,7 @@ class TextTrace:
         return self.encoding.tokens
 
     def top(self, layer: int, head: int, token: int, k: int = 5) -> tuple[tuple[int, float], ...]:
-        """The k positions that `token` looks at most in a head, with their weights, largest first."""
+        """The k positions that `token` attends to most in a head, with their weights, largest first."""
         row = self.attentions[layer, head, token]
         return tuple((int(i), float(row[i])) for i in np.argsort(-row, kind="stable")[:k])
 

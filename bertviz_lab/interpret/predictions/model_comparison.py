@@ -1,4 +1,4 @@
-"""Two models on one question, or one model before and after training."""
+"""Predictions and attention of several models compared."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 @dataclass(frozen=True)
 class ComparedCandidate:
-    """A token in one blank, with its probability in each model; None where a vocabulary does not have it."""
+    """A token at one [MASK], with its probability in each model; None where a vocabulary does not have it."""
 
     token: str
     probabilities: tuple[float | None, ...]
@@ -23,7 +23,7 @@ class ComparedCandidate:
 
 @dataclass(frozen=True)
 class FillComparison:
-    """For each blank the likeliest tokens of all models together, the first model's first."""
+    """For each [MASK] the top predictions of all models together, the first model's first."""
 
     names: tuple[str, ...]
     blanks: tuple[tuple[ComparedCandidate, ...], ...]
@@ -37,7 +37,7 @@ def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
 
 @torch.inference_mode()
 def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
-    """Ask several models for the same blanks; each splits the text by its own vocabulary.
+    """Predict the same masked tokens with several models; each tokenizes the text with its own vocabulary.
 
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """

@@ -1,4 +1,4 @@
-"""What a model says: words for the blanks, whether B follows A, the label of a text."""
+"""Predictions: fill-mask, next sentence, and the labels of a text."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +24,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 @dataclass(frozen=True)
 class Candidate:
-    """A token that could stand in a blank."""
+    """A predicted token."""
 
     token: str
     id: int
@@ -33,14 +33,14 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RankedCandidate(Candidate):
-    """A token that was asked about, with its place among all of the vocabulary; 1 is the likeliest."""
+    """A token that was asked about, with its rank in the vocabulary; 1 is the most probable."""
 
     rank: int
 
 
 @dataclass(frozen=True)
 class MaskPrediction:
-    """The candidates for one blank, most probable first."""
+    """The predictions for one masked token, most probable first."""
 
     position: int  # of the [MASK], counting [CLS] as 0
     candidates: tuple[Candidate, ...]
@@ -94,7 +94,7 @@ def fill_mask(
 ) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
-    `word`, or the id of a token, is looked for in every blank and need not be among the first `top_k`; `head_mask`
+    `word`, or the id of a token, is looked up at every [MASK] and need not be among the first `top_k`; `head_mask`
     and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
     otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
     has no masked-LM head.
@@ -120,7 +120,7 @@ def fill_mask(
 def mask_probabilities(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
 ) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
-    """A text for the model, where its [MASK]s stand, and each one's probabilities, (blanks, vocabulary).
+    """A text for the model, the positions of its [MASK]s, and their probabilities, (masks, vocabulary).
 
     `options` are the model's. Raises `InputError` as `fill_mask` does.
     """
@@ -131,7 +131,7 @@ def mask_probabilities(
 
 
 def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
-    """A text for the model and where its [MASK]s stand. Raises `InputError`, with advice, where there is none."""
+    """A text for the model and the positions of its [MASK]s. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
     inputs = encode_inputs(checkpoint, text, text_b)
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
