@@ -1,4 +1,10 @@
-"""Looking inside: a model and a text in, frozen labelled values out."""
+"""Interpretation: a model and a text in, frozen labelled values out.
+
+In reading order: `inputs` (text -> tensors) and `targets` (which prediction is explained); `predictions/` (fill-mask,
+next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head metrics, ablation),
+`attribution/`, `logit_lens`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text through
+the snapshots of a run) and `results` (of a fine-tuning).
+"""
 
 from bertviz_lab.interpret.attention.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.attention.head_metrics import (
@@ -58,7 +64,14 @@ from bertviz_lab.interpret.predictions.token_labels import (
 )
 from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.targets import Target, choose_target
-from bertviz_lab.interpret.training_dynamics import Frame, MaskedToken, Plane, embedding_plane, frame, related_tokens
+from bertviz_lab.interpret.training_dynamics import (
+    EmbeddingPlane,
+    MaskedToken,
+    SnapshotAnalysis,
+    analyze_snapshot,
+    embedding_plane,
+    related_tokens,
+)
 
 __all__ = [
     "METHODS",
@@ -67,12 +80,12 @@ __all__ = [
     "Candidate",
     "Classification",
     "ContextComparison",
+    "EmbeddingPlane",
     "EmbeddingSum",
     "Entity",
     "FillComparison",
     "FillMask",
     "FilledSequence",
-    "Frame",
     "HeadAblation",
     "HeadMetrics",
     "JointFill",
@@ -87,7 +100,6 @@ __all__ = [
     "Neighbour",
     "NextSentence",
     "PassageAnswer",
-    "Plane",
     "ProbeReport",
     "PseudoLogLikelihood",
     "QueryKey",
@@ -95,11 +107,13 @@ __all__ = [
     "Results",
     "Similarity",
     "Slice",
+    "SnapshotAnalysis",
     "Target",
     "TextTrace",
     "WordLabel",
     "WordLabels",
     "ablate_heads",
+    "analyze_snapshot",
     "answer_question",
     "attention_difference",
     "attribute",
@@ -112,7 +126,6 @@ __all__ = [
     "encode_inputs",
     "explain_example",
     "fill_mask",
-    "frame",
     "head_metrics",
     "joint_fill",
     "label_words",

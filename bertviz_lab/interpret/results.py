@@ -1,4 +1,4 @@
-"""What a fine-tuning came to: its scores, its mistakes, how sure it was of them, and where it does well and badly."""
+"""Results of a fine-tuning: scores, errors, confidence, calibration and slices."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ _LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of the held-out examples and how good the model is on it, by the measure that the task is judged by."""
+    """A slice of the held-out examples and the model's score on it, by the task's main metric."""
 
     kind: str  # "length" or "label"
     name: str
@@ -39,9 +39,10 @@ class Slice:
 
 @dataclass(frozen=True)
 class Results:
-    """The held-out examples of a run with what its best model says about them.
+    """The held-out examples of a run with the predictions of its best model.
 
-    `scores` and `guess` hold the same measures, of the model and of guessing; `trials` are the rows of the report.
+    `scores` and `guess` hold the same metrics, of the model and of the class-prior baseline; `trials` are the rows of
+    the report.
     """
 
     task: Task
@@ -58,14 +59,14 @@ class Results:
     predictions: tuple[Prediction, ...]
 
     @cached_property
-    def goodness(self) -> NDArray[np.float64]:
-        """How right each prediction is, 0 to 1, (n,); for numbers minus the error."""
-        return np.array([_goodness(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
+    def example_scores(self) -> NDArray[np.float64]:
+        """The score of each prediction, 0 to 1, (n,); for a regression minus the absolute error."""
+        return np.array([_example_score(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
 
     @cached_property
-    def certainty(self) -> NDArray[np.float64]:
-        """How sure the model is of each prediction, 0 to 1, (n,); 0 for numbers."""
-        return np.array([_certainty(p) for p in self.predictions])
+    def confidences(self) -> NDArray[np.float64]:
+        """The confidence of each prediction, 0 to 1, (n,); 0 for a regression."""
+        return np.array([_confidence(p) for p in self.predictions])
 
     @cached_property
     def report(self) -> ClassificationReport | EntityReport | None:
@@ -98,9 +99,9 @@ class Results:
         return (*self.labels, "(unknown to the model)") if met - set(self.labels) else self.labels
 
     def calibration(self) -> Calibration:
-        """Whether it is right as often as it is sure. Raises `InputError` for tasks without labels of texts."""
+        """Accuracy by confidence. Raises `InputError` for other tasks than classification."""
         if self.task != "classification":
-            raise InputError("Only for labels of texts is every prediction sure by a single probability.")
+            raise InputError("Calibration is defined for classification only, where a prediction has one probability.")
         truth, _ = class_numbers(self.examples, self.predictions, self.labels)
         return calibration(np.array([p.probabilities for p in self.predictions]), truth)
 
@@ -143,13 +144,13 @@ class Results:
             known = [self._true_name(example) for example in self.examples]
             places = [n for n in places if known[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
         if self.task == "regression":
-            return sorted(places, key=lambda n: self.goodness[n])
-        wrong = self.goodness < 1.0
-        return sorted(places, key=lambda n: (not wrong[n], round(float(self.goodness[n]), 3), -self.certainty[n]))
+            return sorted(places, key=lambda n: self.example_scores[n])
+        scores = self.example_scores
+        return sorted(places, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
 
 
 def read_results(folder: Path) -> Results:
-    """What a run has come to. Raises `InputError` before its first trial has ended."""
+    """The results of a run. Raises `InputError` before its first trial has finished."""
     try:
         body = json.loads((folder / "report.json").read_text(encoding="utf-8"))
         examples = read_examples(folder / "examples" / "held_out.jsonl")
@@ -170,7 +171,7 @@ def read_results(folder: Path) -> Results:
             predictions=predictions,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError("The results come when the first training has ended.") from error
+        raise InputError("Results are available when the first trial has finished.") from error
 
 
 def _prediction(body: dict[str, Any]) -> Prediction:
@@ -178,7 +179,7 @@ def _prediction(body: dict[str, Any]) -> Prediction:
     return Prediction(**(body | plural | {"best": tuple(tuple(one) for one in body["best"])}))
 
 
-def _goodness(example: Example, prediction: Prediction) -> float:
+def _example_score(example: Example, prediction: Prediction) -> float:
     if isinstance(example, LabelledWords):
         right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
         return right / len(example.labels)
@@ -189,7 +190,7 @@ def _goodness(example: Example, prediction: Prediction) -> float:
     return -abs(example.label - float(prediction.label))
 
 
-def _certainty(prediction: Prediction) -> float:
+def _confidence(prediction: Prediction) -> float:
     if prediction.probabilities:
         return max(prediction.probabilities)
     if prediction.certainty:

@@ -54,12 +54,12 @@ class Target:
         return f"{self.name} rather than {self.against.name}" if self.against else self.name
 
     @property
-    def reads(self) -> int | None:
+    def read_position(self) -> int | None:
         """The position whose last vector the head reads; None where it reads those of all tokens."""
         return None if self.kind in ("start", "end") else self.position
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
-        """How much the model holds this class, in nats, (batch,), from the last vectors that it `reads`.
+        """How much the model holds this class, in nats, (batch,), from the last vectors at its `read_position`.
 
         Its log-probability; with `against`, the logarithm of how many times likelier it is than the other (Yin and
         Neubig 2022). For a model with one label only, a regression, the number that it predicts.

@@ -1,4 +1,4 @@
-"""How a model comes to see a text: one frame for each snapshot of its training, all of them alike and side by side."""
+"""Training dynamics: everything that one snapshot of a training run computes for a text."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,13 +25,13 @@ from bertviz_lab.model import (
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: Blanks of a text that are followed, and how many parts its words are hidden in: a seventh of them at a time.
-MOST_BLANKS, _PARTS = 6, 7
+#: Masked tokens of a text that are followed, and in how many parts its words are masked: a seventh at a time.
+MOST_MASKS, _PARTS = 6, 7
 
 
 @dataclass(frozen=True)
 class MaskedToken:
-    """What a model would write for one [MASK], and what it would if it ended at an earlier layer."""
+    """The predictions for one [MASK], at the last layer and by the logit lens."""
 
     position: int
     candidates: tuple[Candidate, ...]  # the likeliest first
@@ -40,12 +40,12 @@ class MaskedToken:
 
 
 @dataclass(frozen=True)
-class Frame:
-    """Everything that one snapshot makes of a text; what its model has no head for is None or empty.
+class SnapshotAnalysis:
+    """Everything that one snapshot computes for a text; what its model has no head for is None or empty.
 
     - `attentions`: (layers, heads, tokens, tokens), rows sum to 1; `heads` has their metrics.
     - `is_next`: probability that B follows A.
-    - `losses`: (tokens,), -log of each token's probability when it is hidden, in nats; NaN at special ones and blanks.
+    - `losses`: (tokens,), -log of each token's probability when masked, in nats; NaN at special tokens and [MASK].
     - `labels`: a classifier's, in the order of its configuration; `words`: a tagger's; `answer`: of an answer finder.
     - `vectors`: (mapped words, hidden), their word embeddings scaled to length 1.
     """
@@ -53,7 +53,7 @@ class Frame:
     encoding: Encoding
     attentions: NDArray[np.float32]
     heads: HeadMetrics
-    blanks: tuple[MaskedToken, ...]
+    masked_tokens: tuple[MaskedToken, ...]
     is_next: float | None
     losses: NDArray[np.float32] | None
     labels: tuple[LabelScore, ...]
@@ -69,7 +69,7 @@ class Frame:
 
 
 @torch.inference_mode()
-def frame(
+def analyze_snapshot(
     checkpoint: Checkpoint,
     text_a: str,
     text_b: str | None = None,
@@ -77,10 +77,10 @@ def frame(
     watched: Sequence[int] = (),
     mapped: Sequence[int] = (),
     top_k: int = 8,
-) -> Frame:
-    """Look at a text through one model; `watched` and `mapped` are ids of tokens that are followed in every frame.
+) -> SnapshotAnalysis:
+    """Analyze a text with one model; `watched` and `mapped` are ids of tokens that are followed in every snapshot.
 
-    Two passes give all of it: one over the text, and one over the text with a seventh of its words hidden, seven
+    Two passes give all of it: one over the text, and one over the text with a seventh of its words masked, seven
     times. Raises `InputError` when there is no text or the vocabulary has no such token.
     """
     if any(not 0 <= token < checkpoint.config.vocab_size for token in (*watched, *mapped)):
@@ -94,11 +94,11 @@ def frame(
     follows = isinstance(model, (BertForPreTraining, BertForNextSentencePrediction)) and 1 in encoding.token_type_ids
     states_SLD = torch.cat(out.hidden_states)
     next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if follows else None
-    return Frame(
+    return SnapshotAnalysis(
         encoding=encoding,
         attentions=attentions,
         heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
-        blanks=_blanks(checkpoint, encoding, states_SLD, watched, top_k) if words else (),
+        masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, watched, top_k) if words else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if words else None,
         labels=_labels(checkpoint, states_SLD[-1, :1]),
@@ -108,12 +108,12 @@ def frame(
     )
 
 
-def _blanks(
+def _masked_tokens(
     checkpoint: Checkpoint, encoding: Encoding, states_SLD: torch.Tensor, watched: Sequence[int], top_k: int
 ) -> tuple[MaskedToken, ...]:
     """The predictions at each [MASK], read from the vectors around every layer, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
-    positions = encoding.mask_positions(tokenizer.mask_id)[:MOST_BLANKS]
+    positions = encoding.mask_positions(tokenizer.mask_id)[:MOST_MASKS]
     found = []
     for position in positions:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
@@ -125,7 +125,7 @@ def _blanks(
 
 
 def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
-    """The loss of every token of the text: each is hidden once, always together with the same others."""
+    """The loss of every token of the text: each is masked once, always together with the same others."""
     encoding, mask = inputs.encoding, checkpoint.tokenizer.mask_id
     own = [
         at
@@ -200,23 +200,23 @@ def _is_word(token: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Plane:
+class EmbeddingPlane:
     """A plane through the space of word vectors, onto which those of other snapshots are projected too."""
 
-    middle: NDArray[np.float32]  # (hidden,)
+    mean: NDArray[np.float32]  # (hidden,)
     axes: NDArray[np.float32]  # (2, hidden), of length 1
-    explained: float  # share of the differences between the words that it shows
+    explained: float  # share of the variance that it explains
 
     def project(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         """(words, hidden) to (words, 2)."""
-        return ((vectors - self.middle) @ self.axes.T).astype(np.float32)
+        return ((vectors - self.mean) @ self.axes.T).astype(np.float32)
 
 
-def embedding_plane(vectors: NDArray[np.float32]) -> Plane:
+def embedding_plane(vectors: NDArray[np.float32]) -> EmbeddingPlane:
     """The plane in which these word vectors, (words, hidden), differ most (principal components)."""
     points, explained = plane(vectors)
-    middle = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
+    mean = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
     # The coordinates are known; the directions that give them are what a projection needs.
-    axes = points.T.astype(np.float64) @ (vectors - middle)
+    axes = points.T.astype(np.float64) @ (vectors - mean)
     lengths = np.linalg.norm(axes, axis=-1, keepdims=True)
-    return Plane(middle, (axes / np.where(lengths > 0, lengths, 1.0)).astype(np.float32), explained)
+    return EmbeddingPlane(mean, (axes / np.where(lengths > 0, lengths, 1.0)).astype(np.float32), explained)

@@ -104,8 +104,8 @@ def _as_shown(found: Any, place: int) -> Shown:
             question=example.question,
             predicted=prediction.label,
             answers=answers,
-            score=float(found.goodness[place]),
-            probability=float(found.certainty[place]) if prediction.label else None,
+            score=float(found.example_scores[place]),
+            probability=float(found.confidences[place]) if prediction.label else None,
             detail=example.passage[:200],
         )
     if found.task == "regression":

@@ -122,11 +122,11 @@ class Histories:
 
     def frame(self, question: Question, step: int) -> Payload:
         """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""
-        from bertviz_lab.interpret import frame
+        from bertviz_lab.interpret import analyze_snapshot
 
         def make() -> Payload:
             checkpoint = self.snapshot(question.history, step)
-            found = frame(
+            found = analyze_snapshot(
                 checkpoint,
                 question.text_a,
                 question.text_b or None,
@@ -144,7 +144,7 @@ class Histories:
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
         plane = embedding_plane(word_embeddings(self.snapshot(question.history, step), question.mapped))
-        return plane_body(plane.middle, plane.axes, plane.explained)
+        return plane_body(plane.mean, plane.axes, plane.explained)
 
     def curve(self, name: str) -> dict[str, Any]:
         """The loss over a history."""

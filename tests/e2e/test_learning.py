@@ -221,7 +221,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]
     places = "nodes => nodes.map((node) => node.getAttribute('transform'))"
     before = view.locator(".plane g").evaluate_all(places)
     expect(view.locator(".plane")).to_contain_text("cat")
-    loss = interpret.frame(session.histories.snapshot("tiny-town", STEPS[1]), TEXT).loss
+    loss = interpret.analyze_snapshot(session.histories.snapshot("tiny-town", STEPS[1]), TEXT).loss
     expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats a word")
     view.get_by_role("slider").focus()
     page.keyboard.press("End")

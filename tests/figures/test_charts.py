@@ -105,8 +105,8 @@ def test_a_change_of_log_probability_is_told_in_times(change: float, words: str)
 
 
 def test_a_word_that_a_vocabulary_does_not_have_is_labelled() -> None:
-    blank = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
-    body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), blanks=(blank,))))
+    mask = (SimpleNamespace(token="cat", probabilities=(0.5, None)),)
+    body = json.loads(comparison_payload(SimpleNamespace(names=("one", "other"), masks=(mask,))))
     assert [series["texts"] for series in body["series"]] == [["50.0%"], ["not in its vocabulary"]]
 
 

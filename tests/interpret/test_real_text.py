@@ -54,7 +54,7 @@ def test_switching_a_head_off_gives_what_the_map_of_heads_says(wiki, sentences) 
             head_mask = np.ones((2, 2))
             head_mask[layer, head] = 0
             changed = interpret.fill_mask(wiki, text, word=effects.target.index, head_mask=head_mask).masks[0].asked
-            assert np.log(changed.probability) == pytest.approx(effects.whole - effect, abs=1e-3)
+            assert np.log(changed.probability) == pytest.approx(effects.baseline - effect, abs=1e-3)
 
 
 def test_reading_forwards_only_costs_the_model_its_answers(wiki, sentences) -> None:

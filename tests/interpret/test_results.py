@@ -67,7 +67,7 @@ def test_texts_that_hold_odd_line_ends_are_read_back(tmp_path) -> None:
     (tmp_path / "report.json").write_text(json.dumps(body))
     found = read_results(tmp_path)
     assert found.examples == tuple(rows)
-    assert found.goodness.tolist() == [1.0] * 4
+    assert found.example_scores.tolist() == [1.0] * 4
 
 
 @pytest.mark.parametrize("spoil", ["report.json", "predictions.jsonl", "examples/held_out.jsonl"])
@@ -76,7 +76,7 @@ def test_before_the_first_trial_has_ended_there_are_no_results(spoil, run, tmp_p
 
     shutil.copytree(run("regression"), tmp_path / "run")
     (tmp_path / "run" / spoil).unlink()
-    with pytest.raises(InputError, match="when the first training has ended"):
+    with pytest.raises(InputError, match="when the first trial has finished"):
         read_results(tmp_path / "run")
 
 
@@ -86,7 +86,7 @@ def test_the_report_of_classes_is_that_of_scikit_learn(run) -> None:
     assert found.report.accuracy == accuracy_score(truth, said)
     assert (found.report.confusion == confusion_matrix(truth, said, labels=found.labels)).all()
     assert sum(bin.count for bin in found.calibration().bins) == 11
-    with pytest.raises(InputError, match="Only for labels of texts"):
+    with pytest.raises(InputError, match="classification only"):
         read_results(run("qa")).calibration()
 
 
@@ -103,8 +103,8 @@ def test_the_report_of_words_is_by_entities_where_labels_mark_them(run) -> None:
 
 def test_the_surest_mistakes_come_first_and_then_what_is_right() -> None:
     found = texts(("a", "a", 0.9), ("a", "b", 0.6), ("b", "a", 0.8), ("b", "b", 0.55))
-    assert found.goodness.tolist() == [1.0, 0.0, 0.0, 1.0]
-    assert found.certainty.tolist() == [0.9, 0.6, 0.8, 0.55]
+    assert found.example_scores.tolist() == [1.0, 0.0, 0.0, 1.0]
+    assert found.confidences.tolist() == [0.9, 0.6, 0.8, 0.55]
     assert found.picked() == [2, 1, 0, 3]
     assert found.picked("a", "b") == [1]
     assert found.picked("b", "b") == [3]
@@ -121,9 +121,9 @@ def test_a_label_that_the_model_does_not_know_has_a_row_and_a_slice() -> None:
 def test_the_largest_errors_of_numbers_come_first() -> None:
     rows = [LabelledText("a", None, float(n), n) for n in range(4)]
     found = results("regression", rows, [Prediction(label=str(said)) for said in (0.5, 1.0, 9.0, 2.0)], metric="loss")
-    assert found.goodness.tolist() == [-0.5, 0.0, -7.0, -1.0]
+    assert found.example_scores.tolist() == [-0.5, 0.0, -7.0, -1.0]
     assert found.picked() == [2, 3, 0, 1]
-    assert not found.certainty.any()
+    assert not found.confidences.any()
     assert np.isfinite([part.score for part in found.slices()]).all()
 
 
@@ -131,12 +131,12 @@ def test_words_and_answers_are_right_in_part() -> None:
     row = LabelledWords(("a", "b", "c", "d"), ("O", "O", "B-X", "O"), 1)
     said = Prediction(labels=("O", "B-X", "B-X", "O"), certainty=(1.0, 0.5, 0.5, 1.0))
     words = results("tokens", [row], [said], ("B-X", "O"), "loss")
-    assert (words.goodness[0], words.certainty[0]) == (0.75, 0.75)
+    assert (words.example_scores[0], words.confidences[0]) == (0.75, 0.75)
     asked = Question("a", "who", "the red cat", (Answer("red cat", 4),), 1)
     answered = results("qa", [asked], [Prediction("cat", best=(("cat", 8, 11, 0.7),))], metric="f1")
-    assert answered.goodness[0] == pytest.approx(2 / 3)
-    assert answered.certainty[0] == 0.7
-    assert results("qa", [asked], [Prediction()]).certainty[0] == 0.0
+    assert answered.example_scores[0] == pytest.approx(2 / 3)
+    assert answered.confidences[0] == 0.7
+    assert results("qa", [asked], [Prediction()]).confidences[0] == 0.0
 
 
 @pytest.mark.parametrize("task", TASKS)

@@ -12,7 +12,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.training_dynamics import MOST_BLANKS, word_embeddings
+from bertviz_lab.interpret.training_dynamics import MOST_MASKS, word_embeddings
 from tests.little import little_checkpoint
 
 TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
@@ -29,7 +29,7 @@ def ids(checkpoint, *words):
 
 @pytest.mark.parametrize("second", [None, SECOND])
 def test_attention_is_that_of_a_trace(checkpoint, second):
-    found, trace = interpret.frame(checkpoint, TEXT, second), interpret.trace_text(checkpoint, TEXT, second)
+    found, trace = interpret.analyze_snapshot(checkpoint, TEXT, second), interpret.trace_text(checkpoint, TEXT, second)
     np.testing.assert_allclose(found.attentions, trace.attentions, atol=1e-6)
     metrics = interpret.head_metrics(trace).metrics
     for name in interpret.METRICS:
@@ -38,32 +38,36 @@ def test_attention_is_that_of_a_trace(checkpoint, second):
 
 def test_blanks_are_those_of_fill_mask_and_of_the_lens(checkpoint):
     watched = ids(checkpoint, "cat", "mat")
-    found = interpret.frame(checkpoint, TEXT, watched=watched)
+    found = interpret.analyze_snapshot(checkpoint, TEXT, watched=watched)
     truth = interpret.fill_mask(checkpoint, TEXT, 8)
-    assert [blank.position for blank in found.blanks] == [mask.position for mask in truth.masks]
-    for blank, mask in zip(found.blanks, truth.masks, strict=True):
-        assert [one.id for one in blank.candidates] == [one.id for one in mask.candidates]
+    assert [masked.position for masked in found.masked_tokens] == [mask.position for mask in truth.masks]
+    for masked, mask in zip(found.masked_tokens, truth.masks, strict=True):
+        assert [one.id for one in masked.candidates] == [one.id for one in mask.candidates]
         np.testing.assert_allclose(
-            [one.probability for one in blank.candidates], [one.probability for one in mask.candidates], atol=1e-6
+            [one.probability for one in masked.candidates],
+            [one.probability for one in mask.candidates],
+            atol=1e-6,
         )
-        for asked in blank.watched:
-            ranked = interpret.fill_mask(checkpoint, TEXT, 8, word=asked.id).masks[found.blanks.index(blank)].asked
+        for asked in masked.watched:
+            ranked = (
+                interpret.fill_mask(checkpoint, TEXT, 8, word=asked.id).masks[found.masked_tokens.index(masked)].asked
+            )
             assert ranked is not None
             assert (asked.token, asked.rank) == (ranked.token, ranked.rank)
     lens = interpret.logit_lens(checkpoint, TEXT, top_k=1)
-    assert [one.id for one in found.blanks[0].layers] == [guess.candidates[0].id for guess in lens.layers]
-    assert found.blanks[0].layers[-1] == found.blanks[0].candidates[0]
+    assert [one.id for one in found.masked_tokens[0].layers] == [guess.candidates[0].id for guess in lens.layers]
+    assert found.masked_tokens[0].layers[-1] == found.masked_tokens[0].candidates[0]
 
 
 def test_next_sentence_is_asked_where_there_is_one(checkpoint):
     truth = interpret.next_sentence(checkpoint, TEXT, SECOND)
-    assert interpret.frame(checkpoint, TEXT, SECOND).is_next == pytest.approx(truth.is_next, abs=1e-6)
-    assert interpret.frame(checkpoint, TEXT).is_next is None
-    assert interpret.frame(little_checkpoint(kind=BertForMaskedLM), TEXT, SECOND).is_next is None
+    assert interpret.analyze_snapshot(checkpoint, TEXT, SECOND).is_next == pytest.approx(truth.is_next, abs=1e-6)
+    assert interpret.analyze_snapshot(checkpoint, TEXT).is_next is None
+    assert interpret.analyze_snapshot(little_checkpoint(kind=BertForMaskedLM), TEXT, SECOND).is_next is None
 
 
 def test_each_word_is_hidden_once_with_the_same_others(checkpoint):
-    found = interpret.frame(checkpoint, TEXT, SECOND)
+    found = interpret.analyze_snapshot(checkpoint, TEXT, SECOND)
     encoding, tokenizer = found.encoding, checkpoint.tokenizer
     own = [
         at
@@ -83,33 +87,33 @@ def test_each_word_is_hidden_once_with_the_same_others(checkpoint):
 
 
 def test_a_text_of_blanks_alone_has_no_loss(checkpoint):
-    assert interpret.frame(checkpoint, "[MASK]").loss is None
-    many = " ".join(["[MASK]"] * (MOST_BLANKS + 3))
-    assert len(interpret.frame(checkpoint, many).blanks) == MOST_BLANKS
+    assert interpret.analyze_snapshot(checkpoint, "[MASK]").loss is None
+    many = " ".join(["[MASK]"] * (MOST_MASKS + 3))
+    assert len(interpret.analyze_snapshot(checkpoint, many).masked_tokens) == MOST_MASKS
 
 
 def test_models_of_a_task_say_what_they_are_asked_for():
     labels = {"num_labels": 3, "id2label": ("a", "b", "c")}
     classifier = little_checkpoint(kind=BertForSequenceClassification, **labels)
-    found = interpret.frame(classifier, SECOND)
+    found = interpret.analyze_snapshot(classifier, SECOND)
     assert [one.label for one in found.labels] == ["a", "b", "c"]
     truth = {one.label: one.score for one in interpret.classify(classifier, SECOND).labels}
     assert {one.label: one.score for one in found.labels} == pytest.approx(truth, abs=1e-6)
-    assert (found.blanks, found.losses, found.loss, found.is_next) == ((), None, None, None)
+    assert (found.masked_tokens, found.losses, found.loss, found.is_next) == ((), None, None, None)
     tagger = little_checkpoint(kind=BertForTokenClassification, **labels)
-    assert interpret.frame(tagger, SECOND).words == interpret.label_words(tagger, SECOND).words
+    assert interpret.analyze_snapshot(tagger, SECOND).words == interpret.label_words(tagger, SECOND).words
     finder = little_checkpoint(kind=BertForQuestionAnswering)
-    assert interpret.frame(finder, "who sat ?").answer is None
-    answer = interpret.frame(finder, "who sat ?", SECOND).answer
+    assert interpret.analyze_snapshot(finder, "who sat ?").answer is None
+    answer = interpret.analyze_snapshot(finder, "who sat ?", SECOND).answer
     assert answer is not None
     assert answer.best == interpret.answer_question(finder, "who sat ?", SECOND, n_best=1).best
 
 
 def test_words_are_followed_by_ids_that_exist(checkpoint):
     with pytest.raises(InputError, match="vocabulary"):
-        interpret.frame(checkpoint, TEXT, watched=[10**6])
+        interpret.analyze_snapshot(checkpoint, TEXT, watched=[10**6])
     with pytest.raises(InputError, match="Type a sentence"):
-        interpret.frame(checkpoint, " ")
+        interpret.analyze_snapshot(checkpoint, " ")
 
 
 def test_related_words_begin_with_the_seeds_and_are_words(checkpoint):

@@ -133,7 +133,7 @@ def test_questions_of_nobodys_page_get_a_sentence(session: Session, question: st
 def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: Session, monkeypatch: Any) -> None:
     question = Question("tiny-town", TEXT, "")
     first = session.histories.frame(question, 0)
-    monkeypatch.setattr("bertviz_lab.interpret.frame", lambda *_, **__: pytest.fail("it is known already"))
+    monkeypatch.setattr("bertviz_lab.interpret.analyze_snapshot", lambda *_, **__: pytest.fail("it is known already"))
     assert session.histories.frame(question, 0) is first
     monkeypatch.undo()
     snapshots = session.settings.checkpoints / "tiny-town" / "snapshots"

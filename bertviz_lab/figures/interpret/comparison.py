@@ -14,16 +14,16 @@ class ComparisonLike(Protocol):
     @property
     def names(self) -> Sequence[str]: ...
     @property
-    def blanks(self) -> Sequence[Sequence[Any]]: ...
+    def masks(self) -> Sequence[Sequence[Any]]: ...
 
 
 def comparison_payload(comparison: ComparisonLike) -> Payload:
     """Bars side by side; "not in its vocabulary" where a vocabulary does not have a word."""
-    several = len(comparison.blanks) > 1
+    several = len(comparison.masks) > 1
     groups: list[str] = []
     values: list[list[float | None]] = [[] for _ in comparison.names]
-    for place, blank in enumerate(comparison.blanks):
-        for candidate in blank:
+    for place, mask in enumerate(comparison.masks):
+        for candidate in mask:
             groups.append(f"{place + 1}: {candidate.token}" if several else candidate.token)
             for model, probability in enumerate(candidate.probabilities):
                 values[model].append(probability)

@@ -36,7 +36,7 @@ class FrameLike(Protocol):
     @property
     def heads(self) -> Any: ...
     @property
-    def blanks(self) -> Sequence[BlankLike]: ...
+    def masked_tokens(self) -> Sequence[BlankLike]: ...
     @property
     def is_next(self) -> float | None: ...
     @property
@@ -62,7 +62,7 @@ def frame_payload(found: FrameLike, step: int) -> Payload:
             "step": step,
             "cells": base64_array(sqrt_codes(found.attentions, 8)),
             "metrics": {name: np.round(values, 4).tolist() for name, values in found.heads.metrics.items()},
-            "blanks": [_blank(blank) for blank in found.blanks],
+            "blanks": [_blank(blank) for blank in found.masked_tokens],
             "is_next": found.is_next,
             "losses": None if found.losses is None else [_rounded(float(value), 3) for value in found.losses],
             "loss": found.loss,

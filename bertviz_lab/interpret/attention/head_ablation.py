@@ -1,4 +1,4 @@
-"""What a prediction owes to each head: the same model with heads ablated (Michel et al. 2019)."""
+"""Head ablation: one prediction with single heads, and whole layers of heads, removed (Michel et al. 2019)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,17 +21,17 @@ class HeadAblation:
 
     encoding: Encoding
     target: Target
-    whole: float  # with all heads
+    baseline: float  # with all heads
     without_head: NDArray[np.float64]  # (layers, heads): with that head off
     without_layer: NDArray[np.float64]  # (layers,): with all heads of that layer off
 
     @property
     def effects(self) -> NDArray[np.float64]:
-        """What each head adds to the score, in nats, (layers, heads): negative where it harms."""
-        return self.whole - self.without_head
+        """The effect of each head on the score, in nats, (layers, heads): negative where it lowers it."""
+        return self.baseline - self.without_head
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
-        """(layer, head, effect) of the heads that matter most, whichever way."""
+        """(layer, head, effect) of the heads with the largest absolute effect."""
         effects = self.effects
         order = np.argsort(-np.abs(effects), axis=None, kind="stable")[:k]
         return tuple((int(i // effects.shape[1]), int(i % effects.shape[1]), float(effects.flat[i])) for i in order)
@@ -46,7 +46,7 @@ def ablate_heads(
     target: Target | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> HeadAblation:
-    """Switch off every head in turn, then every layer's heads together, and ask for the same prediction again.
+    """Ablate every head in turn, then every layer's heads together, and score the same prediction again.
 
     By default the prediction is the likeliest token of the first [MASK]. What lies below a head does not change
     without it, so each layer's heads start from the vectors that the whole model had there: this is exact, and
@@ -56,8 +56,8 @@ def ablate_heads(
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    last = states[-1] if target.reads is None else states[-1][:, target.reads]
-    whole = float(target.score(checkpoint.model, last))
+    last = states[-1] if target.read_position is None else states[-1][:, target.read_position]
+    baseline = float(target.score(checkpoint.model, last))
     scores = np.empty((layers, heads + 1))
     done, work = 0, layers * (layers + 1) // 2
     for layer in range(layers):
@@ -68,7 +68,7 @@ def ablate_heads(
         done += layers - layer
         if on_progress:
             on_progress(done / work)
-    return HeadAblation(inputs.encoding, target, whole, scores[:, :heads], scores[:, heads])
+    return HeadAblation(inputs.encoding, target, baseline, scores[:, :heads], scores[:, heads])
 
 
 def _from_layer(
@@ -80,7 +80,7 @@ def _from_layer(
     scores = []
     for head_mask_BLH in head_masks_NLH.split(variants_per_batch(length)):
         hidden_BLD = hidden_1LD.expand(len(head_mask_BLH), -1, -1)
-        positions = None if target.reads is None else torch.full((len(head_mask_BLH), 1), target.reads)
+        positions = None if target.read_position is None else torch.full((len(head_mask_BLH), 1), target.read_position)
         encoder = backbone(checkpoint).encoder
         *_, (last, _) = encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
         scores.append(target.score(checkpoint.model, last if positions is None else last[:, 0]))

@@ -1,4 +1,4 @@
-"""Which tokens a prediction rests on, measured in three ways; attention is none of them.
+"""Attribution: what each token contributes to a prediction, by three methods; attention is none of them.
 
 Attention says from where a head gathers vectors. It does not say what these do to the answer: large weights can
 carry vectors that change nothing, and what is left out of one head comes in by another or by the residual path
@@ -30,7 +30,7 @@ _GOOD_ENOUGH = 0.02  # of what is to be explained
 class Attribution:
     """What each token adds to the score of a prediction, in nats: its log-probability, or that against another's.
 
-    `change` is the score with the text less that with every word hidden behind [MASK]. The scores of integrated
+    `change` is the score with the text less that with every word replaced by [MASK]. The scores of integrated
     gradients sum to it but for `error`; for the other methods `error` is None, they promise no sum.
     """
 
@@ -40,7 +40,7 @@ class Attribution:
     scores: NDArray[np.float64]  # (tokens,)
     change: float
     error: float | None
-    steps: int = 0  # points on the way from hidden to shown
+    steps: int = 0  # of the integral
 
     def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
         """(position, score) of the tokens that matter most, whichever way."""
@@ -56,12 +56,12 @@ def attribute(
     method: Method = "integrated gradients",
     target: Target | None = None,
 ) -> Attribution:
-    """Share a prediction out among the tokens; by default the likeliest token of the first [MASK].
+    """Attribute a prediction to the tokens; by default the most probable token of the first [MASK].
 
-    - integrated gradients: the gradient with respect to the word vectors, gathered on the straight way from a text
-      of nothing but [MASK] to this one (Sundararajan et al. 2017); special tokens stay, so they get 0.
-    - gradient x input: the gradient here, times the word vector.
-    - occlusion: what is lost when one token alone is hidden behind [MASK] (Zeiler and Fergus 2014).
+    - integrated gradients: the gradient with respect to the word embeddings, integrated on the straight line from a
+      text of nothing but [MASK] to this one (Sundararajan et al. 2017); special tokens stay, so they get 0.
+    - gradient x input: the gradient here, times the word embedding.
+    - occlusion: what is lost when one token alone is replaced by [MASK] (Zeiler and Fergus 2014).
 
     Raises `InputError` for an unknown method, and as `choose_target` does.
     """
@@ -69,10 +69,10 @@ def attribute(
         raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     target = target or choose_target(checkpoint, inputs)
-    hidden = _everything_hidden(checkpoint, inputs)
+    hidden = _all_masked(checkpoint, inputs)
     with torch.inference_mode():
         both = inputs.variants(torch.cat([inputs.input_ids, hidden]))
-        shown, nothing = target.score(checkpoint.model, final_vectors(checkpoint, target.reads, both))
+        shown, nothing = target.score(checkpoint.model, final_vectors(checkpoint, target.read_position, both))
         change = float(shown - nothing)
     error, steps = None, 0
     if method == "occlusion":
@@ -86,7 +86,7 @@ def attribute(
     return Attribution(inputs.encoding, target, method, scores.double().numpy(), change, error, steps)
 
 
-def _everything_hidden(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
+def _all_masked(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
     """The same ids with [MASK] for every token of the person's text."""
     special = torch.tensor([inputs.encoding.special_tokens_mask]).bool()
     return inputs.input_ids.masked_fill(~special, checkpoint.tokenizer.mask_id)
@@ -124,20 +124,20 @@ def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, word
     arguments = inputs.variants(inputs.input_ids.expand(len(words_BLD), -1)) | {"inputs_embeds": words_BLD}
     del arguments["input_ids"]
     with torch.enable_grad():
-        vectors = final_vectors(checkpoint, target.reads, arguments)
+        vectors = final_vectors(checkpoint, target.read_position, arguments)
         (gradient,) = torch.autograd.grad(target.score(checkpoint.model, vectors).sum(), words_BLD)
     return gradient
 
 
 @torch.inference_mode()
 def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, shown: float) -> Tensor:
-    """What is lost when a token is hidden; nothing where it is hidden already, or was added by the tokenizer."""
-    hidden = _everything_hidden(checkpoint, inputs)[0]
+    """What is lost when a token is masked; nothing where it is masked already, or was added by the tokenizer."""
+    hidden = _all_masked(checkpoint, inputs)[0]
     places = (hidden != inputs.input_ids[0]).nonzero()[:, 0]
     scores = torch.zeros(len(hidden))
     for some in places.split(variants_per_batch(len(hidden))):
         ids_BL = inputs.input_ids.repeat(len(some), 1)
         ids_BL[torch.arange(len(some)), some] = checkpoint.tokenizer.mask_id
-        vectors = final_vectors(checkpoint, target.reads, inputs.variants(ids_BL))
+        vectors = final_vectors(checkpoint, target.read_position, inputs.variants(ids_BL))
         scores[some] = shown - target.score(checkpoint.model, vectors)
     return scores

@@ -26,7 +26,7 @@ class FillComparison:
     """For each [MASK] the top predictions of all models together, the first model's first."""
 
     names: tuple[str, ...]
-    blanks: tuple[tuple[ComparedCandidate, ...], ...]
+    masks: tuple[tuple[ComparedCandidate, ...], ...]
 
 
 def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
@@ -42,15 +42,15 @@ def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int =
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
     tables = [mask_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
-    blanks = []
-    for rows in zip(*tables, strict=False):  # a long text may lose more blanks to one model than to another
+    masks = []
+    for rows in zip(*tables, strict=False):  # a long text may lose more masks to one model than to another
         likeliest = [
             candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
             for checkpoint, row_V in zip(checkpoints, rows, strict=True)
         ]
         tokens = dict.fromkeys(candidate.token for candidates in likeliest for candidate in candidates)
         ids = {token: [checkpoint.tokenizer.id(token) for checkpoint in checkpoints] for token in tokens}
-        blanks.append(
+        masks.append(
             tuple(
                 ComparedCandidate(
                     token, tuple(None if i is None else float(row_V[i]) for i, row_V in zip(own, rows, strict=True))
@@ -58,7 +58,7 @@ def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int =
                 for token, own in ids.items()
             )
         )
-    return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(blanks))
+    return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(masks))
 
 
 def attention_difference(one: TextTrace, other: TextTrace) -> NDArray[np.float32]:

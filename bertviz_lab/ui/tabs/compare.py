@@ -194,7 +194,7 @@ def _fills(checkpoints: Sequence[Any], labels: Sequence[str], text: Any) -> str:
     from bertviz_lab.interpret import compare_fill_mask
 
     compared = compare_fill_mask(checkpoints, checked(text), top_k=5)
-    return comparison_payload(_Named(tuple(labels), compared.blanks))
+    return comparison_payload(_Named(tuple(labels), compared.masks))
 
 
 def _follows(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_b: Any) -> str:
@@ -227,7 +227,7 @@ class _Named:
     """A comparison under the names that the page gives its models."""
 
     names: tuple[str, ...]
-    blanks: Sequence[Sequence[Any]]
+    masks: Sequence[Sequence[Any]]
 
 
 def _sentence(session: Session, names: Sequence[str]) -> Any:

@@ -100,7 +100,7 @@ def create_learning(session: Session, header: Header, own: gr.BrowserState, tab:
 
 def learning(session: Session, history: str, text_a: str, text_b: str, words: str) -> str:
     """The payload of the scrubber for a history and a text: how it begins, and the last frame."""
-    from bertviz_lab.interpret import METRICS, frame, related_tokens
+    from bertviz_lab.interpret import METRICS, analyze_snapshot, related_tokens
 
     if not history:
         raise InputError(_NONE)
@@ -112,25 +112,29 @@ def learning(session: Session, history: str, text_a: str, text_b: str, words: st
     checkpoint = session.histories.snapshot(history, steps[-1])
     _refuse_long(checkpoint, text_a, text_b)
     watched = watch(checkpoint, checked(words))
-    found = frame(checkpoint, text_a, text_b or None)
-    likeliest = [candidate.id for blank in found.blanks for candidate in blank.candidates]
-    if not watched and found.blanks:
+    analysis = analyze_snapshot(checkpoint, text_a, text_b or None)
+    likeliest = [candidate.id for masked in analysis.masked_tokens for candidate in masked.candidates]
+    if not watched and analysis.masked_tokens:
         watched = likeliest[:3]
-    mapped = related_tokens(checkpoint, [*watched, *likeliest, *found.encoding.ids]) if found.losses is not None else ()
+    mapped = (
+        related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
+        if analysis.losses is not None
+        else ()
+    )
     question = Question(history, text_a, text_b, tuple(watched), mapped)
     payload = opening_payload(
         question=question.body(),
         title=past.name,
-        encoding=found.encoding,
-        shape=found.attentions.shape[:2],
+        encoding=analysis.encoding,
+        shape=analysis.attentions.shape[:2],
         steps=steps,
         watched=[checkpoint.tokenizer.token(token) for token in watched],
         mapped=[checkpoint.tokenizer.token(token) for token in mapped],
         plane=session.histories.plane(question, steps[-1]) if mapped else {},
         curve=session.histories.curve(history),
         says=METRICS,
-        labels=checkpoint.config.labels if found.labels else (),
-        words=[word.text for word in found.words],
+        labels=checkpoint.config.labels if analysis.labels else (),
+        words=[word.text for word in analysis.words],
         vocab_size=checkpoint.config.vocab_size,
         live=session.histories.is_live(history),
         first=session.histories.frame(question, steps[-1]),

@@ -150,7 +150,7 @@ def effects(session: Session, model: str, text: str, word: str, against: str, of
         lambda: ablate_heads(checkpoint, text, target=target, on_progress=tell_progress),
     )
     marks = [[(layer, head) in _heads(off) for head in range(row.size)] for layer, row in enumerate(found.effects)]
-    payload = head_ablation_payload(found.effects, found.whole - found.without_layer, target.title, marks)
+    payload = head_ablation_payload(found.effects, found.baseline - found.without_layer, target.title, marks)
     return with_link(payload, "why", model, "heads", text=text, word=word, against=against, off=off)
 
 

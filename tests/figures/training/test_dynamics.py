@@ -18,7 +18,7 @@ TEXT = "the red [MASK] sat on the mat"
 def test_a_frame_can_be_read_back():
     checkpoint = little_checkpoint()
     watched = [checkpoint.tokenizer.id("cat")]
-    found = interpret.frame(checkpoint, TEXT, watched=watched, mapped=watched)
+    found = interpret.analyze_snapshot(checkpoint, TEXT, watched=watched, mapped=watched)
     body = json.loads(frame_payload(found, 500))
     assert body["step"] == 500
     cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
@@ -42,14 +42,14 @@ def test_a_frame_can_be_read_back():
 def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
     checkpoint = little_checkpoint(num_hidden_layers=4, num_attention_heads=4)
     text = " ".join(["the red cat sat on the"] * 5)
-    found = interpret.frame(checkpoint, text, mapped=range(40))
+    found = interpret.analyze_snapshot(checkpoint, text, mapped=range(40))
     assert len(found.encoding) == 32
     assert len(frame_payload(found, 0)) < 100_000
 
 
 def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text():
     checkpoint = little_checkpoint()
-    found = interpret.frame(checkpoint, "</script><b>")
+    found = interpret.analyze_snapshot(checkpoint, "</script><b>")
     payload = opening_payload(
         question={"history": "h", "a": "</script><b>"},
         title="h",

@@ -28,7 +28,7 @@ def test_the_whole_is_the_prediction_itself() -> None:
     checkpoint = little_checkpoint()
     found = ablate_heads(checkpoint, TEXT)
     best = fill_mask(checkpoint, TEXT).masks[0].candidates[0]
-    assert (found.target.name, np.exp(found.whole)) == (best.token, pytest.approx(best.probability, abs=1e-6))
+    assert (found.target.name, np.exp(found.baseline)) == (best.token, pytest.approx(best.probability, abs=1e-6))
 
 
 def test_a_head_mask_of_ones_changes_nothing() -> None:

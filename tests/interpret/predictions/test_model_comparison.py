@@ -19,9 +19,9 @@ def test_the_untrained_twin_has_the_same_shape_and_other_weights() -> None:
 
 def test_every_candidate_has_its_probability_in_both_models() -> None:
     one, other = little_checkpoint(), little_checkpoint(seed=1)
-    (blank,) = compare_fill_mask([one, other], TEXT, top_k=3).blanks
-    assert 3 <= len(blank) <= 6
-    for candidate in blank:
+    (mask,) = compare_fill_mask([one, other], TEXT, top_k=3).masks
+    assert 3 <= len(mask) <= 6
+    for candidate in mask:
         for checkpoint, probability in zip((one, other), candidate.probabilities, strict=True):
             asked = fill_mask(checkpoint, TEXT, word=candidate.token).masks[0].asked
             assert probability == pytest.approx(asked.probability, abs=1e-6)
@@ -32,8 +32,8 @@ def test_a_token_that_one_vocabulary_lacks_has_no_probability_there() -> None:
     tokenizer = Tokenizer.train(["zebra zebra zebra the red sat"] * 9, vocab_size=60)
     model = BertForMaskedLM(one.config.replace(vocab_size=tokenizer.vocab_size)).eval()
     other = Checkpoint(model, tokenizer, model.config, name="zebra")
-    (blank,) = compare_fill_mask([one, other], TEXT, top_k=50).blanks
-    by_token = {candidate.token: candidate.probabilities for candidate in blank}
+    (mask,) = compare_fill_mask([one, other], TEXT, top_k=50).masks
+    by_token = {candidate.token: candidate.probabilities for candidate in mask}
     assert by_token["zebra"][0] is None
     assert by_token["the"][0] is not None
     assert by_token["the"][1] is not None

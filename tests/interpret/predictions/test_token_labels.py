@@ -277,7 +277,7 @@ def explained(kind: str):
 def test_heads_effects_are_on_the_log_probability_of_the_choice(kind) -> None:
     checkpoint, texts, target, score = explained(kind)
     found = ablate_heads(checkpoint, *texts, target=target)
-    assert found.whole == pytest.approx(score, abs=1e-4)
+    assert found.baseline == pytest.approx(score, abs=1e-4)
     head_mask = torch.ones(2, 2)
     head_mask[0, 1] = 0
     inputs = encode_inputs(checkpoint, *texts)
@@ -317,7 +317,7 @@ def test_a_words_label_is_explained_against_another() -> None:
     with torch.inference_mode():
         logits = checkpoint.model(**inputs.arguments()).logits[0, target.position]
     wanted = float(logits[LABELS.index("B-PER")] - logits[LABELS.index("O")])
-    assert ablate_heads(checkpoint, TEXT, target=target).whole == pytest.approx(wanted, abs=1e-4)
+    assert ablate_heads(checkpoint, TEXT, target=target).baseline == pytest.approx(wanted, abs=1e-4)
     with pytest.raises(InputError, match="against itself"):
         choose_target(checkpoint, inputs, "word", position=3, choice="O", against="O")
     with pytest.raises(InputError, match="not one of"):
