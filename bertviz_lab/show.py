@@ -98,7 +98,7 @@ def attribution(found: Attribution | Sequence[Attribution]) -> View:
 
 def ablate_heads(found: HeadAblation) -> View:
     """Effect of each head on a prediction (head ablation)."""
-    payload = head_ablation_payload(found.effects, found.whole - found.without_layer, found.target.title)
+    payload = head_ablation_payload(found.effects, found.baseline - found.without_layer, found.target.title)
     return _view(CHART, "Head ablation", payload, 640)
 
 

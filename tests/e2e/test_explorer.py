@@ -236,7 +236,7 @@ def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, 
     at(page, address, "Masking")
     type_into(page.locator("#masking-text"), A)
     unfold(page, "MLM loss of this text")
-    expect(page.locator("#masking-loss")).to_contain_text("The loss of this text")
+    expect(page.locator("#masking-loss")).to_contain_text("MLM loss of this text")
     unfold(page, "Masking statistics: is it really 80/10/10?")
     counts = page.locator("#masking-counts")
     expect(counts).to_contain_text("10,000 draws")

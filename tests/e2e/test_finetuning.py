@@ -203,7 +203,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared
     assert found["task"] == "tokens"
     expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
     page.locator("#results-list [role=option]").first.click()
-    expect(page.locator("#results-why")).to_contain_text("Attribution of", timeout=TRAINING)
+    expect(page.locator("#results-why")).to_contain_text("Attribution for", timeout=TRAINING)
     open_in_try_it(page, session, run_id)
     field = page.locator("#try-a textarea")
     fill_in((field, "Anna Smith flew from London to Paris with Emirates"))

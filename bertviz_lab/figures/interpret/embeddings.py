@@ -107,9 +107,9 @@ def context_payloads(contexts: Any) -> tuple[Payload, Payload]:
     lines = lines_payload(
         layers,
         [
-            ("between the two", movement.cosines),
-            ("in A, to the previous layer", movement.moved_a),
-            ("in B, to the previous layer", movement.moved_b),
+            ("between the two", contexts.cosines),
+            ("in A, to the previous layer", contexts.moved_a),
+            ("in B, to the previous layer", contexts.moved_b),
         ],
         title=f"Contextual embeddings of {contexts.word}",
         place_name="layer",
@@ -120,15 +120,15 @@ def context_payloads(contexts: Any) -> tuple[Payload, Payload]:
     )
     count = len(layers)
     plane = plane_payload(
-        np.concatenate([movement.map_a, movement.map_b]),
+        np.concatenate([contexts.map_a, contexts.map_b]),
         [("start" if at == 0 else str(at)) for _ in range(2) for at in range(count)],
-        title=f"Trajectory of {movement.word} through the layers",
+        title=f"Trajectory of {contexts.word} through the layers",
         groups=[0] * count + [1] * count,
         group_names=["in A", "in B"],
         ways=[list(range(count)), list(range(count, 2 * count))],
         details=[f"{name}: {layers[at]}" for name in ("in A", "in B") for at in range(count)],
         file="way",
-        note=f"The first two principal components; they explain {movement.explained:.0%} of the variance.",
+        note=f"The first two principal components; they explain {contexts.explained:.0%} of the variance.",
     )
     return lines, plane
 

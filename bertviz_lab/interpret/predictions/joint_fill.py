@@ -58,8 +58,8 @@ def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, 
     if not 1 <= beams <= _MOST_BEAMS:
         raise InputError(f"Keep between 1 and {_MOST_BEAMS} ways to fill the masked tokens.")
     inputs, positions = encode_masked(checkpoint, text, text_b)
-    if len(positions) > _MOST_BLANKS:
-        raise InputError(f"{len(positions)} masked tokens are too many to fill jointly: leave {_MOST_BLANKS} at most.")
+    if len(positions) > _MOST_MASKS:
+        raise InputError(f"{len(positions)} masked tokens are too many to fill jointly: leave {_MOST_MASKS} at most.")
 
     def predict(ids_BL: Tensor) -> Tensor:
         """Log-probabilities of all tokens at all masked positions: (batch, masks, vocabulary)."""

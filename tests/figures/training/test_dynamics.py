@@ -25,8 +25,8 @@ def test_a_frame_can_be_read_back():
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
     assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
     (blank,) = body["blanks"]
-    assert [token for token, _ in blank["candidates"]] == [one.token for one in found.blanks[0].candidates]
-    (asked,) = found.blanks[0].watched
+    assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]
+    (asked,) = found.masked_tokens[0].watched
     assert blank["watched"] == [[pytest.approx(asked.probability, rel=0.01), asked.rank]]
     assert len(blank["layers"]) == 3
     assert found.losses is not None
