@@ -19,7 +19,8 @@ from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import synchronize
 from benchmarks.hf_reference import Reference, dense
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware, tune_malloc
 from bertviz_lab.training.loop.optim import build_optimizers
@@ -95,7 +96,7 @@ class Lab:
                 batch.token_type_ids,
                 labels=batch.labels,
                 next_sentence_label=batch.next_sentence_label,
-                masked_positions=batch.positions,
+                masked_positions=batch.masked_positions,
                 causal=batch.causal,
             )
         assert out.loss is not None

@@ -19,8 +19,10 @@ COPIES = (1, 2, 4)  # of the text, one after another
 def run(text: str, folder: str) -> dict[str, float]:
     """Prepare a text in this process and make the first batch; seconds of each stage, tokens, megabytes."""
     from bertviz_lab.config import PretrainConfig
-    from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingData, masking_rule
-    from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus, split_held_out
+    from bertviz_lab.data.batches import BatchStream
+    from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+    from bertviz_lab.data.pretraining.split import split_corpus
+    from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.training.pretraining.prepare import prepare
 
@@ -34,7 +36,7 @@ def run(text: str, folder: str) -> dict[str, float]:
     reached["The first batch"] = time.perf_counter() - began
     tokenizer = Tokenizer.load(Path(folder) / "tokenizer")
     corpus = TokenizedCorpus.open(Path(folder) / "corpus")
-    training, _ = split_held_out(corpus, least=2)
+    training, _ = split_corpus(corpus, min_documents=2)
     rule = masking_rule(tokenizer, config.mask_probability)
     data = PretrainingData(
         training, tokenizer, rule, config.seq_len, config.batch_size, config.short_seq_probability, "nsp", config.seed

@@ -6,9 +6,8 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from bertviz_lab.config import BertConfig
+from bertviz_lab.config import IGNORE_INDEX, BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
-from bertviz_lab.model.losses import IGNORE
 
 
 @dataclass(frozen=True)
@@ -21,10 +20,10 @@ class DenseBatch:
 
 def dense(batch: PretrainingBatch) -> DenseBatch:
     """The same examples, masks and labels as one of the lab's batches, written out for every position."""
-    labels = torch.full_like(batch.input_ids, IGNORE)
-    used = batch.labels != IGNORE
+    labels = torch.full_like(batch.input_ids, IGNORE_INDEX)
+    used = batch.labels != IGNORE_INDEX
     rows = torch.arange(len(labels))[:, None].expand_as(used)
-    labels[rows[used], batch.positions[used]] = batch.labels[used]
+    labels[rows[used], batch.masked_positions[used]] = batch.labels[used]
     mask = batch.attention_mask
     assert batch.next_sentence_label is not None
     return DenseBatch(

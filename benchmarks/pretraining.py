@@ -17,7 +17,7 @@ from benchmarks.alternating_processes import SEQ_LEN, SIDES, Case, Turns, batche
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.flops import matmul_speed, useful_flops
 from benchmarks.machine import arguments, markdown, report, spread
-from bertviz_lab.model.losses import IGNORE
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
 ON_CPU = (
@@ -60,7 +60,7 @@ def measure(case: Case, hardware: Hardware, rounds: int, seconds: float) -> dict
                 peaks.setdefault(name, []).append(speed)
     some = list(islice(batches(case), 64))
     length = float(np.mean([batch.real_tokens / len(batch.input_ids) for batch in some]))
-    predictions = float(np.mean([(batch.labels != IGNORE).sum() / len(batch.labels) for batch in some]))
+    predictions = float(np.mean([(batch.labels != IGNORE_INDEX).sum() / len(batch.labels) for batch in some]))
     flops = useful_flops(case.config(0.0), length, predictions)
     peak = [max(at) for at in zip(*(v for k, v in peaks.items() if k.startswith(hardware.precision)), strict=True)]
     return {

@@ -2,7 +2,7 @@
 
 from bertviz_lab.config.ablations import ABLATIONS, Ablation, ablated, ablation_of
 from bertviz_lab.config.finetune import FinetuneConfig
-from bertviz_lab.config.model import ACTIVATIONS, PRESETS, BertConfig
+from bertviz_lab.config.model import ACTIVATIONS, IGNORE_INDEX, PRESETS, BertConfig
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.config.pretrain import RECIPES, PretrainConfig
 from bertviz_lab.config.shipped import SHIPPED
@@ -19,6 +19,7 @@ def run_config(body: dict) -> RunConfig:
 __all__ = [
     "ABLATIONS",
     "ACTIVATIONS",
+    "IGNORE_INDEX",
     "PRESETS",
     "RECIPES",
     "SHIPPED",

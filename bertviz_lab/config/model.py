@@ -17,6 +17,9 @@ PRESETS: dict[str, tuple[int, int, int]] = {
     "large": (24, 1024, 16),
 }
 
+#: The label of what is not scored, as in `torch.nn.functional.cross_entropy` and in transformers.
+IGNORE_INDEX = -100
+
 #: Names of the feed-forward activation, as in transformers' ACT2FN; `model.layers` has the functions.
 ACTIVATIONS = (
     *("gelu", "gelu_new", "relu", "gelu_10", "quick_gelu", "gelu_python", "gelu_fast", "gelu_accurate"),

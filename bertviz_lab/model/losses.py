@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-IGNORE = -100
+from bertviz_lab.config import IGNORE_INDEX
 
 _AT_ONCE = 1 << 18  # logits: a megabyte in 32 bits, which stays in a core's cache
 
@@ -20,11 +20,11 @@ def cross_entropy(logits: Tensor, labels: Tensor, count: Tensor | int | None = N
 
     Without a label to be counted the loss is 0, as is its gradient; a label that is no class is refused by torch.
     """
-    count = (labels != IGNORE).sum().clamp(min=1) if count is None else count
+    count = (labels != IGNORE_INDEX).sum().clamp(min=1) if count is None else count
     logits, labels = logits.flatten(0, -2), labels.flatten()
     if logits.device.type == "cpu":
         return _CrossEntropy.apply(logits, labels, count)
-    return F.cross_entropy(logits.float(), labels, ignore_index=IGNORE, reduction="sum") / count
+    return F.cross_entropy(logits.float(), labels, ignore_index=IGNORE_INDEX, reduction="sum") / count
 
 
 class _CrossEntropy(torch.autograd.Function):
@@ -35,8 +35,8 @@ class _CrossEntropy(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, logits_NV: Tensor, labels_N: Tensor, count: Tensor | int) -> Tensor:
-        weight_N1 = ((labels_N != IGNORE) / count)[:, None]
-        right_N1 = labels_N.masked_fill(labels_N == IGNORE, 0)[:, None]  # `gather` refuses other labels below 0
+        weight_N1 = ((labels_N != IGNORE_INDEX) / count)[:, None]
+        right_N1 = labels_N.masked_fill(labels_N == IGNORE_INDEX, 0)[:, None]  # `gather` refuses other labels below 0
         gradient_NV = torch.empty_like(logits_NV)
         loss = weight_N1.new_zeros(())
         rows = max(1, _AT_ONCE // logits_NV.shape[-1])
@@ -67,6 +67,6 @@ def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
 def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:
     """Mean of the start and end cross-entropies; positions beyond the text (-100 or >= tokens) are left out."""
     length = start_logits.shape[-1]
-    starts = starts.masked_fill(starts >= length, IGNORE)
-    ends = ends.masked_fill(ends >= length, IGNORE)
+    starts = starts.masked_fill(starts >= length, IGNORE_INDEX)
+    ends = ends.masked_fill(ends >= length, IGNORE_INDEX)
     return (cross_entropy(start_logits, starts) + cross_entropy(end_logits, ends)) / 2

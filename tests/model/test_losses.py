@@ -5,7 +5,8 @@ import math
 import pytest
 import torch
 
-from bertviz_lab.model.losses import IGNORE, cross_entropy, label_loss, span_loss
+from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.model.losses import cross_entropy, label_loss, span_loss
 
 
 def logits(*shape: int, seed: int = 0) -> torch.Tensor:
@@ -14,7 +15,7 @@ def logits(*shape: int, seed: int = 0) -> torch.Tensor:
 
 def test_cross_entropy_is_the_mean_over_the_labels_that_are_there():
     x = logits(2, 3, 5)
-    labels = torch.tensor([[4, IGNORE, 0], [IGNORE, IGNORE, 2]])
+    labels = torch.tensor([[4, IGNORE_INDEX, 0], [IGNORE_INDEX, IGNORE_INDEX, 2]])
     p = x.detach().softmax(-1)
     expected = -(math.log(p[0, 0, 4]) + math.log(p[0, 2, 0]) + math.log(p[1, 2, 2])) / 3
     assert float(cross_entropy(x, labels).detach()) == pytest.approx(expected, rel=1e-6)
@@ -22,7 +23,7 @@ def test_cross_entropy_is_the_mean_over_the_labels_that_are_there():
 
 def test_only_minus_hundred_is_left_out_and_zero_is_a_label():
     x = logits(1, 2, 5)
-    (gradient,) = torch.autograd.grad(cross_entropy(x, torch.tensor([[0, IGNORE]])), x)
+    (gradient,) = torch.autograd.grad(cross_entropy(x, torch.tensor([[0, IGNORE_INDEX]])), x)
     assert float(gradient[0, 0].abs().sum()) > 0
     assert float(gradient[0, 1].abs().sum()) == 0
 
@@ -30,12 +31,12 @@ def test_only_minus_hundred_is_left_out_and_zero_is_a_label():
 @pytest.mark.parametrize("label", [-1, -99, -101, 3])
 def test_a_label_that_is_no_class_is_refused(label):
     with pytest.raises((IndexError, RuntimeError), match="out of bounds"):
-        cross_entropy(torch.randn(4, 3), torch.tensor([0, label, IGNORE, 2]))
+        cross_entropy(torch.randn(4, 3), torch.tensor([0, label, IGNORE_INDEX, 2]))
 
 
 def test_without_any_label_the_loss_and_its_gradient_are_zero():
     x = logits(2, 3, 5)
-    loss = cross_entropy(x, torch.full((2, 3), IGNORE))
+    loss = cross_entropy(x, torch.full((2, 3), IGNORE_INDEX))
     (gradient,) = torch.autograd.grad(loss, x)
     assert float(loss.detach()) == 0.0
     assert float(gradient.abs().sum()) == 0.0
@@ -44,12 +45,12 @@ def test_without_any_label_the_loss_and_its_gradient_are_zero():
 def test_uneven_parts_with_the_whole_count_give_the_gradient_of_the_whole():
     x = logits(6, 4, 5)
     labels = torch.randint(5, (6, 4), generator=torch.Generator().manual_seed(1))
-    labels[0] = IGNORE  # the first part has one label, the second three, the third eight
-    labels[1, 1:] = IGNORE
-    labels[2, 3:] = IGNORE
-    labels[3] = IGNORE
+    labels[0] = IGNORE_INDEX  # the first part has one label, the second three, the third eight
+    labels[1, 1:] = IGNORE_INDEX
+    labels[2, 3:] = IGNORE_INDEX
+    labels[3] = IGNORE_INDEX
     (whole,) = torch.autograd.grad(cross_entropy(x, labels), x)
-    count = int((labels != IGNORE).sum())
+    count = int((labels != IGNORE_INDEX).sum())
 
     parts = sum(cross_entropy(x[i : i + 2], labels[i : i + 2], count) for i in (0, 2, 4))
     (summed,) = torch.autograd.grad(parts, x)
@@ -78,7 +79,7 @@ def test_several_classes_are_told_apart_and_one_is_a_number():
 def test_answers_outside_the_text_are_left_out():
     start, end = logits(3, 7), logits(3, 7, seed=1)
     inside = (span_loss(start[:1], end[:1], torch.tensor([2]), torch.tensor([4]))).detach()
-    for outside in (7, 12, IGNORE):
+    for outside in (7, 12, IGNORE_INDEX):
         far = torch.tensor([outside, outside])
         all_three = span_loss(start, end, torch.cat([torch.tensor([2]), far]), torch.cat([torch.tensor([4]), far]))
         assert float(all_three.detach()) == pytest.approx(float(inside), rel=1e-6)
@@ -91,8 +92,8 @@ def test_rows_at_a_time_give_the_loss_and_gradient_of_the_whole_table(kind: torc
     )  # three rows of seven, so that the last part is short
     x = logits(11, 7).detach().to(kind).requires_grad_()
     labels = torch.randint(7, (11,), generator=torch.Generator().manual_seed(1))
-    labels[2] = IGNORE
-    plain = torch.nn.functional.cross_entropy(x.float(), labels, ignore_index=IGNORE)
+    labels[2] = IGNORE_INDEX
+    plain = torch.nn.functional.cross_entropy(x.float(), labels, ignore_index=IGNORE_INDEX)
     (expected,) = torch.autograd.grad(3 * plain, x)
     loss = cross_entropy(x, labels)
     (actual,) = torch.autograd.grad(3 * loss, x)

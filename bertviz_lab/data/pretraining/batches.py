@@ -1,63 +1,35 @@
 """From tables of examples to padded batches of tensors, masked afresh at every visit."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from itertools import islice
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.data.pretraining.masking import IGNORE, MaskingRule, mask_batch
+from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.batches import Batch, batches_by_length, padded_width
+from bertviz_lab.data.pretraining.masking import MaskingRule, mask_batch
 from bertviz_lab.data.pretraining.sentence_pairs import A_END, A_START, B_END, B_START, LABEL, Examples, plan_epoch
 from bertviz_lab.data.pretraining.tokenized_corpus import CorpusView
-from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-#: Of the batches that are read forwards one in so many is masked all the same: the masked-word and next-sentence
-#: curves are there from the first second, at no cost to what is learnt.
+#: In the causal-LM warm-up one batch in so many is masked all the same: the MLM and NSP curves are there from the first
+#: second, at no cost to what is learnt.
 MASKED_EVERY = 8
 
-_POOL = 64  # batches sorted by length together: little padding, yet every pool mixes the whole table
 
+@dataclass(frozen=True, kw_only=True)
+class PretrainingBatch(Batch):
+    """One step's examples. Counts are those of the whole step in a micro-batch too: what sums of losses are over."""
 
-@dataclass(frozen=True)
-class PretrainingBatch:
-    """One step's examples, (batch, tokens) unless said otherwise."""
-
-    input_ids: Tensor
-    token_type_ids: Tensor
-    attention_mask: Tensor | None  # None where there is no padding
-    positions: Tensor  # (batch, predictions)
+    masked_positions: Tensor  # (batch, predictions)
     labels: Tensor  # (batch, predictions), -100 in unused places
     next_sentence_label: Tensor | None  # (batch,), 0 is next or in order, 1 is random or swapped
-
-    real_tokens: int  # positions that are not padding
-    # Of the whole step, also where this is a part of it: what a sum of losses is divided by.
     label_count: int  # labels that are not -100
     pair_count: int  # examples with a label of their pair; 0 without pairs
-    causal: bool = False  # nothing is masked: `positions` are all, `labels` the tokens that follow
-    name: str = ""  # which it is, for people
-
-    def micro_batch(self, index: int, parts: int) -> "PretrainingBatch":
-        """Every `parts`-th example from `index` on, as wide as the whole: a process's share, or what fits in memory.
-
-        A part may be empty. Losses summed over the labels of all parts, over `label_count` and `pair_count`,
-        are those of the whole.
-        """
-        whole: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        rows: dict[str, Any] = {name: value[index::parts] for name, value in whole.items() if isinstance(value, Tensor)}
-        mask = rows.get("attention_mask")
-        real_tokens = rows["input_ids"].numel() if mask is None else int(mask.sum())
-        return replace(self, **rows, real_tokens=real_tokens)
-
-    def to(self, device: torch.device) -> "PretrainingBatch":
-        tensors: dict[str, Any] = {f.name: v for f in fields(self) if isinstance(v := getattr(self, f.name), Tensor)}
-        if device.type == "cuda":  # pinned memory is copied while the device computes
-            tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
-        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
+    causal: bool = False  # nothing is masked: every position is predicted, `labels` are the tokens that follow
 
 
 @dataclass(frozen=True)
@@ -95,7 +67,15 @@ class PretrainingData:
             pairs=self.pairs,
         )
         for table in tables:
-            yield from _by_length(table, self.batch_size, rng)
+            lengths = table[:, A_END] - table[:, A_START] + table[:, B_END] - table[:, B_START]
+            for rows in batches_by_length(lengths, self.batch_size, rng):
+                yield table[rows]
+
+    def batch_at(self, rows: Examples, epoch: int, number: int) -> PretrainingBatch:
+        """The batch of these examples at its place: masked, or for next-token prediction."""
+        if self.causal and number % MASKED_EVERY != 0:
+            return self.causal_batch(rows)
+        return self.batch(rows, self.random(epoch, 1 + number))
 
     def batch(self, rows: Examples, rng: np.random.Generator) -> PretrainingBatch:
         """Write out and mask some examples (batch, 5)."""
@@ -107,31 +87,31 @@ class PretrainingData:
             input_ids=torch.from_numpy(masked.input_ids),
             token_type_ids=torch.from_numpy(segments),
             attention_mask=torch.from_numpy(real) if padded else None,
-            positions=torch.from_numpy(masked.positions),
+            masked_positions=torch.from_numpy(masked.positions),
             labels=torch.from_numpy(masked.labels),
             next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.pairs else None,
             real_tokens=int(lengths.sum()),
-            label_count=int((masked.labels != IGNORE).sum()),
+            label_count=int((masked.labels != IGNORE_INDEX).sum()),
             pair_count=len(rows) if self.pairs else 0,
         )
 
     def causal_batch(self, rows: Examples) -> PretrainingBatch:
-        """Write out some examples (batch, 5) for reading forwards: at each token the next is asked for, as in GPT.
+        """Write out some examples (batch, 5) for next-token prediction, as in GPT.
 
-        Special tokens are never the answer.
+        Special tokens are never predicted.
         """
         ids, segments, lengths = self._write_out(rows)
         real = np.arange(ids.shape[1]) < lengths[:, None]
-        labels = np.where(np.isin(ids[:, 1:], list(self.rule.special_ids)), IGNORE, ids[:, 1:])
+        labels = np.where(np.isin(ids[:, 1:], list(self.rule.special_ids)), IGNORE_INDEX, ids[:, 1:])
         return PretrainingBatch(
             input_ids=torch.from_numpy(ids),
             token_type_ids=torch.from_numpy(segments),
             attention_mask=torch.from_numpy(real) if not real.all() else None,
-            positions=torch.arange(ids.shape[1] - 1).expand(len(ids), -1),
+            masked_positions=torch.arange(ids.shape[1] - 1).expand(len(ids), -1),
             labels=torch.from_numpy(labels),
             next_sentence_label=None,
             real_tokens=int(lengths.sum()),
-            label_count=int((labels != IGNORE).sum()),
+            label_count=int((labels != IGNORE_INDEX).sum()),
             pair_count=0,
             causal=True,
         )
@@ -141,7 +121,7 @@ class PretrainingData:
         a_length = rows[:, A_END] - rows[:, A_START]
         b_length = rows[:, B_END] - rows[:, B_START]
         lengths = a_length + b_length + np.where(b_length > 0, 3, 2)
-        width = min(-(-int(lengths.max()) // 8) * 8, max(self.seq_len, int(lengths.max())))
+        width = min(padded_width(lengths), max(self.seq_len, int(lengths.max())))
         at = np.arange(width)[None]  # (1, tokens)
         a_end, b_end = (1 + a_length)[:, None], (2 + a_length + b_length)[:, None]
         in_a = (at > 0) & (at < a_end)
@@ -154,47 +134,6 @@ class PretrainingData:
         ids[:, 0] = self.tokenizer.cls_id
         segments = ((at > a_end) & (at < lengths[:, None])).astype(np.int64)
         return ids, segments, lengths
-
-
-class BatchStream:
-    """All batches, epoch after epoch, without end; `epoch` and `number` say which comes next, enough to resume there.
-
-    Raises `InputError` where a whole epoch gives no example.
-    """
-
-    def __init__(self, data: PretrainingData, epoch: int = 0, number: int = 0):
-        self.data, self.epoch, self.number = data, epoch, number
-        self._rows: Iterator[Examples] = islice(data.epoch(epoch), number, None)
-
-    def __iter__(self) -> "BatchStream":
-        return self
-
-    def __next__(self) -> PretrainingBatch:
-        rows = next(self._rows, None)
-        if rows is None:
-            if self.number:
-                self.epoch, self.number = self.epoch + 1, 0
-                self._rows = self.data.epoch(self.epoch)
-                rows = next(self._rows, None)
-            if rows is None:
-                raise InputError("The text gives no example for this objective: no document has two sentences.")
-        rng = self.data.random(self.epoch, 1 + self.number)
-        causal = self.data.causal and self.number % MASKED_EVERY != 0
-        self.number += 1
-        batch = self.data.causal_batch(rows) if causal else self.data.batch(rows, rng)
-        return replace(batch, name=f"pass {self.epoch + 1} over the text, batch {self.number}")
-
-
-def _by_length(table: Examples, batch_size: int, rng: np.random.Generator) -> Iterator[Examples]:
-    """Cut a shuffled table into batches of similar length, and shuffle the batches."""
-    pool = batch_size * _POOL
-    for start in range(0, len(table), pool):
-        rows = table[start : start + pool]
-        length = rows[:, A_END] - rows[:, A_START] + rows[:, B_END] - rows[:, B_START]
-        rows = rows[np.argsort(length, kind="stable")]
-        batches = [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
-        for index in rng.permutation(len(batches)):
-            yield batches[index]
 
 
 def masking_rule(

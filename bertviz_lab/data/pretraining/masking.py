@@ -5,13 +5,13 @@ Three ways to choose: single tokens (Devlin et al. 2018), whole words (google-re
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.errors import InputError
-
-IGNORE = -100
 
 # SpanBERT's lengths of spans: words until a coin of 0.2 says stop, ten at the most (a mean of 3.8).
 _LONGEST_SPAN, _SPAN_ENDS = 10, 0.2
@@ -44,9 +44,21 @@ class MaskingRule:
         """Of the chosen tokens, those that stay as they are."""
         return max(0.0, 1.0 - self.mask_share - self.random_share)
 
-    def predictions(self, length: int) -> int:
-        """How many tokens of a text are chosen: the share, rounded, and at least one."""
-        return max(1, round(self.probability * length))
+    def predictions(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many tokens are chosen of texts of these lengths (texts,): the share, rounded, and at least one."""
+        return np.maximum(1, np.rint(self.probability * lengths)).astype(np.int64)
+
+    @cached_property
+    def special(self) -> NDArray[np.bool_]:
+        """(vocabulary,): whether an id is a special token."""
+        special = np.zeros(self.vocab_size, dtype=bool)
+        special[list(self.special_ids)] = True
+        return special
+
+    @cached_property
+    def ordinary_ids(self) -> NDArray[np.int64]:
+        """The ids that a random token is drawn from."""
+        return np.flatnonzero(~self.special)
 
 
 @dataclass(frozen=True)
@@ -64,10 +76,8 @@ def mask_batch(
 ) -> Masked:
     """Hide tokens of a padded batch (batch, tokens); special tokens and padding are never chosen."""
     real = np.arange(ids.shape[1]) < lengths[:, None]
-    special = np.zeros(rule.vocab_size, dtype=bool)
-    special[list(rule.special_ids)] = True
-    candidates = real & ~special[ids]
-    wanted = np.array([rule.predictions(int(length)) for length in lengths])
+    candidates = real & ~rule.special[ids]
+    wanted = rule.predictions(lengths)
     width = max(1, int(wanted.max()))
 
     decider = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)  # whose draw decides what becomes of a token
@@ -80,12 +90,11 @@ def mask_batch(
     positions = np.sort(np.where(chosen, np.arange(ids.shape[1]), ids.shape[1]), axis=1)[:, :width]
     used = np.arange(positions.shape[1]) < count[:, None]
     positions = np.where(used, positions, 0)
-    labels = np.where(used, np.take_along_axis(ids, positions, axis=1), IGNORE)
+    labels = np.where(used, np.take_along_axis(ids, positions, axis=1), IGNORE_INDEX)
 
     # One uniform draw a token or span, cut into three intervals: two draws would give 9%, not 10%.
     draw = np.take_along_axis(rng.random(ids.shape), decider, axis=1)
-    ordinary = np.flatnonzero(~special)
-    random_ids = ordinary[rng.integers(len(ordinary), size=ids.shape)]
+    random_ids = rule.ordinary_ids[rng.integers(len(rule.ordinary_ids), size=ids.shape)]
     masked = chosen & (draw < rule.mask_share)
     replaced = chosen & ~masked & (draw < rule.mask_share + rule.random_share)
     outcomes = np.full(ids.shape, SPECIAL, dtype=np.int8)

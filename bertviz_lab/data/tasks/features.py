@@ -13,9 +13,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.qa_windows import Window, make_windows
-from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
 
@@ -92,7 +92,7 @@ def _texts(examples: Sequence[LabelledText], tokenizer: Tokenizer, labels: Seque
     targets: NDArray[np.int64] | NDArray[np.float32]
     if labels:
         index = {label: number for number, label in enumerate(labels)}
-        targets = np.array([index.get(str(example.label), IGNORE) for example in examples], dtype=np.int64)
+        targets = np.array([index.get(str(example.label), IGNORE_INDEX) for example in examples], dtype=np.int64)
     else:
         targets = np.array([float(example.label) for example in examples], dtype=np.float32)
     return Features(rows, np.array(segment_b, dtype=np.int64), np.arange(len(rows)), targets)
@@ -109,7 +109,7 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
 
     def end_row(owner: int, ids: list[int], starts: list[int], classes: list[int]) -> None:
         row = np.array([tokenizer.cls_id, *ids, tokenizer.sep_id], dtype=np.int32)
-        target = np.full(len(row), IGNORE, dtype=np.int64)
+        target = np.full(len(row), IGNORE_INDEX, dtype=np.int64)
         target[starts] = classes
         rows.append(row)
         owners.append(owner)
@@ -127,7 +127,7 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
                 ids, starts, classes = [], [], []
             starts.append(1 + len(ids))
             ids.extend(piece)
-            classes.append(index.get(label, IGNORE))
+            classes.append(index.get(label, IGNORE_INDEX))
         end_row(owner, ids, starts, classes)
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
     return Features(rows, lengths, np.array(owners, dtype=np.int64), targets, word_starts)

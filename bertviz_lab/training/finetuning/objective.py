@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, TaskStream
+from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, Task
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.strict_json import nan_for_null
@@ -59,7 +60,8 @@ class FinetuningTask:
     tokenizer: Tokenizer
     task: Task
     labels: tuple[str, ...]
-    stream: TaskStream
+    stream: Prefetcher[TaskBatch]
+    batches_per_epoch: int
     held_out: TaskBatches
     held_examples: Sequence[Example]
     optimizers: list[torch.optim.Optimizer]
@@ -122,7 +124,7 @@ class FinetuningTask:
         return scores
 
     def _steps_taken(self) -> int:
-        return self.stream.epoch * self.stream.data.in_an_epoch + self.stream.number
+        return self.stream.epoch * self.batches_per_epoch + self.stream.number
 
     def should_stop_early(self) -> bool:
         return 0 < self.patience <= self.best.waited

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab import strict_json
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.tasks.answer_spans import AnswerPrediction, extract_answers
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.features import IGNORE, Features
+from bertviz_lab.data.tasks.features import Features
 from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file
@@ -86,7 +87,7 @@ def task_loss(
         return F.mse_loss(predicted, batch.targets, reduction="sum") / count
     if weights is not None:
         classes = logits[0].flatten(0, -2).float()
-        summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE, reduction="sum")
+        summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE_INDEX, reduction="sum")
         return summed / max(batch.total, 1e-9)
     return cross_entropy(logits[0], batch.targets, max(1, batch.count))
 
@@ -273,7 +274,7 @@ def guesses(
 def class_weights(features: Features, count: int) -> NDArray[np.float32]:
     """Weights by which every class counts as much: n / (classes x n of the class), as scikit-learn's "balanced"."""
     targets = np.concatenate(features.targets) if isinstance(features.targets, list) else features.targets
-    counts = np.bincount(targets[targets != IGNORE].astype(np.int64), minlength=count)
+    counts = np.bincount(targets[targets != IGNORE_INDEX].astype(np.int64), minlength=count)
     return (counts.sum() / (count * np.maximum(1, counts))).astype(np.float32)
 
 

@@ -1,12 +1,15 @@
 """One trial of a fine-tuning: from the start to its best model."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import asdict, replace
 from typing import Any
 
 import torch
 
-from bertviz_lab.data.tasks.batches import TaskBatches, TaskStream
+from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
@@ -73,7 +76,8 @@ class TrialRun:
             tokenizer=run.start.tokenizer,
             task=run.data.task,
             labels=run.data.labels,
-            stream=TaskStream(batches, place["epoch"], place["number"]),
+            stream=Prefetcher(BatchStream(batches, place["epoch"], place["number"])),
+            batches_per_epoch=batches.in_an_epoch,
             held_out=TaskBatches(run.held_out, _SCORED_AT_ONCE, run.start.tokenizer.pad_id, 0),
             held_examples=run.data.held_out,
             optimizers=[optimizer],
@@ -100,9 +104,11 @@ class TrialRun:
             stop_on_loss_spike=run.target_scaler is None,
         )
         checkpoint = str(saved.path) if resumed and saved else ""
-        yield from train(
-            model, self.task, self.task.stream, [optimizer], plan, hardware, self.progress, should_stop, checkpoint
-        )
+        stream = self.task.stream
+        with closing(stream):
+            yield from train(
+                model, self.task, stream, [optimizer], plan, hardware, self.progress, should_stop, checkpoint
+            )
 
     @property
     def _weighted(self) -> bool:

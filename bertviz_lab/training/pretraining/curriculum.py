@@ -1,10 +1,12 @@
-"""What a run is given to read, part after part: forwards first, short examples first, then as the settings say."""
+"""The stages of a run: a causal-LM warm-up, short sequences first, then batches as the settings say."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData
+from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.prefetch import Prefetcher
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 
 #: A sequence length counts as trained from this share of the run so far on.
 _MEANINGFUL = 0.05
@@ -12,15 +14,15 @@ _MEANINGFUL = 0.05
 
 @dataclass(frozen=True)
 class Stage:
-    """A part of a run: it lasts until this share of the run is done."""
+    """A part of a run: it lasts until this fraction of the run is done."""
 
     until: float
     data: PretrainingData
 
 
 @dataclass(frozen=True)
-class Position:
-    """Which batch comes next: enough to go on exactly there."""
+class DataPosition:
+    """Which batch comes next: enough to resume exactly there."""
 
     stage: int = 0
     epoch: int = 0
@@ -28,7 +30,7 @@ class Position:
 
 
 def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
-    """The parts of a run. Short examples come in larger batches, so that a step has as many tokens throughout.
+    """The stages of a run. Short examples come in larger batches, so that a step has as many tokens throughout.
 
     Source: two sequence lengths, Devlin et al. 2018, appendix A.2; next-token prediction before masked-token
     prediction, Gisserot-Boukhlef et al. 2025. Both leave the model as it is: only the task at the start differs.
@@ -36,44 +38,49 @@ def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
     causal_until, short_until = config.causal_share, config.short_share
     if not 0 < config.short_seq_len < config.seq_len:
         short_until = 0.0
-    if config.init_from:  # a model that reads already needs no easy start
+    if config.init_from:  # a trained model needs no easy start
         causal_until = short_until = 0.0
-    found: list[Stage] = []
+    schedule: list[Stage] = []
     start = 0.0
     for until in sorted({causal_until, short_until, 1.0}):
         if until <= start:
             continue
-        part = replace(data, causal=start < causal_until, seed=data.seed + 1_000_003 * len(found))
+        part = replace(data, causal=start < causal_until, seed=data.seed + 1_000_003 * len(schedule))
         if start < short_until:
             more = max(1, config.seq_len // config.short_seq_len)
             part = replace(part, seq_len=config.short_seq_len, batch_size=config.batch_size * more)
-        found.append(Stage(until, part))
+        schedule.append(Stage(until, part))
         start = until
-    return tuple(found)
+    return tuple(schedule)
 
 
 class Curriculum(Iterator[PretrainingBatch]):
-    """The batches of all parts; `share` tells how much of the run is done when the next batch is asked for."""
+    """The batches of all stages, made ahead of time; `fraction_done` says how much of the run is done.
 
-    def __init__(self, stages: tuple[Stage, ...], share: Callable[[], float], position: Position | None = None):
-        self._stages, self._share = stages, share
-        position = position or Position()
+    The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
+    dropped. Whoever iterates calls `close` in the end.
+    """
+
+    def __init__(
+        self, stages: tuple[Stage, ...], fraction_done: Callable[[], float], position: DataPosition | None = None
+    ):
+        self._stages, self._fraction_done = stages, fraction_done
+        position = position or DataPosition()
         self._stage = position.stage
-        self._stream = BatchStream(stages[self._stage].data, position.epoch, position.number)
+        self._stream = self._open(position.epoch, position.number)
+
+    def _open(self, epoch: int = 0, number: int = 0) -> Prefetcher[PretrainingBatch]:
+        return Prefetcher(BatchStream(self._stages[self._stage].data, epoch, number))
 
     @property
-    def position(self) -> Position:
-        return Position(self._stage, self._stream.epoch, self._stream.number)
-
-    @property
-    def reads_forwards(self) -> bool:
-        """Whether most batches of the present part ask for the next token, and few for masked ones."""
-        return self._stages[self._stage].data.causal
+    def position(self) -> DataPosition:
+        """The place of the next batch to be taken."""
+        return DataPosition(self._stage, self._stream.epoch, self._stream.number)
 
     @property
     def trained_length(self) -> int:
         """The longest `seq_len` that a twentieth of the run so far was trained on."""
-        done, stages = self._share(), self._stages[: self._stage + 1]
+        done, stages = self._fraction_done(), self._stages[: self._stage + 1]
         starts = (0.0, *(stage.until for stage in stages))
         enough = [
             stage.data.seq_len
@@ -82,8 +89,18 @@ class Curriculum(Iterator[PretrainingBatch]):
         ]
         return max(enough, default=stages[-1].data.seq_len)
 
+    @property
+    def is_causal(self) -> bool:
+        """Whether most batches of the present stage are for next-token prediction, and few are masked."""
+        return self._stages[self._stage].data.causal
+
     def __next__(self) -> PretrainingBatch:
-        while self._stage < len(self._stages) - 1 and self._share() >= self._stages[self._stage].until:
+        while self._stage < len(self._stages) - 1 and self._fraction_done() >= self._stages[self._stage].until:
             self._stage += 1
-            self._stream = BatchStream(self._stages[self._stage].data)
+            self._stream.close()
+            self._stream = self._open()
         return next(self._stream)
+
+    def close(self) -> None:
+        """End the thread that makes batches."""
+        self._stream.close()

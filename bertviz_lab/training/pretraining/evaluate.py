@@ -12,12 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.corpora.read import read_documents
-from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForNextSentencePrediction, BertForPreTraining
-from bertviz_lab.model.losses import IGNORE
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
 
@@ -60,10 +61,10 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     head = getattr(model, "module", model)  # several processes wrap it
     if isinstance(head, BertForPreTraining):
-        out = model(*inputs, masked_positions=batch.positions, causal=batch.causal)
+        out = model(*inputs, masked_positions=batch.masked_positions, causal=batch.causal)
         return out.prediction_logits, out.seq_relationship_logits
     if isinstance(head, BertForMaskedLM):
-        return model(*inputs, masked_positions=batch.positions, causal=batch.causal).logits, None
+        return model(*inputs, masked_positions=batch.masked_positions, causal=batch.causal).logits, None
     assert isinstance(head, BertForNextSentencePrediction)
     return None, model(*inputs).logits
 
@@ -95,7 +96,7 @@ class _Scores:
         self.loss, self.hits, self.count = 0.0, 0, 0
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
-        kept = labels != IGNORE
+        kept = labels != IGNORE_INDEX
         logits, labels = logits[kept].float(), labels[kept]
         self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
         self.hits += int((logits.argmax(-1) == labels).sum())
@@ -109,7 +110,7 @@ class _Scores:
 
 def right(logits: Tensor, labels: Tensor) -> Tensor:
     """How many of the labels (those that are not -100) have the largest logit."""
-    return ((logits.argmax(-1) == labels) & (labels != IGNORE)).sum()
+    return ((logits.argmax(-1) == labels) & (labels != IGNORE_INDEX)).sum()
 
 
 @contextmanager

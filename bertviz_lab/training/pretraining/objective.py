@@ -64,8 +64,8 @@ class PretrainingTask:
         token_loss = cross_entropy(token_logits, batch.labels, max(1, batch.label_count))
         kind = "causal" if batch.causal else "mlm"
         loss, metrics = token_loss, {f"{kind}_loss": token_loss}
-        # While most steps read forwards, the few masked ones are always measured: the next report may miss them all.
-        measure = measure or (self.curriculum.reads_forwards and not batch.causal)
+        # In the causal-LM warm-up the few masked steps are always measured: the next report may miss them all.
+        measure = measure or (self.curriculum.is_causal and not batch.causal)
         if measure:
             metrics[f"{kind}_accuracy"] = right(token_logits, batch.labels) / max(1, batch.label_count)
         if pair_logits is not None and batch.next_sentence_label is not None:

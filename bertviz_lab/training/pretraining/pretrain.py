@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
 from bertviz_lab.training.loop.schedule import default_learning_rate
-from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, stages
+from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
 from bertviz_lab.training.pretraining.probing import Questions
@@ -115,8 +116,8 @@ def pretrain(
         eval_every=config.eval_every,
         checkpoint_every=config.checkpoint_every,
     )
-    place = Position(**position.get("position", {}))
-    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), place)
+    position_in_data = DataPosition(**position.get("position", {}))
+    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position_in_data)
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
     questions = Questions(probes, tokenizer, model_config.max_position_embeddings) if probes else None
@@ -151,19 +152,20 @@ def pretrain(
         yield EvalDone(0, 0.0, 0, task.evaluate(model, final=True))
     scores: dict[str, float] = {}
     resumed_from = str(saved.path) if saved else ""
-    for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, resumed_from):
-        if isinstance(event, EvalDone):
-            scores = dict(event.metrics)
-        if isinstance(event, RunFinished):
-            if hardware.is_main:
-                remove_partial_writes(folder / "model")
-                bare.cpu().eval()
-                trained = task.checkpoint()
-                card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
-                save_checkpoint(replace(trained, card=card), folder / "model")
-                write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
-            event = replace(event, path=str(folder / "model"))
-        yield event
+    with closing(curriculum):
+        for event in train(model, task, curriculum, optimizers, plan, hardware, progress, should_stop, resumed_from):
+            if isinstance(event, EvalDone):
+                scores = dict(event.metrics)
+            if isinstance(event, RunFinished):
+                if hardware.is_main:
+                    remove_partial_writes(folder / "model")
+                    bare.cpu().eval()
+                    trained = task.checkpoint()
+                    card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
+                    save_checkpoint(replace(trained, card=card), folder / "model")
+                    write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
+                event = replace(event, path=str(folder / "model"))
+            yield event
 
 
 def _require_no_checkpoint(folder: Path) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab.data.pretraining import batches
-from bertviz_lab.data.pretraining.batches import BatchStream, PretrainingBatch, PretrainingData, masking_rule
+from bertviz_lab.data import batches as shared
+from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.sentence_pairs import IS_NEXT, IS_RANDOM, NO_LABEL
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.tokenization import Tokenizer
@@ -53,8 +54,8 @@ def true_ids(batch: PretrainingBatch) -> list[list[int]]:
     """The ids before masking, without padding."""
     ids = batch.input_ids.clone()
     used = batch.labels != -100
-    rows = torch.arange(len(ids))[:, None].expand_as(batch.positions)
-    ids[rows[used], batch.positions[used]] = batch.labels[used]
+    rows = torch.arange(len(ids))[:, None].expand_as(batch.masked_positions)
+    ids[rows[used], batch.masked_positions[used]] = batch.labels[used]
     lengths = batch.attention_mask.sum(1) if batch.attention_mask is not None else [ids.shape[1]] * len(ids)
     return [row[:length].tolist() for row, length in zip(ids, lengths, strict=True)]
 
@@ -103,7 +104,7 @@ def test_every_batch_is_legal(data, tokenizer):
         used = batch.labels != -100
         assert used.any(dim=1).all()
         assert not torch.isin(batch.labels[used], special).any()
-        at_labels = torch.gather(batch.input_ids, 1, batch.positions)[used]
+        at_labels = torch.gather(batch.input_ids, 1, batch.masked_positions)[used]
         assert not torch.isin(at_labels, special).any()
         hidden = batch.input_ids == tokenizer.mask_id
         assert int(hidden.sum()) == int((at_labels == tokenizer.mask_id).sum())
@@ -143,7 +144,7 @@ def test_the_same_text_is_masked_afresh_in_every_epoch(data):
     batches = list(islice(stream, 20))
     assert stream.epoch == 19, "a batch is an epoch"
     assert {tuple(map(tuple, true_ids(batch))) for batch in batches} == {tuple(map(tuple, true_ids(batches[0])))}
-    assert len({tuple(batch.positions[0].tolist()) for batch in batches}) > 15
+    assert len({tuple(batch.masked_positions[0].tolist()) for batch in batches}) > 15
 
 
 def passes(data: PretrainingData, count: int) -> list[list[PretrainingBatch]]:
@@ -168,7 +169,7 @@ def test_static_masks_repeat_after_ten_passes_and_not_before(data):
 def test_dynamic_masks_never_repeat(data):
     every = [batch for batches in passes(data, 25) for batch in batches]
     patterns = {
-        (tuple(batch.input_ids.flatten().tolist()), tuple(batch.positions.flatten().tolist())) for batch in every
+        (tuple(batch.input_ids.flatten().tolist()), tuple(batch.masked_positions.flatten().tolist())) for batch in every
     }
     assert len(patterns) == len(every) > 100
 
@@ -184,7 +185,7 @@ def test_a_stream_of_static_masks_goes_on_where_another_stood(data):
 
 def test_each_batch_of_an_epoch_is_masked_by_draws_of_its_own(data):
     whole = replace(data, batch_size=4, pairs="", seq_len=16)
-    patterns = {tuple(batch.positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
+    patterns = {tuple(batch.masked_positions[0].tolist()) for batch in islice(BatchStream(whole), 30)}
     assert len(patterns) > 15
 
 
@@ -221,7 +222,7 @@ def test_batches_of_all_lengths_come_in_mixed_order(data):
 
 
 def test_pools_bound_what_is_sorted_together(data, monkeypatch):
-    monkeypatch.setattr(batches, "_POOL", 2)
+    monkeypatch.setattr(shared, "_POOL_BATCHES", 2)
     rows = list(data.epoch(0))
     assert max(len(batch) for batch in rows) == 8
     assert sum(len(batch) for batch in rows) == len(np.concatenate(list(replace(data, batch_size=1).epoch(0))))
@@ -232,7 +233,7 @@ def test_whole_words_can_be_chosen(data, tokenizer):
     assert whole.rule.continuation.sum() > 0
     batch = next(BatchStream(whole))
     ids = true_ids(batch)
-    for row, positions, labels in zip(ids, batch.positions, batch.labels, strict=True):
+    for row, positions, labels in zip(ids, batch.masked_positions, batch.labels, strict=True):
         chosen = set(positions[labels != -100].tolist())
         for at in range(1, len(row)):
             if tokenizer.continuation[row[at]] and row[at - 1] not in tokenizer.special_ids:
@@ -242,7 +243,7 @@ def test_whole_words_can_be_chosen(data, tokenizer):
 def test_spans_can_be_chosen(data, tokenizer):
     batch = next(BatchStream(replace(data, rule=masking_rule(tokenizer, 0.4, spans=True))))
     used = batch.labels != -100
-    runs = (batch.positions.diff(dim=1) == 1) & used[:, 1:]
+    runs = (batch.masked_positions.diff(dim=1) == 1) & used[:, 1:]
     assert runs.sum() > 0.4 * used.sum(), "most of the chosen tokens have a chosen one before them"
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.pretraining import masking
 from bertviz_lab.data.pretraining.masking import (
-    IGNORE,
     KEPT,
     MASKED,
     NOT_CHOSEN,
@@ -46,7 +46,7 @@ def test_special_tokens_and_padding_are_never_hidden():
     assert (masked.input_ids[special] == ids[special]).all()
     assert (masked.outcomes[special] == SPECIAL).all()
     assert (masked.outcomes[~special] != SPECIAL).all()
-    used = masked.labels != IGNORE
+    used = masked.labels != IGNORE_INDEX
     chosen = np.take_along_axis(special, masked.positions, axis=1)[used]
     assert len(chosen) > 30_000
     assert not chosen.any()
@@ -55,7 +55,7 @@ def test_special_tokens_and_padding_are_never_hidden():
 def test_of_the_chosen_eighty_percent_are_hidden_ten_replaced_and_ten_kept():
     ids, lengths = pairs(30_000)
     masked = mask_batch(ids, lengths, RULE, np.random.default_rng(2))
-    count = int((masked.labels != IGNORE).sum())
+    count = int((masked.labels != IGNORE_INDEX).sum())
     assert count > 100_000
     for outcome, share in ((MASKED, 0.8), (REPLACED, 0.1), (KEPT, 0.1)):
         deviation = (share * (1 - share) / count) ** 0.5
@@ -80,16 +80,15 @@ def test_each_outcome_does_to_the_token_what_it_says():
 def test_the_number_of_predictions_is_the_share_of_the_length_and_at_least_one():
     ids, lengths = pairs(2_000)
     masked = mask_batch(ids, lengths, RULE, np.random.default_rng(4))
-    chosen = (masked.labels != IGNORE).sum(axis=1)
+    chosen = (masked.labels != IGNORE_INDEX).sum(axis=1)
     assert (chosen == [max(1, round(0.15 * length)) for length in lengths]).all()
-    assert RULE.predictions(2) == RULE.predictions(5) == 1
-    assert RULE.predictions(128) == 19
+    assert RULE.predictions(np.array([2, 5, 128])).tolist() == [1, 1, 19]
 
 
 def test_labels_are_the_true_tokens_at_the_positions_in_rising_order():
     ids, lengths = pairs(500)
     masked = mask_batch(ids, lengths, RULE, np.random.default_rng(5))
-    used = masked.labels != IGNORE
+    used = masked.labels != IGNORE_INDEX
     assert (np.take_along_axis(ids, masked.positions, axis=1)[used] == masked.labels[used]).all()
     assert (masked.positions[~used] == 0).all()
     for row in range(500):
@@ -125,7 +124,7 @@ def test_the_shares_can_be_set():
     ids, lengths = pairs(3_000)
     rule = MaskingRule(MASK, VOCAB, SPECIAL_IDS, probability=0.4, mask_share=0.5, random_share=0.5)
     masked = mask_batch(ids, lengths, rule, np.random.default_rng(8))
-    chosen = masked.labels != IGNORE
+    chosen = masked.labels != IGNORE_INDEX
     assert not (masked.outcomes == KEPT).any()
     assert (masked.outcomes == MASKED).sum() / chosen.sum() == pytest.approx(0.5, abs=0.02)
     assert chosen.sum() / lengths.sum() == pytest.approx(0.4, abs=0.02)
@@ -135,13 +134,13 @@ def test_more_predictions_than_there_are_tokens_hide_them_all():
     rule = MaskingRule(MASK, VOCAB, SPECIAL_IDS, probability=0.9)
     ids = np.array([[CLS, 9, SEP, 0, 0], [CLS, 9, 8, 7, SEP]])
     masked = mask_batch(ids, np.array([3, 5]), rule, np.random.default_rng(9))
-    assert masked.labels[0].tolist() == [9] + [IGNORE] * (masked.labels.shape[1] - 1)
+    assert masked.labels[0].tolist() == [9] + [IGNORE_INDEX] * (masked.labels.shape[1] - 1)
     assert masked.labels[1, :3].tolist() == [9, 8, 7]
 
 
 def test_a_text_of_special_tokens_only_has_nothing_to_predict():
     masked = mask_batch(np.array([[CLS, UNK, SEP]]), np.array([3]), RULE, np.random.default_rng(0))
-    assert (masked.labels == IGNORE).all()
+    assert (masked.labels == IGNORE_INDEX).all()
     assert (masked.input_ids == [[CLS, UNK, SEP]]).all()
 
 
@@ -168,8 +167,8 @@ def test_whole_words_are_hidden_whole(seed):
     ids, lengths = pairs(20, seed=seed)
     masked = mask_batch(ids, lengths, WHOLE, np.random.default_rng(seed))
     for row in range(20):
-        chosen = set(masked.positions[row][masked.labels[row] != IGNORE].tolist())
-        assert len(chosen) <= WHOLE.predictions(int(lengths[row]))
+        chosen = set(masked.positions[row][masked.labels[row] != IGNORE_INDEX].tolist())
+        assert len(chosen) <= WHOLE.predictions(lengths)[row]
         for word in words_of(ids[row], int(lengths[row])):
             assert chosen.issuperset(word) or chosen.isdisjoint(word)
 
@@ -194,13 +193,13 @@ def test_every_word_is_equally_likely():
 def test_a_word_does_not_reach_over_a_separator():
     ids = np.array([[CLS, 50, SEP, 150, SEP]] * 200)
     masked = mask_batch(ids, np.full(200, 5), WHOLE, np.random.default_rng(2))
-    assert {tuple(row[row != IGNORE]) for row in masked.labels} == {(50,), (150,)}
+    assert {tuple(row[row != IGNORE_INDEX]) for row in masked.labels} == {(50,), (150,)}
 
 
 def test_a_word_longer_than_the_predictions_is_left_alone():
     ids = np.array([[CLS, 50, *[150] * 8, SEP]])
     masked = mask_batch(ids, np.array([11]), WHOLE, np.random.default_rng(3))
-    assert (masked.labels == IGNORE).all()
+    assert (masked.labels == IGNORE_INDEX).all()
 
 
 # Spans: runs of whole words (SpanBERT).
@@ -214,8 +213,8 @@ def test_spans_are_whole_words_and_stay_within_the_predictions(seed, probability
     ids, lengths = pairs(20, seed=seed)
     masked = mask_batch(ids, lengths, rule, np.random.default_rng(seed))
     for row in range(20):
-        chosen = set(masked.positions[row][masked.labels[row] != IGNORE].tolist())
-        assert len(chosen) <= rule.predictions(int(lengths[row]))
+        chosen = set(masked.positions[row][masked.labels[row] != IGNORE_INDEX].tolist())
+        assert len(chosen) <= rule.predictions(lengths)[row]
         for word in words_of(ids[row], int(lengths[row])):
             assert chosen.issuperset(word) or chosen.isdisjoint(word)
 
@@ -225,8 +224,8 @@ def test_no_word_is_left_that_would_still_have_fitted(rule):
     ids, lengths = pairs(300)
     masked = mask_batch(ids, lengths, rule, np.random.default_rng(1))
     for row in range(300):
-        chosen = set(masked.positions[row][masked.labels[row] != IGNORE].tolist())
-        room = rule.predictions(int(lengths[row])) - len(chosen)
+        chosen = set(masked.positions[row][masked.labels[row] != IGNORE_INDEX].tolist())
+        room = rule.predictions(lengths)[row] - len(chosen)
         assert all(len(word) > room for word in words_of(ids[row], int(lengths[row])) if chosen.isdisjoint(word))
 
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab.data.tasks.batches import TaskBatches, TaskStream
-from bertviz_lab.data.tasks.features import IGNORE
+from bertviz_lab.config import IGNORE_INDEX
+from bertviz_lab.data.batches import BatchStream
+from bertviz_lab.data.tasks.batches import TaskBatches
 from tests.training.finetuning.support import TASKS, batch_of, batches_of, features_of, little_tokenizer
 
 TOKENIZER = little_tokenizer()
@@ -28,7 +29,7 @@ def test_a_batch_is_its_rows_and_padding(task) -> None:
         assert batch.token_type_ids[n].tolist() == segments
         target = features.targets[n]
         if task == "tokens":
-            assert batch.targets[n].tolist() == [*target, *[IGNORE] * (width - len(ids))]
+            assert batch.targets[n].tolist() == [*target, *[IGNORE_INDEX] * (width - len(ids))]
         else:
             assert np.array_equal(batch.targets[n].numpy(), target)
     assert batch.real_tokens == sum(map(len, features.ids)) == int(batch.attention_mask.sum())
@@ -48,10 +49,10 @@ def test_the_weight_of_a_batch_is_that_of_its_classes() -> None:
     features = features_of("classification", TOKENIZER)
     weights = np.array([1.0, 2.0, 5.0], dtype=np.float32)
     assert batch_of(features, TOKENIZER, weights).total == sum(weights[c] for c in features.targets)
-    features.targets[3] = IGNORE
+    features.targets[3] = IGNORE_INDEX
     batch = batch_of(features, TOKENIZER, weights)
     assert batch.count == 15
-    assert batch.total == sum(weights[c] for c in features.targets if c != IGNORE)
+    assert batch.total == sum(weights[c] for c in features.targets if c != IGNORE_INDEX)
 
 
 @pytest.mark.parametrize("task", TASKS)
@@ -100,7 +101,7 @@ def test_rows_of_like_length_are_together() -> None:
 
 def test_a_stream_goes_on_from_any_place() -> None:
     data = batches_of(features_of("classification", TOKENIZER), TOKENIZER, 5)
-    stream = TaskStream(data)
+    stream = BatchStream(data)
     places, names, rows = [], [], []
     for _ in range(11):
         places.append((stream.epoch, stream.number))
@@ -116,5 +117,5 @@ def test_a_stream_goes_on_from_any_place() -> None:
         "epoch 2, batch 1",
     ]
     for count, (epoch, number) in enumerate(places):
-        again = TaskStream(data, epoch, number)
+        again = BatchStream(data, epoch, number)
         assert [batch.rows.tolist() for batch in islice(again, 11 - count)] == rows[count:]

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab import Tokenizer
+from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question
-from bertviz_lab.data.tasks.features import IGNORE, Limits, encode_examples
+from bertviz_lab.data.tasks.features import Limits, encode_examples
 from tests.little import little_text
 
 TOKENIZER = Tokenizer.train(little_text().splitlines(), vocab_size=150)
@@ -50,10 +51,10 @@ def test_every_word_has_exactly_one_label_whatever_the_length(sentences, length)
         assert (ids[0], ids[-1]) == (TOKENIZER.cls_id, TOKENIZER.sep_id)
         assert len(word_starts) == len(set(word_starts.tolist())) > 0
         others = np.setdiff1d(np.arange(len(ids)), word_starts)
-        assert (target[others] == IGNORE).all()
+        assert (target[others] == IGNORE_INDEX).all()
         read_labels[owner] += target[word_starts].tolist()
     known = {label: n for n, label in enumerate(LABELS)}
-    assert read_labels == [[known.get(label, IGNORE) for label in e.labels] for e in examples]
+    assert read_labels == [[known.get(label, IGNORE_INDEX) for label in e.labels] for e in examples]
 
 
 @given(sentences, st.integers(8, 40))
@@ -72,13 +73,13 @@ def test_the_first_piece_of_a_word_has_its_label() -> None:
     count = len(pieces(LONG))
     assert count > 1
     assert features.word_starts[0].tolist() == [1, 2, 2 + count]
-    assert features.targets[0].tolist() == [IGNORE, 2, 0, *[IGNORE] * (count - 1), 1, IGNORE]
+    assert features.targets[0].tolist() == [IGNORE_INDEX, 2, 0, *[IGNORE_INDEX] * (count - 1), 1, IGNORE_INDEX]
 
 
 def test_a_word_without_tokens_is_unknown_and_keeps_its_label() -> None:
     features = encode_examples([sentence([("\x00", "A"), ("cat", "B")])], "tokens", TOKENIZER, LABELS, Limits(16))
     assert row(features, 0) == "[CLS] [UNK] cat [SEP]"
-    assert features.targets[0].tolist() == [IGNORE, 0, 1, IGNORE]
+    assert features.targets[0].tolist() == [IGNORE_INDEX, 0, 1, IGNORE_INDEX]
 
 
 # Texts
@@ -95,7 +96,10 @@ def test_texts_and_pairs_are_rows_with_their_classes() -> None:
 
 def test_an_unknown_label_is_ignored() -> None:
     examples = [LabelledText("the cat", None, "new", 1), LabelledText("the cat", None, "B", 2)]
-    assert encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16)).targets.tolist() == [IGNORE, 1]
+    assert encode_examples(examples, "classification", TOKENIZER, LABELS, Limits(16)).targets.tolist() == [
+        IGNORE_INDEX,
+        1,
+    ]
 
 
 def test_numbers_are_targets_in_32_bits() -> None:

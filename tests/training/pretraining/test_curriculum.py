@@ -1,10 +1,12 @@
 """What a run is given to read, part after part."""
 
+import threading
+
 import torch
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.batches import MASKED_EVERY
-from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, stages
+from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from tests.training.support import small_data
 
 
@@ -18,7 +20,7 @@ def parts(tokenizer, **changes) -> list[tuple[float, bool, int, int]]:
     return [(s.until, s.data.causal, s.data.seq_len, s.data.batch_size) for s in stages(config, data)]
 
 
-def test_a_run_reads_forwards_first_and_then_as_bert(tokenizer):
+def test_a_run_is_causal_first_and_then_as_bert(tokenizer):
     assert parts(tokenizer, causal_share=0.3) == [(0.3, True, 16, 4), (1.0, False, 16, 4)]
 
 
@@ -44,13 +46,25 @@ def test_both_first_parts_overlap(tokenizer):
 def test_the_part_changes_when_its_share_of_the_run_is_done(tokenizer):
     config, done = settings(causal_share=0.5), [0.0]
     curriculum = Curriculum(stages(config, small_data(tokenizer, batch_size=2)), lambda: done[0])
-    assert curriculum.reads_forwards
+    assert curriculum.is_causal
     kinds = [next(curriculum).causal for _ in range(2 * MASKED_EVERY)]
     assert kinds == [number % MASKED_EVERY != 0 for number in range(2 * MASKED_EVERY)]
     done[0] = 0.5
     assert not any(next(curriculum).causal for _ in range(MASKED_EVERY))
-    assert not curriculum.reads_forwards
-    assert curriculum.position == Position(1, 0, MASKED_EVERY)
+    assert not curriculum.is_causal
+    assert curriculum.position == DataPosition(1, 0, MASKED_EVERY)
+
+
+def test_a_stage_that_is_over_leaves_no_thread_and_no_batch_of_it_behind(tokenizer):
+    done, before = [0.0], set(threading.enumerate())
+    config = settings(causal_share=0.5)
+    curriculum = Curriculum(stages(config, small_data(tokenizer, batch_size=2)), lambda: done[0])
+    next(curriculum)
+    done[0] = 0.5
+    assert not next(curriculum).causal, "batches made ahead for the first stage are dropped"
+    assert len(set(threading.enumerate()) - before) == 1
+    curriculum.close()
+    assert not set(threading.enumerate()) - before
 
 
 def test_it_goes_on_at_its_position(tokenizer):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab.data.pretraining.batches import BatchStream
+from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -65,7 +65,7 @@ def test_scores_are_means_over_all_labels_and_not_over_batches(batches, tokenize
     loss = hits = count = 0
     for batch in uneven:
         out = model(
-            batch.input_ids, batch.attention_mask, batch.token_type_ids, masked_positions=batch.positions
+            batch.input_ids, batch.attention_mask, batch.token_type_ids, masked_positions=batch.masked_positions
         ).prediction_logits.detach()
         kept = batch.labels != -100
         picked = out[kept].log_softmax(-1)

@@ -6,7 +6,7 @@ from itertools import repeat
 import torch
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.data.pretraining.batches import BatchStream
+from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.model import BertForPreTraining
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
@@ -25,6 +25,9 @@ class Unsaved(PretrainingTask):
 
     def save(self, model, progress, scores) -> str:
         return ""
+
+    def evaluate(self, model, final=False) -> dict[str, float]:
+        return evaluate_pretraining(model, self.held_out, CPU)
 
 
 def test_thirty_two_examples_can_be_learnt_by_heart(tokenizer, tmp_path):

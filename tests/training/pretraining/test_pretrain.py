@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import torch
 import transformers
 
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.pretraining.batches import PretrainingData
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -155,7 +157,7 @@ def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(
     before = {path.name: path.read_bytes() for path in last.iterdir()}
     monkeypatch.setattr(loop, "_report_due", lambda window, progress: True)
     nan_at(2, monkeypatch)
-    where = r"Step 5 \(pass 1 over the text, batch \d+\): the loss is infinite or NaN"
+    where = r"Step 5 \(epoch 1, batch \d+\): the loss is infinite or NaN"
     with pytest.raises(InputError, match=where + r"\. The last good checkpoint is .*step-00000003: resume from it"):
         list(record(pretrain(short_run(text), tmp_path, resume=True), tmp_path))
     assert {path.name: path.read_bytes() for path in last.iterdir()} == before
@@ -165,6 +167,38 @@ def test_a_loss_that_is_no_number_names_the_step_and_leaves_the_last_checkpoint(
     assert "Step 5" in state.message
     assert Path(state.model).is_dir()
     assert read_log(tmp_path)[0][-1]["reason"] == "failed"
+
+
+@pytest.fixture
+def new_threads():
+    before = set(threading.enumerate())
+    return lambda: [thread.name for thread in set(threading.enumerate()) - before]
+
+
+def test_no_thread_is_left_when_a_run_is_finished_stopped_abandoned_or_broken(text, tmp_path, monkeypatch, new_threads):
+    finish(short_run(text), tmp_path / "finished")
+    assert new_threads() == []
+    finish(short_run(text), tmp_path / "stopped", should_stop=after(3))
+    assert new_threads() == []
+    run = pretrain(short_run(text), tmp_path / "abandoned")
+    next(event for event in run if isinstance(event, StepDone))
+    assert new_threads() == ["prefetch"]
+    run.close()
+    assert new_threads() == []
+    nan_at(3, monkeypatch)
+    with pytest.raises(InputError, match="infinite or NaN"):
+        finish(short_run(text), tmp_path / "broken")
+    assert new_threads() == []
+
+
+def test_an_error_while_a_batch_is_made_ends_the_run(text, tmp_path, monkeypatch, new_threads):
+    def broken(self, rows, epoch, number):
+        raise RuntimeError("a broken batch")
+
+    monkeypatch.setattr(PretrainingData, "batch_at", broken)
+    with time_limit(60), pytest.raises(RuntimeError, match="a broken batch"):
+        finish(short_run(text, causal_share=0.0), tmp_path)
+    assert new_threads() == []
 
 
 def test_a_full_disk_leaves_the_last_checkpoint_and_nothing_else(text, tmp_path, monkeypatch):

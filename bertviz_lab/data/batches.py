@@ -1,0 +1,104 @@
+"""Batches of every kind: rows of like length together, padded, split into micro-batches, and a stream that resumes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from bertviz_lab.errors import InputError
+
+_POOL_BATCHES = 64  # sorted by length together: little padding, yet every pool mixes all of the data
+_MULTIPLE = 8  # widths are padded to it, which matrix kernels like
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """One step's examples; tensors are (batch, ...), and numbers are those of the whole step in a micro-batch too."""
+
+    input_ids: Tensor  # (batch, tokens)
+    token_type_ids: Tensor  # (batch, tokens)
+    attention_mask: Tensor | None  # (batch, tokens), None where there is no padding
+    real_tokens: int  # tokens that are not padding; of a micro-batch its own
+    name: str = ""  # which it is, for people
+
+    def _tensors(self) -> dict[str, Any]:
+        return {f.name: value for f in fields(self) if isinstance(value := getattr(self, f.name), Tensor)}
+
+    def micro_batch(self, index: int, parts: int) -> Self:
+        """Every `parts`-th row from `index` on, as wide as the whole: a process's share, or what fits in memory.
+
+        It may be empty. Losses summed over the labels of all micro-batches, over the counts of the whole step, are
+        those of the whole.
+        """
+        rows: dict[str, Any] = {name: value[index::parts] for name, value in self._tensors().items()}
+        mask = rows.get("attention_mask")
+        return replace(self, **rows, real_tokens=rows["input_ids"].numel() if mask is None else int(mask.sum()))
+
+    def to(self, device: torch.device) -> Self:
+        """The same batch on a device."""
+        tensors = self._tensors()
+        if device.type == "cuda":  # pinned memory is copied while the device computes
+            tensors = {name: tensor.pin_memory() for name, tensor in tensors.items()}
+        return replace(self, **{name: tensor.to(device, non_blocking=True) for name, tensor in tensors.items()})
+
+
+RowsT = TypeVar("RowsT")
+BatchT = TypeVar("BatchT", bound=Batch)
+BatchT_co = TypeVar("BatchT_co", bound=Batch, covariant=True)
+
+
+class BatchSource(Protocol[RowsT, BatchT_co]):
+    """Data whose batches each depend on a seed, their epoch and their number alone."""
+
+    def epoch(self, number: int) -> Iterator[RowsT]:
+        """The rows of each batch of one epoch, in order."""
+        ...
+
+    def batch_at(self, rows: RowsT, epoch: int, number: int) -> BatchT_co:
+        """The batch of these rows at its place."""
+        ...
+
+
+class BatchStream(Iterator[BatchT]):
+    """All batches, epoch after epoch, without end; `epoch` and `number` say which comes next, enough to resume there.
+
+    Raises `InputError` where a whole epoch gives no example.
+    """
+
+    def __init__(self, source: BatchSource[Any, BatchT], epoch: int = 0, number: int = 0) -> None:
+        self.source, self.epoch, self.number = source, epoch, number
+        self._rows: Iterator[Any] = islice(source.epoch(epoch), number, None)
+
+    def __next__(self) -> BatchT:
+        rows = next(self._rows, None)
+        if rows is None and self.number:
+            self.epoch, self.number = self.epoch + 1, 0
+            self._rows = self.source.epoch(self.epoch)
+            rows = next(self._rows, None)
+        if rows is None:
+            raise InputError("The text gives no example for this objective: no document has two sentences.")
+        batch = self.source.batch_at(rows, self.epoch, self.number)
+        self.number += 1
+        return replace(batch, name=f"epoch {self.epoch + 1}, batch {self.number}")
+
+
+def batches_by_length(
+    lengths: NDArray[np.int64], batch_size: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.int64]]:
+    """Indices of shuffled rows, cut into batches of similar length, the batches shuffled again."""
+    pool = batch_size * _POOL_BATCHES
+    for start in range(0, len(lengths), pool):
+        rows = start + np.argsort(lengths[start : start + pool], kind="stable")
+        batches = [rows[i : i + batch_size] for i in range(0, len(rows), batch_size)]
+        for index in rng.permutation(len(batches)):
+            yield batches[index]
+
+
+def padded_width(lengths: NDArray[np.int64]) -> int:
+    """The longest length, rounded up to what matrix kernels like."""
+    return -(-int(lengths.max()) // _MULTIPLE) * _MULTIPLE
