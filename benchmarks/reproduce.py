@@ -30,7 +30,7 @@ from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files
-from bertviz_lab.training.finetuning.predict import evaluate_labelled
+from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.run_folder import read_config, read_log, read_state
 
@@ -128,7 +128,7 @@ def score(checkpoint: Checkpoint, recipe: dict[str, Any]) -> dict[str, list[dict
                 for seed in _DRAWS
             ]
         else:
-            found[about["title"]] = [evaluate_labelled(checkpoint, data, about["task"], **about.get("reading", {}))]
+            found[about["title"]] = [evaluate_task(checkpoint, data, about["task"], **about.get("reading", {}))]
     return found
 
 

@@ -18,8 +18,8 @@ from benchmarks.machine import RESULTS, arguments, markdown, report
 from benchmarks.task_datasets import TASKS, files, folder
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
-from bertviz_lab.training.finetuning.scoring import guesses
-from bertviz_lab.training.finetuning.task_data import read_labelled
+from bertviz_lab.training.finetuning.scoring import majority_baselines
+from bertviz_lab.training.finetuning.task_data import read_task_splits
 
 SEEDS = 3
 
@@ -43,8 +43,8 @@ def measure(name: str, model: str, threads: int) -> dict[str, Any]:
                 for _ in finetune(config, run):
                     pass
                 body = json.loads((run / "report.json").read_text(encoding="utf-8"))
-                data = read_labelled(run)
-                guess = guesses(data.train, data.test, data.task, data.labels)
+                data = read_task_splits(run)
+                guess = majority_baselines(data.train, data.test, data.task, data.labels)
             for metric, values in scores.items():
                 values.append(body["test"]["scores"][metric])
         found["split"] = body["test"]["split"]

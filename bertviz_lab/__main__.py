@@ -186,7 +186,7 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 def evaluate_command(options: argparse.Namespace) -> Result:
     """Evaluate a model on texts or labelled examples."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-    from bertviz_lab.training.finetuning.predict import evaluate_labelled
+    from bertviz_lab.training.finetuning.predict import evaluate_task
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
     model, length = load_checkpoint(options.model), options.seq_len
@@ -199,7 +199,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         raise InputError("Name the files to evaluate on, for example --data other.txt.")
     elif options.task in TASKS:
         reading = given_options(options, READING)
-        scores = evaluate_labelled(model, options.data, options.task, max_length=length, **reading)
+        scores = evaluate_task(model, options.data, options.task, max_length=length, **reading)
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
     return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()))
@@ -210,13 +210,13 @@ def predict_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
+    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 
     model, report = load_checkpoint(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, task_of(model), **columns, report=report)
     _warn(truncation_warning(model, examples))
-    head, *rows = table_of(model, examples, predict_with(model, examples)[0])
+    head, *rows = prediction_table(model, examples, predict_with(model, examples)[0])
     for dropped in report.dropped:
         print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}

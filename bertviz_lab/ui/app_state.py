@@ -30,7 +30,7 @@ from bertviz_lab.ui.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.tasks.examples import TaskData
-    from bertviz_lab.training.finetuning.task_data import Labelled
+    from bertviz_lab.training.finetuning.task_data import TaskSplits
 
 _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
@@ -114,16 +114,16 @@ class Session:
 
         return cast(HealthReport, self._reports.get(key, make))
 
-    def labelled(self, config: FinetuneConfig) -> "tuple[TaskData, Labelled]":
+    def labelled(self, config: FinetuneConfig) -> "tuple[TaskData, TaskSplits]":
         """The examples that a fine-tuning would use, with all that reading found out, read once for its data settings.
 
         Raises `InputError` for data that cannot be learnt from.
         """
-        from bertviz_lab.training.finetuning.task_data import load_labelled
+        from bertviz_lab.training.finetuning.task_data import load_task_splits
 
         most = _MOST_SHARED if self.settings.shared else MAX_BYTES
-        found = self._labelled.get(self.data_key(config), lambda: load_labelled(config, most))
-        return cast("tuple[TaskData, Labelled]", found)
+        found = self._labelled.get(self.data_key(config), lambda: load_task_splits(config, most))
+        return cast("tuple[TaskData, TaskSplits]", found)
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
         """What decides which examples a fine-tuning uses."""

@@ -17,7 +17,7 @@ from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning
-from bertviz_lab.training.finetuning.task_data import read_labelled
+from bertviz_lab.training.finetuning.task_data import read_task_splits
 from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, Stage
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.events import RunStarted
@@ -87,7 +87,7 @@ def test_fine_tuning_reads_the_trained_length_unless_more_is_asked_for(task, ask
     config = files.config(task, model=model, max_length=asked, max_question_length=8, stride=4, epochs=1)
     events = finish(config, tmp_path / "run")
     start = load_checkpoint(model)
-    run = setup.Setup.prepared(config, read_labelled(tmp_path / "run"), start, tmp_path / "run")
+    run = setup.Setup.prepared(config, read_task_splits(tmp_path / "run"), start, tmp_path / "run")
     rows = [len(ids) for features in (run.train, run.held_out) for ids in features.ids]
     assert max(rows) <= length
     assert (max(rows) > 24) == (asked is not None)

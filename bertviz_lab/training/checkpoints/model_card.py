@@ -10,7 +10,7 @@ from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.task_data import Labelled
+from bertviz_lab.training.finetuning.task_data import TaskSplits
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress
@@ -105,7 +105,7 @@ def finetuning_card(
     config: FinetuneConfig,
     model: BertConfig,
     start: Checkpoint,
-    data: Labelled,
+    data: TaskSplits,
     trial: Trial,
     scores: Mapping[str, float],
     metric: str,

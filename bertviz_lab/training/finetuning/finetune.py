@@ -1,7 +1,6 @@
 """Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
 
 import json
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,13 +12,13 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import source_name, with_test_scores
-from bertviz_lab.training.finetuning.objective import Best
+from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.scoring import score
 from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
-from bertviz_lab.training.finetuning.task_data import prepare_labelled, read_labelled
+from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
-from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
+from bertviz_lab.training.finetuning.trials import PastTrials, Trial, seed_statistics, trials_of
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.runs.events import (
@@ -36,7 +35,7 @@ from bertviz_lab.training.runs.events import (
 def finetune(
     config: FinetuneConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
-    """Run, or with `resume` go on with, a fine-tuning in `folder`.
+    """Run, or with `resume` continue, a fine-tuning in `folder`.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
@@ -49,15 +48,15 @@ def finetune(
         write_json(folder / "config.json", config.to_dict())
         if not (resume and (folder / "examples" / "about.json").is_file()):
             yield Preparing("read", 0, 0, "Reading the examples")
-            prepare_labelled(config, folder)
+            prepare_task_splits(config, folder)
         saved = store.newest() if resume else None
     saved = broadcast_object(accelerator, saved)
-    data = read_labelled(folder)
+    data = read_task_splits(folder)
     yield Preparing("tokenize", 0, 0, "Tokenizing the corpus")
     start = start_of(config, data, folder, accelerator.is_main_process)
     run = Setup.prepared(config, data, start, folder)
     state = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8")) if saved else {}
-    # A run that goes on computes as it began: another number format would be another run.
+    # A resumed run keeps its precision: in another it would not be the same run.
     precision = state.get("precision", config.precision)
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
     trials = trials_of(config, default_learning_rate(run.model_config, finetuning=True))
@@ -90,10 +89,10 @@ def _trials(
         precision=hardware.precision,
         device=str(hardware.device),
         threads=hardware.threads,
-        baselines=run.guess,
+        baselines=run.baselines,
         notes=run.notes,
     )
-    clock = Clock(done)
+    clock = PastTrials(done)
     ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
     for number in range(first, len(trials)):
         (stop,) = hardware.broadcast(number > first and should_stop())
@@ -101,10 +100,10 @@ def _trials(
             ending = replace(ending, reason="stopped")
             break
         here, checkpoint = (state, saved) if number == first else ({}, None)
-        one = TrialRun(run, trials[number], hardware, store, clock, {"done": done})
+        trial_run = TrialRun(run, trials[number], hardware, store, clock, {"done": done})
         if not here.get("progress", {}).get("step"):
             yield TrialStarted(number, len(trials), trials[number].name, clock.step, planned[number])
-        for event in one.events(checkpoint, here, should_stop):
+        for event in trial_run.events(checkpoint, here, should_stop):
             event = clock.moved(event, later_steps=sum(planned[number + 1 :]))
             if isinstance(event, RunFinished):
                 ending = event
@@ -112,11 +111,11 @@ def _trials(
                 yield event
         if ending.reason == "stopped":
             break
-        row = one.result()
+        row = trial_run.result()
         if hardware.is_main and _is_best(row, done, run.metric):
-            one.keep()
+            trial_run.keep()
         done = [*done, row]
-        clock = Clock(done)
+        clock = PastTrials(done)
         if hardware.is_main:
             _write_report(run, len(trials), done)
         yield TrialDone(number, trials[number].name, row["step"], row["best_step"], row["scores"])
@@ -132,17 +131,18 @@ def _trials(
 def _is_best(row: Mapping[str, Any], done: Sequence[Mapping[str, Any]], metric: str) -> bool:
     """Whether a trial gives the run its model: the best score wins, random weights only where there is nothing else."""
     rivals = [other for other in done if not other["random"]]
-    if row["random"]:
+    if row["random"] or not rivals:
         return not rivals
-    best = Best(metric, scores=dict(max(rivals, key=lambda r: _goodness(r, metric))["scores"]) if rivals else {})
-    return best.beats(row["scores"])
+    return is_better(row["scores"][metric], _best_of(rivals, metric)["scores"][metric], metric)
 
 
-def _goodness(row: Mapping[str, Any], metric: str) -> float:
-    value = float(row["scores"][metric])
-    if math.isnan(value):
-        return -math.inf
-    return -value if metric == "loss" else value
+def _best_of(rows: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any]:
+    """The first of the trials with the best score."""
+    best = rows[0]
+    for row in rows[1:]:
+        if is_better(row["scores"][metric], best["scores"][metric], metric):
+            best = row
+    return best
 
 
 def _score_test_set(run: Setup, planned: int, done: Sequence[Mapping[str, Any]]) -> dict[str, float]:
@@ -162,7 +162,7 @@ def _write_report(
 ) -> None:
     """`scores`, those of the trials and the baselines are of the validation set, by which all choices are made."""
     own = [row for row in done if not row["random"]] or list(done)
-    best = max(own, key=lambda row: _goodness(row, run.metric))
+    best = _best_of(own, run.metric)
     body = {
         "task": run.data.task,
         "labels": run.data.labels,
@@ -172,9 +172,9 @@ def _write_report(
         "scores": best["scores"],
         "test": None if test is None else {"split": "test", "scores": test},
         "trials": done,
-        "families": families(done),
+        "families": seed_statistics(done),
         "planned": planned,
-        "guess": run.guess,
+        "guess": run.baselines,
         "examples": {"train": len(run.data.train), "held_out": len(run.data.held_out), "test": len(run.data.test)},
     }
     write_json(run.folder / "report.json", body)

@@ -1,9 +1,8 @@
-"""What fine-tuning asks of a model, for the loop: one trial on one set of examples, and its best model so far."""
+"""The fine-tuning objective for the training loop: loss, validation, early stopping, checkpoints of one trial."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from math import isnan
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,45 +14,25 @@ from bertviz_lab.data.prefetch import Prefetcher
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, Task
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
-from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.regression_targets import TargetScaler, head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.evaluate import right
 
-_BEST, _STANDARDIZED_HEAD = "best.safetensors", "standardized_head.safetensors"
-
-
-@dataclass
-class Best:
-    """The best model of a trial so far, by one score on the held-out examples."""
-
-    metric: str
-    step: int = -1  # of the trial
-    scores: dict[str, float] = field(default_factory=dict)
-    waited: int = 0  # scores since then
-    weights: dict[str, Tensor] = field(default_factory=dict)
-
-    def beats(self, scores: Mapping[str, float]) -> bool:
-        """Whether these scores are better than the best so far; a loss is better when it is lower."""
-        if not self.scores:
-            return True
-        new, old = scores[self.metric], self.scores[self.metric]
-        if isnan(old):
-            return not isnan(new)
-        return new < old if self.metric == "loss" else new > old
+_STANDARDIZED_HEAD = "standardized_head.safetensors"
 
 
 @dataclass(frozen=True)
 class FinetuningTask:
-    """One trial, for the loop. Steps are counted on over all trials of a run where files are named after them."""
+    """One trial, for the loop. Files are named after steps counted over all trials of a run."""
 
     model: nn.Module  # as it is saved: not wrapped for several processes
     model_config: BertConfig
@@ -68,8 +47,7 @@ class FinetuningTask:
     hardware: Hardware
     checkpoints: CheckpointManager
     snapshots: SnapshotWriter
-    best: Best
-    patience: int
+    early_stopping: EarlyStopping
     trained_length: int  # tokens of the longest inputs that it is trained on
     earlier_steps: int  # of the trials before this one
     run_state: Mapping[str, Any]  # what a checkpoint has to know of the trials before
@@ -112,25 +90,21 @@ class FinetuningTask:
         )
 
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
-        """Scores on all held-out examples, `final` or not; the model is remembered where it is the best so far."""
+        """Scores on all held-out examples, `final` or not; the best model so far is kept."""
         with self.original_unit():
             predictions, loss = self.predict(model)
             scores = {"loss": loss, **score(self.held_examples, predictions, self.task, self.labels)}
-            if self.best.beats(scores):
-                self.best.scores, self.best.step, self.best.waited = scores, self._steps_taken(), 0
-                self.best.weights = state_for_huggingface(self.model)
-            else:
-                self.best.waited += 1
+            self.early_stopping.update(scores, self._steps_taken(), self.model)
         return scores
 
     def _steps_taken(self) -> int:
         return self.stream.epoch * self.batches_per_epoch + self.stream.number
 
     def should_stop_early(self) -> bool:
-        return 0 < self.patience <= self.best.waited
+        return self.early_stopping.should_stop
 
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
-        """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
+        """The model as a Hugging Face folder, and beside it all that an exact resume needs."""
 
         def write(fresh: Path) -> None:
             read = Checkpoint(self.model, self.tokenizer, self.model_config, trained_length=self.trained_length)
@@ -139,10 +113,8 @@ class FinetuningTask:
             if self.target_scaler:  # exactly as it is trained, which rescaling twice would not give back
                 write_tensors(head_state(self._head), fresh / _STANDARDIZED_HEAD)
             save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
-            if self.best.weights:
-                write_tensors(self.best.weights, fresh / _BEST)
             scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
-            best = {name: getattr(self.best, name) for name in ("step", "scores", "waited")}
+            best = self.early_stopping.save(fresh)
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
             body = {"progress": asdict(progress), "position": position, "best": best, "scale": scale}
             write_json(fresh / "trainer.json", {**self.run_state, **body, "precision": self.hardware.precision})
@@ -156,7 +128,7 @@ class FinetuningTask:
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
-        if self.earlier_steps:  # one trial is enough to look back at
+        if self.earlier_steps:  # snapshots are kept of the first trial only
             return ""
         with self.original_unit():
             return self.snapshots.save(
@@ -166,10 +138,6 @@ class FinetuningTask:
     def probe(self, progress: Progress) -> None:
         """A model that learns a task is not asked about its language."""
 
-    def take_best(self) -> None:
-        """The model becomes the best that it was."""
-        load_state(self.model, self.best.weights)
-
 
 def load_trained(model: nn.Module, folder: Path) -> None:
     """Put the weights of a checkpoint into a model, as they were trained."""
@@ -177,9 +145,3 @@ def load_trained(model: nn.Module, folder: Path) -> None:
     if (folder / _STANDARDIZED_HEAD).is_file():
         head = cast(nn.Linear, model.get_submodule("classifier"))
         load_head_state(head, read_tensors([folder / _STANDARDIZED_HEAD]))
-
-
-def read_best(folder: Path, body: Mapping[str, Any], metric: str) -> Best:
-    """The best model of a trial that is gone on with, as its checkpoint has it."""
-    weights = read_tensors([folder / _BEST]) if (folder / _BEST).is_file() else {}
-    return Best(metric, body["step"], nan_for_null(body["scores"]), body["waited"], weights)

@@ -22,7 +22,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score
-from bertviz_lab.training.finetuning.task_data import file_of
+from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.loop.hardware import choose_hardware
 
 _AT_ONCE = 64
@@ -74,7 +74,7 @@ def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> s
     return f"{name} was trained on up to {limit} tokens: {cut:,} of {len(texts):,} texts are longer and are truncated."
 
 
-def evaluate_labelled(
+def evaluate_task(
     checkpoint: Checkpoint,
     paths: Sequence[str | Path],
     task: str,
@@ -92,7 +92,7 @@ def evaluate_labelled(
     own = task_of(checkpoint)
     if task != own and not (task == "classification" and own == "regression"):
         raise InputError(f"{checkpoint.name} was fine-tuned for {own}, not for {task}.")
-    files = [file_of(str(path)) for path in paths]
+    files = [resolve_file(str(path)) for path in paths]
     examples: Sequence[Example]
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]
@@ -119,7 +119,7 @@ def _is_for(example: Example, task: Task) -> bool:
     return task == ("tokens" if isinstance(example, LabelledWords) else "qa")
 
 
-def table_of(
+def prediction_table(
     checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
 ) -> Iterator[list[Any]]:
     """Predictions as rows of a table, the first of which names the columns."""

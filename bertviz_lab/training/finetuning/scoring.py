@@ -184,12 +184,12 @@ def score(
         return {name: float(getattr(told, name)) for name in ("spearman", "pearson", "mse", "mae")}
     if task == "tokens":
         words = cast(Sequence[LabelledWords], examples)
-        truths, guesses = [list(e.labels) for e in words], [list(p.labels) for p in predictions]
-        flat = [(a, b) for t, g in zip(truths, guesses, strict=True) for a, b in zip(t, g, strict=True)]
+        truths, majority_baselines = [list(e.labels) for e in words], [list(p.labels) for p in predictions]
+        flat = [(a, b) for t, g in zip(truths, majority_baselines, strict=True) for a, b in zip(t, g, strict=True)]
         accuracy = sum(a == b for a, b in flat) / max(1, len(flat))
         if not marks_spans(labels):
             return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
-        spans = entity_report(truths, guesses)
+        spans = entity_report(truths, majority_baselines)
         return {"accuracy": accuracy} | {name: float(getattr(spans, name)) for name in ("precision", "recall", "f1")}
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
@@ -245,7 +245,7 @@ def metric_of(task: Task, labels: Sequence[str], wanted: str = "auto") -> str:
     return "accuracy" if task == "tokens" and not marks_spans(labels) else METRICS[task]
 
 
-def guesses(
+def majority_baselines(
     train: Sequence[Example], held_out: Sequence[Example], task: Task, labels: Sequence[str]
 ) -> dict[str, float]:
     """What is scored without a model: always the commonest label, the mean number, "no answer" to every question."""

@@ -19,8 +19,8 @@ from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.regression_targets import TargetScaler
-from bertviz_lab.training.finetuning.scoring import guesses, metric_of
-from bertviz_lab.training.finetuning.task_data import Labelled, texts_of
+from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
+from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware, start_accelerator
 from bertviz_lab.training.loop.memory import require_memory
@@ -40,11 +40,11 @@ class Setup:
 
     config: FinetuneConfig
     folder: Path
-    data: Labelled
+    data: TaskSplits
     start: Checkpoint
     model_config: BertConfig
     metric: str  # by which models are compared
-    guess: dict[str, float]  # scores without a model
+    baselines: dict[str, float]  # scores without a model
     train: Features
     held_out: Features
     trained_length: int  # tokens of a row at most
@@ -52,7 +52,7 @@ class Setup:
     notes: tuple[str, ...]
 
     @classmethod
-    def prepared(cls, config: FinetuneConfig, data: Labelled, start: Checkpoint, folder: Path) -> "Setup":
+    def prepared(cls, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> "Setup":
         """Rows of token ids for the examples, and the shape of the model."""
         positions, known = start.config.max_position_embeddings, start.trained_length
         length = config.length_for(data.task, positions, known)
@@ -66,10 +66,10 @@ class Setup:
         pairs = data.task == "qa" or any(isinstance(e, LabelledText) and e.text_b is not None for e in data.train)
         if pairs and start.config.type_vocab_size < 2:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
-        guess = guesses(data.train, data.held_out, data.task, data.labels)
+        baselines = majority_baselines(data.train, data.held_out, data.task, data.labels)
         metric = metric_of(data.task, data.labels, config.metric)
-        if metric not in guess and metric != "loss":
-            names = ", ".join(name for name in METRIC_NAMES if name in guess or name in ("auto", "loss"))
+        if metric not in baselines and metric != "loss":
+            names = ", ".join(name for name in METRIC_NAMES if name in baselines or name in ("auto", "loss"))
             raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {names}.")
         train = encode_examples(data.train, data.task, start.tokenizer, data.labels, limits, training=True)
         if not len(train):
@@ -90,7 +90,7 @@ class Setup:
             start=start,
             model_config=_model_config(config, data, start.config),
             metric=metric,
-            guess=guess,
+            baselines=baselines,
             train=train,
             held_out=held_out,
             trained_length=trained_length,
@@ -121,7 +121,7 @@ class Setup:
         return trial.epochs * self.batches(trial, None).in_an_epoch
 
 
-def start_of(config: FinetuneConfig, data: Labelled, folder: Path, is_main: bool) -> Checkpoint:
+def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bool) -> Checkpoint:
     """The model to start from; for random weights one whose weights nobody uses, and a vocabulary of the text."""
     if config.model != RANDOM:
         return load_checkpoint(config.model)
@@ -135,7 +135,7 @@ def start_of(config: FinetuneConfig, data: Labelled, folder: Path, is_main: bool
     return Checkpoint(nn.Module(), tokenizer, shape, name="random weights")
 
 
-def _model_config(config: FinetuneConfig, data: Labelled, start: BertConfig) -> BertConfig:
+def _model_config(config: FinetuneConfig, data: TaskSplits, start: BertConfig) -> BertConfig:
     count = {"regression": 1, "qa": 2}.get(data.task, len(data.labels))
     return start.replace(
         hidden_dropout_prob=config.dropout,

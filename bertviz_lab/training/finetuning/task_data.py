@@ -34,7 +34,7 @@ _SAMPLE = "sample:"
 
 
 @dataclass(frozen=True)
-class Labelled:
+class TaskSplits:
     """Examples to train on, to choose by (`held_out`, the validation set) and, where there are any, to test on."""
 
     task: Task
@@ -45,17 +45,17 @@ class Labelled:
     test: tuple[Example, ...] = ()
 
 
-def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, Labelled]:
+def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, TaskSplits]:
     """Read the files of a fine-tuning and split off what is held out. Raises `InputError`.
 
     The data of the first files, with all that reading found out, and the examples as they are used.
     """
-    files = [file_of(name) for name in config.train]
+    files = [resolve_file(name) for name in config.train]
     reading = {**config.reading, "max_bytes": max_bytes}
     train: Sequence[Example]
     held: Sequence[Example]
     if config.eval:
-        data, other = read_pair(files, [file_of(name) for name in config.eval], config.task, **reading)
+        data, other = read_pair(files, [resolve_file(name) for name in config.eval], config.task, **reading)
         train, held = data.examples, other.examples
         notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
     else:
@@ -71,15 +71,15 @@ def load_labelled(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple
         raise InputError("There are too few examples to train on some and score on others; give more.")
     test: tuple[Example, ...] = ()
     if config.test:  # columns are found and classes named as in training; nothing else of the run depends on it
-        _, tested = read_pair(files, [file_of(name) for name in config.test], data.task, **reading)
+        _, tested = read_pair(files, [resolve_file(name) for name in config.test], data.task, **reading)
         notes += [*tested.notes, *_told(tested)]
         test = tuple(tested.examples)
-    return data, Labelled(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
+    return data, TaskSplits(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
 
 
-def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
+def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
-    _, found = load_labelled(config)
+    _, found = load_task_splits(config)
     target = folder / "examples"
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
@@ -90,11 +90,11 @@ def prepare_labelled(config: FinetuneConfig, folder: Path) -> None:
     write_json(target / "about.json", {"task": found.task, "labels": found.labels, "notes": found.notes})
 
 
-def read_labelled(folder: Path) -> Labelled:
+def read_task_splits(folder: Path) -> TaskSplits:
     """The examples of a run. Raises `InputError` where there are none."""
     try:
         body: dict[str, Any] = json.loads((folder / "examples" / "about.json").read_text(encoding="utf-8"))
-        return Labelled(
+        return TaskSplits(
             task=body["task"],
             labels=tuple(body["labels"]),
             train=read_examples(folder / "examples" / "train.jsonl"),
@@ -119,7 +119,7 @@ def texts_of(examples: Sequence[Example]) -> Iterator[str]:
     )
 
 
-def file_of(name: str) -> str:
+def resolve_file(name: str) -> str:
     """`sample:NAME` as the file that comes with the lab; anything else as it is."""
     return str(sample_path(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
 

@@ -16,10 +16,11 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.finetuning.objective import Best, FinetuningTask, load_trained, read_best
+from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
+from bertviz_lab.training.finetuning.objective import FinetuningTask, load_trained
 from bertviz_lab.training.finetuning.scoring import class_weights, write_predictions
 from bertviz_lab.training.finetuning.setup import Setup, build_model
-from bertviz_lab.training.finetuning.trials import Clock, Trial
+from bertviz_lab.training.finetuning.trials import PastTrials, Trial
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
@@ -38,7 +39,7 @@ class TrialRun:
         trial: Trial,
         hardware: Hardware,
         store: CheckpointManager,
-        clock: Clock,
+        clock: PastTrials,
         run_state: Mapping[str, Any],
     ):
         if hardware.scaler:  # a trial does not depend on those before it
@@ -62,10 +63,10 @@ class TrialRun:
         batches = run.batches(trial, weights)
         self.progress = Progress(**state.get("progress", {}))
         place = state.get("position", {"epoch": 0, "number": 0})
-        best = Best(run.metric)
+        early_stopping = EarlyStopping(run.metric, config.patience)
         if resumed and saved is not None:
             load_optimizers([optimizer], saved.path / "optimizer.safetensors")
-            best = read_best(saved.path, state["best"], run.metric)
+            early_stopping = EarlyStopping.load(saved.path, state["best"], run.metric, config.patience)
             if hardware.scaler:
                 hardware.scaler.load_state_dict(state["scale"])
         if hardware.rank:  # dropout differs between processes
@@ -84,8 +85,7 @@ class TrialRun:
             hardware=hardware,
             checkpoints=self._store,
             snapshots=SnapshotWriter(run.folder / "snapshots", config.snapshot_room * 1_000_000),
-            best=best,
-            patience=config.patience,
+            early_stopping=early_stopping,
             trained_length=run.trained_length,
             earlier_steps=self._clock.step,
             run_state=self._run_state,
@@ -116,7 +116,7 @@ class TrialRun:
 
     def result(self) -> dict[str, Any]:
         """What the trial came to, for the report."""
-        best, clock = self.task.best, self._clock
+        best, clock = self.task.early_stopping, self._clock
         return asdict(self.trial) | {
             "step": clock.step + self.progress.step,
             "seconds": clock.seconds + self.progress.seconds,
@@ -126,9 +126,9 @@ class TrialRun:
         }
 
     def keep(self) -> None:
-        """The trial's best model becomes that of the run, with what it says about the held-out examples."""
+        """The trial's best model becomes that of the run, with its predictions for the validation set."""
         run, task = self.setup, self.task
-        task.take_best()
+        task.early_stopping.load_best(task.model)
         predictions, _ = task.predict(task.model)
         write_predictions(run.folder / "predictions.jsonl", run.data.held_out, predictions)
         card = finetuning_card(
@@ -137,7 +137,7 @@ class TrialRun:
             run.start,
             run.data,
             self.trial,
-            task.best.scores,
+            task.early_stopping.scores,
             run.metric,
             run.trained_length,
         )

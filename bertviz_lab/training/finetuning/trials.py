@@ -38,7 +38,7 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
     return tuple(found)
 
 
-def families(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
     found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in done:
@@ -57,7 +57,7 @@ def families(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Clock:
+class PastTrials:
     """Steps, seconds and tokens of the trials that are done: a run counts on over all."""
 
     done: Sequence[Mapping[str, Any]]

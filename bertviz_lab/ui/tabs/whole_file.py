@@ -39,7 +39,7 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
     from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs
-    from bertviz_lab.training.finetuning.predict import predict_with, table_of, task_of, truncation_warning
+    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 
     try:
         name = session.models.tuned(model)
@@ -54,7 +54,7 @@ def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         table = download_folder() / f"{path.stem}-predicted.csv"
         with table.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream).writerows(map(_harmless, table_of(checkpoint, examples, predictions)))
+            csv.writer(stream).writerows(map(_harmless, prediction_table(checkpoint, examples, predictions)))
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     told = [f"{len(examples):,} predictions by {checkpoint.name}."]

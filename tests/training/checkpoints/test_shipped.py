@@ -14,7 +14,7 @@ from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.reading.read_task import read_task
 from bertviz_lab.interpret import probe
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
-from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
 
@@ -52,7 +52,7 @@ def test_sentiment_mini_scores_on_glues_dev_set_what_its_card_says(shared_data: 
 )
 def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, data: str) -> None:
     checkpoint = load_checkpoint(name)
-    found = evaluate_labelled(checkpoint, [data], task)
+    found = evaluate_task(checkpoint, [data], task)
     for score, value in found.items():
         assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
 

@@ -14,7 +14,7 @@ from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_ch
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.finetuning import trial
 from bertviz_lab.training.finetuning.finetune import finetune
-from bertviz_lab.training.finetuning.predict import evaluate_labelled
+from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.training.loop.loop import LoopConfig
 from bertviz_lab.training.runs.events import EvalDone, RunFinished, RunStarted, StepDone, TrialDone, TrialStarted
@@ -124,7 +124,7 @@ def test_the_model_of_a_run_is_its_best_one_and_repeats_its_scores(task, files, 
     assert scores[done.best_step][best] > 0.95, "sixteen examples are learnt by heart"
     checkpoint = load_checkpoint(tmp_path / "model")
     for file in (files.train(task), tmp_path / "examples" / "held_out.jsonl"):
-        assert evaluate_labelled(checkpoint, [file], task, max_length=48, threads=1) == done.metrics
+        assert evaluate_task(checkpoint, [file], task, max_length=48, threads=1) == done.metrics
     assert not identical(weights(tmp_path / "model"), weights(latest_checkpoint(tmp_path)))
     assert identical(weights(tmp_path / "model"), load_file(latest_checkpoint(tmp_path) / "best.safetensors"))
 
@@ -179,7 +179,7 @@ def test_the_head_of_a_model_fine_tuned_for_the_same_labels_is_kept(files, tmp_p
     finish(files.config(), tmp_path / "first")
     again = files.config(model=str(tmp_path / "first" / "model"), learning_rate=1e-7, epochs=1, dropout=0.0)
     events = finish(again, tmp_path / "second")
-    first = evaluate_labelled(
+    first = evaluate_task(
         load_checkpoint(tmp_path / "first" / "model"), [files.held("classification")], "classification"
     )
     assert of(EvalDone, events)[0].metrics == pytest.approx(first, abs=1e-4)

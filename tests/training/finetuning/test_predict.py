@@ -15,7 +15,7 @@ from bertviz_lab.data.tasks.answer_spans import extract_answers
 from bertviz_lab.data.tasks.examples import LabelledText, Question, write_examples
 from bertviz_lab.data.tasks.qa_windows import make_windows
 from bertviz_lab.interpret import answer_question, classify, label_words
-from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with, table_of, task_of
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import TASKS, Files, examples, finish, labels_of, write
 
@@ -120,23 +120,23 @@ def test_evaluating_gives_the_scores_of_the_run_exactly_and_twice_the_same(task,
     wanted = json.loads((tuned(task).parent / "report.json").read_text())["scores"]
     for held in (files.held(task), tuned(task).parent / "examples" / "held_out.jsonl"):
         for _ in range(2):
-            assert evaluate_labelled(opened(tuned, task), [held], task, max_length=48, threads=1) == wanted
+            assert evaluate_task(opened(tuned, task), [held], task, max_length=48, threads=1) == wanted
 
 
 def test_a_file_may_be_of_one_class_where_a_run_has_kept_it(tuned, tmp_path):
     write_examples(tmp_path / "one.jsonl", [row for row in examples("classification") if row.label == "good"])
-    scores = evaluate_labelled(opened(tuned, "classification"), [tmp_path / "one.jsonl"], "classification")
+    scores = evaluate_task(opened(tuned, "classification"), [tmp_path / "one.jsonl"], "classification")
     assert 0 <= scores["accuracy"] <= 1
 
 
 def test_a_model_or_a_file_of_another_task_is_refused(files, tuned, tmp_path):
     with pytest.raises(InputError, match="was fine-tuned for tokens, not for qa"):
-        evaluate_labelled(opened(tuned, "tokens"), [files.held("qa")], "qa")
+        evaluate_task(opened(tuned, "tokens"), [files.held("qa")], "qa")
     with pytest.raises(InputError, match="holds"):
-        evaluate_labelled(opened(tuned, "tokens"), [files.held("qa")], "tokens")
+        evaluate_task(opened(tuned, "tokens"), [files.held("qa")], "tokens")
     write_examples(tmp_path / "kept.jsonl", examples("regression"))
     with pytest.raises(InputError, match="holds examples of another task than classification"):
-        evaluate_labelled(opened(tuned, "classification"), [tmp_path / "kept.jsonl"], "classification")
+        evaluate_task(opened(tuned, "classification"), [tmp_path / "kept.jsonl"], "classification")
     with pytest.raises(InputError, match="has not been fine-tuned"):
         task_of(little_checkpoint(kind=BertForPreTraining))
     with pytest.raises(InputError, match="A length of 4 tokens is too short"):
@@ -164,7 +164,7 @@ def test_what_is_longer_than_the_model_is_predicted_all_the_same(task, tuned):
 def test_a_table_of_labels_has_a_column_for_each_class(tuned):
     rows = examples("classification", 3)
     checkpoint = opened(tuned, "classification")
-    head, *body = table_of(checkpoint, rows, predict_with(checkpoint, rows)[0])
+    head, *body = prediction_table(checkpoint, rows, predict_with(checkpoint, rows)[0])
     assert head == ["row", "text", "second text", "label", "p(bad)", "p(good)", "p(so so)"]
     assert [line[:3] for line in body] == [[row.row, row.text_a, row.text_b] for row in rows]
     for line in body:
@@ -176,13 +176,16 @@ def test_tables_of_numbers_words_and_answers(tuned):
     number, tokens, qa = (opened(tuned, task) for task in TASKS[1:])
     single = [LabelledText("the cat", None, 0.0, 7)]
     said, _ = predict_with(number, single)
-    assert list(table_of(number, single, said)) == [["row", "text", "number"], [7, "the cat", float(said[0].label)]]
+    assert list(prediction_table(number, single, said)) == [
+        ["row", "text", "number"],
+        [7, "the cat", float(said[0].label)],
+    ]
     rows = examples("tokens", 2)
-    head, *body = table_of(tokens, rows, predict_with(tokens, rows)[0])
+    head, *body = prediction_table(tokens, rows, predict_with(tokens, rows)[0])
     assert head == ["row", "word", "label", "probability"]
     assert [line[1] for line in body] == [word for row in rows for word in row.words]
     asked = [Question("a", "what", "the cat sat", (), 4)]
-    head, line = table_of(qa, asked, predict_with(qa, asked)[0])
+    head, line = prediction_table(qa, asked, predict_with(qa, asked)[0])
     assert dict(zip(head, line, strict=True)) | {"answer": 0, "start": 0, "end": 0} == {
         "row": 4, "question": "what", "answer": 0, "start": 0, "end": 0, "passage": "the cat sat"
     }  # fmt: skip
@@ -196,8 +199,8 @@ def test_nothing_is_predicted_of_nothing(tuned):
 def test_a_sample_can_be_scored_on(tuned, tmp_path):
     rows = [LabelledText(f"the film {n}", None, ("good", "bad")[n % 2], n) for n in range(6)]
     path = write(tmp_path / "a.tsv", tuple(rows))
-    assert evaluate_labelled(opened(tuned, "classification"), [path], "classification")["loss"] > 0
-    assert evaluate_labelled(opened(tuned, "classification"), ["sample:sentiment"], "classification")["accuracy"] == 0
+    assert evaluate_task(opened(tuned, "classification"), [path], "classification")["loss"] > 0
+    assert evaluate_task(opened(tuned, "classification"), ["sample:sentiment"], "classification")["accuracy"] == 0
 
 
 def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tuned, tmp_path):
@@ -206,5 +209,5 @@ def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tune
     scores = []
     for name, labels in (("words.tsv", checkpoint.config.labels), ("numbers.tsv", ("0", "1"))):
         rows = [LabelledText(text, None, labels[place % 2], place) for place, text in enumerate(texts)]
-        scores.append(evaluate_labelled(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
+        scores.append(evaluate_task(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
     assert scores[0] == scores[1]

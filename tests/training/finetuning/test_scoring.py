@@ -16,11 +16,11 @@ from torch.nn.functional import cross_entropy, mse_loss
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
-from bertviz_lab.training.finetuning.objective import Best
+from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.scoring import (
     Prediction,
     class_weights,
-    guesses,
+    majority_baselines,
     metric_of,
     predict_examples,
     score,
@@ -268,7 +268,7 @@ def test_the_commonest_class_is_what_guessing_says():
     train, held = examples("classification", 16), examples("classification", 9)
     names = labels_of(train)
     truth = [row.label for row in held]
-    found = guesses(train, held, "classification", names)
+    found = majority_baselines(train, held, "classification", names)
     assert found["accuracy"] == truth.count("good") / len(truth)
     assert found["mcc"] == 0.0
     assert found["macro_f1"] == pytest.approx(f1_score(truth, ["good"] * 9, average="macro", zero_division=0))
@@ -279,7 +279,7 @@ def test_the_commonest_class_is_what_guessing_says():
 def test_the_mean_is_what_guessing_says_of_numbers():
     train, held = examples("regression", 16), examples("regression", 7)
     mean = np.mean([row.label for row in train])
-    found = guesses(train, held, "regression", ())
+    found = majority_baselines(train, held, "regression", ())
     assert found == {
         "spearman": 0.0,
         "pearson": 0.0,
@@ -289,7 +289,7 @@ def test_the_mean_is_what_guessing_says_of_numbers():
 
 def test_the_commonest_label_is_what_guessing_says_of_words():
     rows = examples("tokens", 16)
-    found = guesses(rows, rows, "tokens", labels_of(rows))
+    found = majority_baselines(rows, rows, "tokens", labels_of(rows))
     every = [label for row in rows for label in row.labels]
     assert found["accuracy"] == pytest.approx(every.count("O") / len(every))
     assert found["f1"] == 0.0
@@ -297,7 +297,7 @@ def test_the_commonest_label_is_what_guessing_says_of_words():
 
 def test_no_answer_is_what_guessing_says_to_questions():
     rows = examples("qa", 16)
-    assert guesses(rows, rows, "qa", ()) == {"exact_match": 2 / 16, "f1": 2 / 16}
+    assert majority_baselines(rows, rows, "qa", ()) == {"exact_match": 2 / 16, "f1": 2 / 16}
 
 
 # What is kept
@@ -305,13 +305,11 @@ def test_no_answer_is_what_guessing_says_to_questions():
 
 def test_a_lower_loss_and_a_higher_score_are_better():
     for metric, better, worse in (("loss", 1.0, 2.0), ("f1", 2.0, 1.0)):
-        best = Best(metric, scores={metric: worse})
-        assert best.beats({metric: better})
-        assert not best.beats({metric: worse})
-        assert not Best(metric, scores={metric: better}).beats({metric: worse})
-        assert not best.beats({metric: math.nan})
-        assert Best(metric, scores={metric: math.nan}).beats({metric: worse})
-        assert Best(metric).beats({metric: worse})
+        assert is_better(better, worse, metric)
+        assert not is_better(worse, worse, metric)
+        assert not is_better(worse, better, metric)
+        assert not is_better(math.nan, worse, metric)
+        assert is_better(worse, math.nan, metric)
 
 
 def test_predictions_are_written_a_line_each_whatever_the_text_holds(tmp_path):

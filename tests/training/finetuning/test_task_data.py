@@ -6,15 +6,15 @@ import pytest
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.training.finetuning.task_data import load_labelled, prepare_labelled, read_labelled, texts_of
+from bertviz_lab.training.finetuning.task_data import load_task_splits, prepare_task_splits, read_task_splits, texts_of
 from tests.training.finetuning.support import TASKS, examples, labels_of
 
 
 @pytest.mark.parametrize("task", TASKS)
 def test_examples_are_kept_as_they_were_read(task, files, tmp_path):
-    prepare_labelled(files.config(task), tmp_path)
-    found = read_labelled(tmp_path)
-    assert found == load_labelled(files.config(task))[1]
+    prepare_task_splits(files.config(task), tmp_path)
+    found = read_task_splits(tmp_path)
+    assert found == load_task_splits(files.config(task))[1]
     assert found.task == task
     assert found.labels == (labels_of(examples(task)) if task in ("classification", "tokens") else ())
     assert (len(found.train), len(found.held_out)) == (16, 11)
@@ -22,34 +22,34 @@ def test_examples_are_kept_as_they_were_read(task, files, tmp_path):
 
 @pytest.mark.parametrize("task", TASKS)
 def test_without_a_file_to_score_on_a_part_is_held_out(task, files):
-    _, found = load_labelled(files.config(task, count=24, eval=(), eval_share=0.25))
+    _, found = load_task_splits(files.config(task, count=24, eval=(), eval_share=0.25))
     assert len(found.train) + len(found.held_out) == 24
     assert 4 <= len(found.held_out) <= 8
     assert not set(found.train) & set(found.held_out)
     assert any("of 24 examples are held out" in note for note in found.notes)
-    assert load_labelled(files.config(task, count=24, eval=(), eval_share=0.25))[1] == found
+    assert load_task_splits(files.config(task, count=24, eval=(), eval_share=0.25))[1] == found
 
 
 def test_at_most_so_many_are_drawn_by_the_seed(files):
-    draws = [load_labelled(files.config(max_train_examples=6, seed=seed))[1].train for seed in (0, 0, 1)]
+    draws = [load_task_splits(files.config(max_train_examples=6, seed=seed))[1].train for seed in (0, 0, 1)]
     assert [len(draw) for draw in draws] == [6, 6, 6]
     assert draws[0] == draws[1] != draws[2]
-    assert all(set(draw) <= set(load_labelled(files.config())[1].train) for draw in draws)
-    notes = load_labelled(files.config(max_train_examples=6))[1].notes
+    assert all(set(draw) <= set(load_task_splits(files.config())[1].train) for draw in draws)
+    notes = load_task_splits(files.config(max_train_examples=6))[1].notes
     assert "Of 16 examples 6 are trained on, drawn at random." in notes
 
 
 def test_a_sample_is_named_and_auto_finds_the_task():
-    data, found = load_labelled(FinetuneConfig(train=("sample:sentiment",)))
+    data, found = load_task_splits(FinetuneConfig(train=("sample:sentiment",)))
     assert found.task == data.task == "classification"
     with pytest.raises(InputError, match="no labelled sample"):
-        load_labelled(FinetuneConfig(train=("sample:nothing",)))
+        load_task_splits(FinetuneConfig(train=("sample:nothing",)))
 
 
 def test_rows_that_were_left_out_are_told(tmp_path):
     path = tmp_path / "a.tsv"
     path.write_text("text\tlabel\n" + "".join(f"film {n}\t{'ab'[n % 2]}\n" for n in range(20)) + "film\t\nother\t\n")
-    _, found = load_labelled(FinetuneConfig(train=(str(path),), task="classification"))
+    _, found = load_task_splits(FinetuneConfig(train=(str(path),), task="classification"))
     assert any(note.startswith("2 rows were left out: ") and "row 22" in note for note in found.notes)
 
 
@@ -61,29 +61,29 @@ def table(path, rows: list[tuple[str, str]]) -> str:
 def test_a_label_only_in_what_is_scored_on_is_told_and_most_such_are_refused(tmp_path):
     train = table(tmp_path / "train.tsv", [(f"film {n}", "ab"[n % 2]) for n in range(8)])
     some = table(tmp_path / "some.tsv", [(f"book {n}", "abac"[n % 4]) for n in range(8)])
-    _, found = load_labelled(FinetuneConfig(train=(train,), eval=(some,)))
+    _, found = load_task_splits(FinetuneConfig(train=(train,), eval=(some,)))
     assert found.labels == ("a", "b", "c")
     assert any('have the label "c"' in note for note in found.notes)
     most = table(tmp_path / "most.tsv", [(f"book {n}", "cd"[n % 2]) for n in range(8)])
     with pytest.raises(InputError, match="Most held-out examples have labels that none to train on has"):
-        load_labelled(FinetuneConfig(train=(train,), eval=(most,)))
+        load_task_splits(FinetuneConfig(train=(train,), eval=(most,)))
 
 
 def test_one_class_is_refused(tmp_path):
     with pytest.raises(InputError, match="label"):
-        load_labelled(FinetuneConfig(train=(table(tmp_path / "one.tsv", [(f"film {n}", "a") for n in range(9)]),)))
+        load_task_splits(FinetuneConfig(train=(table(tmp_path / "one.tsv", [(f"film {n}", "a") for n in range(9)]),)))
 
 
 @pytest.mark.parametrize("spoil", ["missing", "broken", "other"])
 def test_a_folder_without_examples_is_none_to_go_on_with(spoil, files, tmp_path):
-    prepare_labelled(files.config(), tmp_path)
+    prepare_task_splits(files.config(), tmp_path)
     about = tmp_path / "examples" / "about.json"
     if spoil == "missing":
         about.unlink()
     else:
         about.write_text("{" if spoil == "broken" else json.dumps({"task": "qa"}))
     with pytest.raises(InputError, match="There are no examples in"):
-        read_labelled(tmp_path)
+        read_task_splits(tmp_path)
 
 
 def test_the_text_of_examples_is_every_word_of_them_and_a_passage_once():
@@ -98,6 +98,6 @@ def test_odd_line_ends_in_a_text_survive(tmp_path):
     path = tmp_path / "a.jsonl"
     rows = [{"text": f"a\u2028b \x85 {n}", "label": "xy"[n % 2]} for n in range(20)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    prepare_labelled(FinetuneConfig(train=(str(path),)), tmp_path / "run")
-    found = read_labelled(tmp_path / "run")
+    prepare_task_splits(FinetuneConfig(train=(str(path),)), tmp_path / "run")
+    found = read_task_splits(tmp_path / "run")
     assert {row.text_a for row in (*found.train, *found.held_out)} == {row["text"] for row in rows}

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.finetuning.predict import evaluate_labelled
+from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.runs.console import final_scores, format_event
 from tests.training.finetuning.support import examples, finish, write
 from tests.training.support import after, identical, weights
@@ -41,7 +41,7 @@ def test_the_test_scores_are_those_of_the_saved_model_and_every_score_names_its_
     assert (body["split"], body["test"]["split"]) == ("validation", "test")
     assert body["examples"]["test"] == 24
     checkpoint = load_checkpoint(tmp_path / "run" / "model")
-    assert evaluate_labelled(checkpoint, [test], "classification", threads=1) == body["test"]["scores"]
+    assert evaluate_task(checkpoint, [test], "classification", threads=1) == body["test"]["scores"]
     assert final_scores(tmp_path / "run", [])["test"] == body["test"]
     names = [type(event).__name__ for event in events]
     assert names[-2:] == ["FinalTestDone", "RunFinished"]

@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS
-from bertviz_lab.training.finetuning.trials import Clock, Trial, families, trials_of
+from bertviz_lab.training.finetuning.trials import PastTrials, Trial, seed_statistics, trials_of
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, RunFinished, SnapshotSaved, StepDone
 
 
@@ -55,8 +55,8 @@ STEP = StepDone(4, 1.0, 40, 0.5, 1e-3, 1.0, 40.0, 3.0, {"accuracy": 0.5})
     ],
 )
 def test_events_of_a_trial_count_on_from_those_before(event, moved):
-    assert Clock(DONE).moved(event, later_steps=10) == moved
-    assert Clock([]).moved(event, later_steps=0) == event
+    assert PastTrials(DONE).moved(event, later_steps=10) == moved
+    assert PastTrials([]).moved(event, later_steps=0) == event
 
 
 def test_trials_that_differ_in_their_seed_alone_are_summed_up():
@@ -65,7 +65,7 @@ def test_trials_that_differ_in_their_seed_alone_are_summed_up():
         {**alike, "seed": seed, "name": f"rate 1e-03, seed {seed}", "scores": {"accuracy": accuracy, "loss": 1.0}}
         for seed, accuracy in enumerate((0.5, 0.7))
     ]
-    (family,) = families([*rows, {**alike, "seed": 0, "random": True, "name": "random weights", "scores": {}}])
+    (family,) = seed_statistics([*rows, {**alike, "seed": 0, "random": True, "name": "random weights", "scores": {}}])
     assert (family["name"], family["count"]) == ("rate 1e-03", 2)
     assert family["mean"] == pytest.approx({"accuracy": 0.6, "loss": 1.0})
     assert family["deviation"] == pytest.approx({"accuracy": 0.02**0.5, "loss": 0.0})

@@ -11,7 +11,7 @@ import transformers
 from bertviz_lab.interpret import answer_question
 from bertviz_lab.model import BertForQuestionAnswering
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
-from bertviz_lab.training.finetuning.predict import evaluate_labelled, predict_with
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import examples, finish, write
 
@@ -39,7 +39,7 @@ def test_a_model_that_would_refuse_is_scored_by_its_spans_where_every_question_h
         replace(q, answers=(replace(q.answers[0], text=text, start=q.passage.index(text)),))
         for q, text in zip(ANSWERABLE, told, strict=True)
     ]
-    scores = evaluate_labelled(checkpoint, [write(tmp_path / "right.json", tuple(truth))], "qa")
+    scores = evaluate_task(checkpoint, [write(tmp_path / "right.json", tuple(truth))], "qa")
     assert scores["exact_match"] == scores["f1"] == 1.0
 
 
