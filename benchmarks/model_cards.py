@@ -60,7 +60,7 @@ def card_of(
             "",
             *recipe.get("before_scores", []),
             *_tables(scores),
-            *_at_the_end(rows),
+            *_probes(rows),
             *_chosen(run, rows),
             "",
             "## Limits",
@@ -80,19 +80,16 @@ def plural(count: int, word: str) -> str:
     return f"{count:,} {word}" if count == 1 else f"{count:,} {word}s"
 
 
-def _at_the_end(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """What the run itself found at its end, where it is a pretraining."""
-    scored = [row for row in rows if row["event"] == "EvalDone" and "mlm_accuracy" in row]
-    if not scored:
-        return []
-    pairs = f", {scored[-1]['nsp_accuracy']:.1%} of the pairs" if "nsp_accuracy" in scored[-1] else ""
-    found = f"{scored[-1]['mlm_accuracy']:.1%} of the masked words{pairs}"
+def _probes(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The minimal-pair probes at the end of a pretraining."""
     probes = [row for row in rows if row["event"] == "ProbesDone"]
-    told = ["", f"On documents that the run held out of its own text it had {found} right at its end."]
-    if probes:
-        shares = ", ".join(f"{kind.replace('_', ' ')} {share:.0%}" for kind, share in probes[-1]["right"].items())
-        told.append(f"Of pairs of sentences of which one is wrong (`--task probes`), it found the right one: {shares}.")
-    return told
+    if not probes:
+        return []
+    shares = ", ".join(f"{kind.replace('_', ' ')} {share:.0%}" for kind, share in probes[-1]["right"].items())
+    return [
+        "",
+        f"Minimal-pair probes (`--task probes`), share of pairs in which it prefers the correct sentence: {shares}.",
+    ]
 
 
 def _trials(run: Path) -> tuple[str, list[dict[str, Any]]]:
@@ -116,7 +113,7 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
     spread = f"mean {statistics.fmean(found):.1%}, standard deviation {statistics.stdev(found):.1%}"
     seed = max(trials, key=lambda trial: trial["scores"][metric])["seed"]
     told.append(
-        f"{len(found)} trainings that differ in their seed alone came to {metric.replace('_', ' ')} {each} ({spread}); "
+        f"{len(found)} trials that differ only in the seed scored {metric.replace('_', ' ')} {each} ({spread}); "
         f"that with seed {seed} ships."
     )
     return told
@@ -159,7 +156,7 @@ def _draws(draws: Sequence[dict[str, float]], key: str) -> str:
 _WIDE, _HIGH, _MARGIN = 720, 260, 44
 _CURVES = (
     ("mlm_accuracy", "MLM accuracy", "#3730a3"),
-    ("nsp_accuracy", "next sentences right", "#b45309"),
+    ("nsp_accuracy", "NSP accuracy", "#b45309"),
     ("accuracy", "accuracy", "#3730a3"),
     ("f1", "F1", "#b45309"),
 )

@@ -1,4 +1,6 @@
-"""Labels and predictions in, numbers out: how good a fine-tuned model is, and how good a guess would be.
+"""Metrics: labels and predictions in, scores out.
+
+`classification` with `confusion_matrix` and `calibration`, `regression`, `entities` (F1 of spans), `squad` (EM, F1).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
 beside it says so.
@@ -6,6 +8,7 @@ beside it says so.
 
 from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibration
 from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
+from bertviz_lab.metrics.confusion_matrix import confusion_matrix
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
 from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
@@ -22,6 +25,7 @@ __all__ = [
     "answer_report",
     "calibration",
     "classification_report",
+    "confusion_matrix",
     "entity_report",
     "entity_spans",
     "exact_match",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.metrics.confusion_matrix import confusion_matrix
+
 
 @dataclass(frozen=True)
 class ClassScores:
@@ -52,7 +54,7 @@ def classification_report(
 
     Raises `ValueError` where the two differ in length, there are no labels, or an index has none.
     """
-    from sklearn.metrics import confusion_matrix, matthews_corrcoef, precision_recall_fscore_support
+    from sklearn.metrics import matthews_corrcoef, precision_recall_fscore_support
 
     truth, predicted = np.asarray(truth, dtype=np.int64), np.asarray(predicted, dtype=np.int64)
     if truth.shape != predicted.shape or truth.ndim != 1:
@@ -66,7 +68,7 @@ def classification_report(
         return ClassificationReport(tuple(labels), 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
 
     every = np.arange(len(labels))
-    confusion = np.asarray(confusion_matrix(truth, predicted, labels=every), dtype=np.int64)
+    confusion = confusion_matrix(truth, predicted, len(labels))
     precision, recall, f1, support = precision_recall_fscore_support(
         truth, predicted, labels=every, average=None, zero_division=0.0
     )

@@ -87,18 +87,18 @@ def pretraining_card(
 
 def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
     """What the model was built or trained without, in words; "" for a BERT like any other."""
-    found = []
+    differences = []
     if model.is_decoder:
-        found.append("it has a causal mask (`is_decoder`): tokens attend only to those before them")
+        differences.append("it has a causal mask (`is_decoder`): tokens attend only to those before them")
     if not config.position_embeddings:
-        found.append("it was trained without position embeddings (that table is zero)")
+        differences.append("it was trained without position embeddings (that table is zero)")
     if not config.segment_embeddings:
-        found.append("it was trained without segment embeddings (that table is zero)")
+        differences.append("it was trained without segment embeddings (that table is zero)")
     if model.share_layers:
-        found.append("its layers share their parameters")
+        differences.append("its layers share their parameters")
     if config.mask_shares[0] == 1.0:
-        found.append("every selected token was replaced by [MASK] (100/0/0)")
-    return "; ".join(found)
+        differences.append("every selected token was replaced by [MASK] (100/0/0)")
+    return "; ".join(differences)
 
 
 def finetuning_card(

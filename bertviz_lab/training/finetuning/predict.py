@@ -107,8 +107,8 @@ def evaluate_task(
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
     """Classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
     named = {str(index): label for index, label in enumerate(labels)}
-    found = {example.label for example in examples if isinstance(example, LabelledText)}
-    if not found or found & set(labels) or not found <= named.keys():
+    used = {example.label for example in examples if isinstance(example, LabelledText)}
+    if not used or used & set(labels) or not used <= named.keys():
         return examples
     return [replace(e, label=named[str(e.label)]) if isinstance(e, LabelledText) else e for e in examples]
 

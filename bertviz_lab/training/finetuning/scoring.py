@@ -138,12 +138,12 @@ def _read(
         shares = softmax(np.stack([out[0] for out in outputs])) if outputs else np.empty((0, len(labels)))
         return [Prediction(label=labels[int(row.argmax())], probabilities=tuple(map(float, row))) for row in shares]
     if task == "tokens":
-        found: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
+        read: list[tuple[list[str], list[float]]] = [([], []) for _ in examples]
         for owner, word_starts, out in zip(features.examples, features.word_starts, outputs, strict=True):
             shares = softmax(out[0][word_starts])
-            found[owner][0].extend(labels[index] for index in shares.argmax(-1))
-            found[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
-        return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in found]
+            read[owner][0].extend(labels[index] for index in shares.argmax(-1))
+            read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
+        return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in read]
     questions = cast(Sequence[Question], examples)
     # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
     refuses = may_refuse and any(not question.answers for question in questions)
@@ -151,15 +151,15 @@ def _read(
     return [_answer(answer, refuses) for answer in answered]
 
 
-def _answer(found: AnswerPrediction, may_refuse: bool) -> Prediction:
-    text = found.text(0.0 if may_refuse else math.inf)
-    first = found.best[0] if text else None
+def _answer(answer: AnswerPrediction, may_refuse: bool) -> Prediction:
+    text = answer.text(0.0 if may_refuse else math.inf)
+    first = answer.best[0] if text else None
     return Prediction(
         label=text,
         start=first.start if first else 0,
         end=first.end if first else 0,
-        no_answer=min(float(found.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
-        best=tuple((span.text, span.start, span.end, float(span.probability)) for span in found.best[:5]),
+        no_answer=min(float(answer.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
+        best=tuple((span.text, span.start, span.end, float(span.probability)) for span in answer.best[:5]),
     )
 
 
@@ -267,8 +267,8 @@ def majority_baselines(
         commonest = max(labels, key=tags.__getitem__)
         same = [Prediction(labels=(commonest,) * len(e.words)) for e in cast(Sequence[LabelledWords], held_out)]
         return score(held_out, same, task, labels)
-    found = score(held_out, [Prediction()] * len(held_out), task, labels)
-    return {name: found[name] for name in ("exact_match", "f1")}
+    scores = score(held_out, [Prediction()] * len(held_out), task, labels)
+    return {name: scores[name] for name in ("exact_match", "f1")}
 
 
 def class_weights(features: Features, count: int) -> NDArray[np.float32]:

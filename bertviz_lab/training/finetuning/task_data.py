@@ -48,7 +48,7 @@ class TaskSplits:
 def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tuple[TaskData, TaskSplits]:
     """Read the files of a fine-tuning and split off what is held out. Raises `InputError`.
 
-    The data of the first files, with all that reading found out, and the examples as they are used.
+    The data of the first files, with all that is known from reading them, and the examples as they are used.
     """
     files = [resolve_file(name) for name in config.train]
     reading = {**config.reading, "max_bytes": max_bytes}
@@ -79,15 +79,15 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
 
 def prepare_task_splits(config: FinetuneConfig, folder: Path) -> None:
     """Read, split and keep the examples under `folder`. Raises `InputError`."""
-    _, found = load_task_splits(config)
+    _, splits = load_task_splits(config)
     target = folder / "examples"
     for earlier in (target, folder / "tokenizer"):  # a vocabulary of other examples
         shutil.rmtree(earlier, ignore_errors=True)
     target.mkdir(parents=True)
-    write_examples(target / "train.jsonl", found.train)
-    write_examples(target / "held_out.jsonl", found.held_out)
-    write_examples(target / "test.jsonl", found.test)
-    write_json(target / "about.json", {"task": found.task, "labels": found.labels, "notes": found.notes})
+    write_examples(target / "train.jsonl", splits.train)
+    write_examples(target / "held_out.jsonl", splits.held_out)
+    write_examples(target / "test.jsonl", splits.test)
+    write_json(target / "about.json", {"task": splits.task, "labels": splits.labels, "notes": splits.notes})
 
 
 def read_task_splits(folder: Path) -> TaskSplits:

@@ -28,22 +28,22 @@ def trials_of(config: FinetuneConfig, learning_rate: float) -> tuple[Trial, ...]
     rate = config.learning_rate or learning_rate
     rates, sizes, epochs = GRIDS.get(config.grid, ((rate,), (config.batch_size,), (config.epochs,)))
     seeds = range(config.seed, config.seed + config.seeds)
-    found = []
+    trials = []
     for cell, seed in itertools.product(itertools.product(rates, sizes, epochs), seeds):
-        told = [f"rate {cell[0]:.0e}, {cell[1]} a step, {cell[2]} epochs"] if config.grid != "none" else []
-        told += [f"seed {seed}"] if config.seeds > 1 else []
-        found.append(Trial(", ".join(told), seed, *cell))
+        parts = [f"rate {cell[0]:.0e}, {cell[1]} a step, {cell[2]} epochs"] if config.grid != "none" else []
+        parts += [f"seed {seed}"] if config.seeds > 1 else []
+        trials.append(Trial(", ".join(parts), seed, *cell))
     if config.random_baseline and config.model != RANDOM:
-        found.append(Trial("random weights", config.seed, rate, config.batch_size, config.epochs, random=True))
-    return tuple(found)
+        trials.append(Trial("random weights", config.seed, rate, config.batch_size, config.epochs, random=True))
+    return tuple(trials)
 
 
 def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Trials that differ in their seed alone, where there are several: mean and standard deviation of each score."""
-    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in done:
-        kind = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
-        found.setdefault(kind, []).append(row)
+        settings = tuple(row[name] for name in ("learning_rate", "batch_size", "epochs", "random"))
+        groups.setdefault(settings, []).append(row)
     return [
         {
             "name": rows[0]["name"].removesuffix(f"seed {rows[0]['seed']}").rstrip(", "),
@@ -51,14 +51,14 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             "mean": {name: statistics.fmean(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
             "deviation": {name: statistics.stdev(row["scores"][name] for row in rows) for name in rows[0]["scores"]},
         }
-        for rows in found.values()
+        for rows in groups.values()
         if len(rows) > 1
     ]
 
 
 @dataclass(frozen=True)
 class PastTrials:
-    """Steps, seconds and tokens of the trials that are done: a run counts on over all."""
+    """Steps, seconds and tokens of the trials that are done; a run counts them over all its trials."""
 
     done: Sequence[Mapping[str, Any]]
 

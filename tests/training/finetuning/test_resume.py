@@ -50,13 +50,13 @@ def test_half_a_run_and_the_other_half_are_the_whole_run_to_the_last_bit(changes
 
 def slow_down(monkeypatch) -> None:
     """Steps of at least 30 ms, so that a checkpoint every 100 ms comes between them."""
-    original = PretrainingTask.step
+    original = PretrainingTask.training_step
 
     def slow(self, model, batch, measure) -> StepOutput:
         time.sleep(0.03)
         return original(self, model, batch, measure)
 
-    monkeypatch.setattr(PretrainingTask, "step", slow)
+    monkeypatch.setattr(PretrainingTask, "training_step", slow)
 
 
 def test_a_run_that_was_killed_goes_on_from_its_last_checkpoint_to_the_same_model(text, tmp_path, monkeypatch):
