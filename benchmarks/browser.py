@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, sync_playwright
 
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from tests.browser import FLAGS
 from tests.get_browser import find
 
 
 @contextlib.contextmanager
-def served(session: Session) -> Iterator[str]:
+def served(session: AppState) -> Iterator[str]:
     """The page of a session; its address."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -21,7 +21,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSi
 from benchmarks.browser import chromium, served
 from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
 
@@ -116,10 +116,10 @@ def text_of(tokens: int, word: str = "red") -> str:
     return " ".join(words[place % len(words)] for place in range(tokens - 2))
 
 
-def session_of(folder: Path) -> Session:
+def session_of(folder: Path) -> AppState:
     """A session whose models are open: opening them is not what is measured."""
     settings = Settings(runs_dir=folder / "runs", checkpoints=folder)
-    session = Session(settings)
+    session = AppState(settings)
     for name in session.models.shipped():
         session.models.open(name)
     return session

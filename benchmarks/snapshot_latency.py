@@ -22,7 +22,7 @@ from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, i
 from bertviz_lab.figures.training.dynamics import frame_payload
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter, list_snapshots
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
 
@@ -154,7 +154,7 @@ def main() -> None:
         folder = Path(place)
         make_histories(folder)
         found = {size: on_the_server(folder, size, rounds) for size in _SIZES}
-        session = Session(Settings(runs_dir=folder / "runs", checkpoints=folder))
+        session = AppState(Settings(runs_dir=folder / "runs", checkpoints=folder))
         with served(session) as address, chromium() as browser:
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             for size in _SIZES:

@@ -9,7 +9,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 
 #: What is ticked before anybody has chosen.
 TICKED = ("no-positions", "causal")
@@ -17,7 +17,7 @@ _LEAST_STEPS, _MOST_STEPS, _MOST_SHARED_STEPS = 20, 100_000, 5_000
 _MOST_WAITING = 12  # runs in line on a page that others use too
 
 
-def kinds_of(session: Session, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+def kinds_of(session: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
     """Those of a visitor's runs that take the recipe apart: (ablation, steps, seed) by run, the newest first."""
     found: dict[str, tuple[str, int, int]] = {}
     for run_id in session.models.visible_runs(own):
@@ -30,12 +30,12 @@ def kinds_of(session: Session, own: Sequence[str]) -> dict[str, tuple[str, int, 
     return found
 
 
-def newest_set(session: Session, own: Sequence[str]) -> tuple[int, int]:
+def newest_set(session: AppState, own: Sequence[str]) -> tuple[int, int]:
     """Steps and seed of the runs that were queued last; the usual ones where there are none."""
     return next(((steps, seed) for _, steps, seed in kinds_of(session, own).values()), (STEPS, 0))
 
 
-def runs_of(session: Session, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
+def runs_of(session: AppState, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
     """The run of each ablation among those of so many steps from this seed; of several one that has ended well."""
     found: dict[str, str] = {}
     rank: dict[str, int] = {}
@@ -49,7 +49,7 @@ def runs_of(session: Session, own: Sequence[str], steps: int, seed: int) -> dict
     return {name: found[name] for name in (WHOLE, *ABLATIONS) if name in found}
 
 
-def checked_plan(session: Session, steps: Any, seed: Any) -> tuple[int, int]:
+def checked_plan(session: AppState, steps: Any, seed: Any) -> tuple[int, int]:
     """Steps and seed as the browser sent them. Raises `InputError` where they cannot be trained with."""
     most = _MOST_SHARED_STEPS if session.settings.shared else _MOST_STEPS
     if not isinstance(steps, (int, float)) or not _LEAST_STEPS <= steps <= most:
@@ -59,7 +59,7 @@ def checked_plan(session: Session, steps: Any, seed: Any) -> tuple[int, int]:
     return int(steps), int(seed)
 
 
-def queue(session: Session, own: Sequence[str], names: Any, steps: Any, seed: Any) -> list[str]:
+def queue(session: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any) -> list[str]:
     """Start the whole recipe and the named ablations, or go on with those that were stopped; the ids of the new ones.
 
     What has ended, trains or waits already is not trained again. Raises `InputError` where nothing is named, or too
@@ -88,14 +88,14 @@ def queue(session: Session, own: Sequence[str], names: Any, steps: Any, seed: An
     return started
 
 
-def cards(session: Session, own: Sequence[str], steps: Any, seed: Any) -> Payload:
+def cards(session: AppState, own: Sequence[str], steps: Any, seed: Any) -> Payload:
     """The cards with the runs that are there. Raises `InputError` as `checked_plan`."""
     steps, seed = checked_plan(session, steps, seed)
     runs = runs_of(session, own, steps, seed)
     return recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
 
 
-def look(session: Session, run_ids: Any) -> dict[str, Any]:
+def look(session: AppState, run_ids: Any) -> dict[str, Any]:
     """Where some runs stand: {run: {status, step, message}}; one that is gone has the status "missing"."""
     found: dict[str, Any] = {}
     for run_id in [str(one) for one in run_ids][: 1 + len(ABLATIONS)] if isinstance(run_ids, list) else []:
@@ -105,7 +105,7 @@ def look(session: Session, run_ids: Any) -> dict[str, Any]:
     return found
 
 
-def reveal(session: Session, name: Any, whole: Any, run_id: Any, predicted: Any) -> str:
+def reveal(session: AppState, name: Any, whole: Any, run_id: Any, predicted: Any) -> str:
     """What came of an ablation, as JSON: {"measures", "words"}, or {"message"} where there is nothing to tell yet."""
     from bertviz_lab.data.probes import PROBES
 

@@ -9,7 +9,7 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.run_names import short_name
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.validation import checked
 
@@ -19,7 +19,7 @@ MOST_WEIGHTS = 2_000_000
 NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify")
 
 
-def add_endpoints(session: Session) -> None:
+def add_endpoints(session: AppState) -> None:
     """Publish the endpoints; `model` is a name from `/models`, a run, a folder or a hub id, "" the default.
 
     A text or model that cannot be used is an error whose message is one plain sentence.

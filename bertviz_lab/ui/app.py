@@ -12,10 +12,10 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import bundle, theme
 from bertviz_lab.ui.api import add_endpoints
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.lesson_bar import lesson_bar
 from bertviz_lab.ui.header import create_header
-from bertviz_lab.ui.page_events import Memory, Story
+from bertviz_lab.ui.page_events import BrowserMemory, PageEvents
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.tabs import (
     create_attention,
@@ -37,12 +37,12 @@ _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
 _WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
 
 
-def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
+def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
-    session = session or Session(settings)
+    session = session or AppState(settings)
     secret = _secret(settings.runs_dir)
     with gr.Blocks(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
-        memory = Memory(
+        memory = BrowserMemory(
             own=gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret),
             model=gr.BrowserState("", storage_key="bertviz-lab-model", secret=secret),
             awaited=gr.BrowserState("", storage_key="bertviz-lab-awaited", secret=secret),
@@ -77,7 +77,7 @@ def build(settings: Settings, session: Session | None = None) -> gr.Blocks:
             with gr.Tab("Inference", id="try"):
                 tried = create_try_it(session, header)
         looking = (fill, following, attention, why, vectors, tokens, masking, learning, tried)
-        story = Story(session, memory, header, tabs, looking, (pretrain, finetune), learn)
+        story = PageEvents(session, memory, header, tabs, looking, (pretrain, finetune), learn)
         story.join(page)
         compare.join(page, compare_tab, memory.own, header)
         add_endpoints(session)
@@ -116,7 +116,7 @@ def serve(
 
     Raises `InputError` when the port is taken or the folder for runs cannot be written.
     """
-    session = Session(settings)
+    session = AppState(settings)
     page = build(settings, session)
     try:
         _, address, _ = page.launch(

@@ -22,10 +22,10 @@ from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
-from bertviz_lab.ui.lru_cache import Kept
+from bertviz_lab.ui.lru_cache import LruCache
 from bertviz_lab.ui.models import Models, run_label, saved_at
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.snapshots import Histories
+from bertviz_lab.ui.snapshots import SnapshotStore
 from bertviz_lab.ui.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -38,11 +38,11 @@ _KEPT_ANSWERS = 32
 _KEPT_LABELLED = 4  # each may be a file of a hundred megabytes
 _MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
 
-Found = TypeVar("Found")
+ResultT = TypeVar("ResultT")
 
 
 @dataclass(frozen=True)
-class KeptTrace:
+class CachedTrace:
     """What a picture of attention asks more about."""
 
     attentions: NDArray[np.float32]  # (layers, heads, tokens, tokens)
@@ -55,7 +55,7 @@ class KeptTrace:
         return self.attentions.nbytes + self.queries.nbytes + self.keys.nbytes
 
 
-class Session:
+class AppState:
     """Everything that the tabs share. One for all visitors: nothing in it belongs to one of them."""
 
     def __init__(self, settings: Settings) -> None:
@@ -63,13 +63,13 @@ class Session:
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
         self.runs.start_queue()
         self.models = Models(settings, self.runs)
-        self.histories = Histories(self.models)
+        self.histories = SnapshotStore(self.models)
         self._lock = threading.Lock()
-        self._traces: OrderedDict[str, KeptTrace] = OrderedDict()
-        self._answers = Kept(_KEPT_ANSWERS)
-        self._reports = Kept(_KEPT_REPORTS)
-        self._examples = Kept(64)
-        self._labelled = Kept(_KEPT_LABELLED)
+        self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
+        self._answers = LruCache(_KEPT_ANSWERS)
+        self._reports = LruCache(_KEPT_REPORTS)
+        self._examples = LruCache(64)
+        self._labelled = LruCache(_KEPT_LABELLED)
 
     def warm_up(self) -> None:
         """Import torch and open the default model, so that the first visitor need not wait for it."""
@@ -78,7 +78,7 @@ class Session:
 
     # ---- attention that was computed, for exact values, further layers, and queries and keys
 
-    def keep_trace(self, model: str, texts: Sequence[str], trace: KeptTrace) -> str:
+    def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
         """Remember a computation for a while; returns the key to ask for it."""
         body = json.dumps([self.models.version(model), trace.attentions.shape, *texts])
         key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
@@ -89,14 +89,14 @@ class Session:
                 self._traces.popitem(last=False)
         return key
 
-    def trace(self, key: str) -> KeptTrace | None:
+    def trace(self, key: str) -> CachedTrace | None:
         """A computation that is still remembered."""
         with self._lock:
             return self._traces.get(key)
 
-    def remembered(self, question: tuple[Any, ...], make: Callable[[], Found]) -> Found:
+    def remembered(self, question: tuple[Any, ...], make: Callable[[], ResultT]) -> ResultT:
         """An answer that takes long, made once while it is among the last few questions."""
-        return cast(Found, self._answers.get(question, make))
+        return cast(ResultT, self._answers.get(question, make))
 
     # ---- texts
 

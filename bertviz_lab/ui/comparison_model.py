@@ -4,7 +4,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 
 BEFORE = "before training"
 _BEFORE_CHOICE = ("the same model before training", BEFORE)
@@ -20,7 +20,7 @@ def second_choices(choices: list[tuple[str, str]]) -> Any:
     return gr.update(choices=[_BEFORE_CHOICE, *choices])
 
 
-def open_second(session: Session, checkpoint: Any, name: str | None) -> Any:
+def open_second(session: AppState, checkpoint: Any, name: str | None) -> Any:
     """The model that is set beside `checkpoint`. Raises `InputError` where there is none of that name."""
     from bertviz_lab.interpret import untrained
 

@@ -10,7 +10,7 @@ from bertviz_lab.ui.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.ui.app_state import Session
+    from bertviz_lab.ui.app_state import AppState
 
 #: Sentence A, sentence B, words to watch; the words that should win come first.
 Followed = tuple[str, str, str]
@@ -36,7 +36,7 @@ _PYTHON: tuple[Followed, ...] = (
 _SETS: dict[int, tuple[Followed, ...]] = {id(TOWN): _TOWN, id(GENERAL): _GENERAL, id(PYTHON): _PYTHON}
 
 
-def followed_texts(session: "Session", name: str) -> list[Followed]:
+def followed_texts(session: "AppState", name: str) -> list[Followed]:
     """Texts for a history: of its own training text or task, or of the set that its vocabulary knows best.
 
     Raises `InputError` where there is no such history.
@@ -45,7 +45,7 @@ def followed_texts(session: "Session", name: str) -> list[Followed]:
     return session.remembered(key, lambda: _find(session, name))
 
 
-def _find(session: "Session", name: str) -> list[Followed]:
+def _find(session: "AppState", name: str) -> list[Followed]:
     past = session.histories.past(name)
     config = session.runs.config(name) if session.models.is_run(name) else None
     if past.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):

@@ -17,7 +17,7 @@ _FEW_WORDS, _MANY_WORDS = 5, 16
 
 @dataclass(frozen=True)
 class Examples:
-    """What the tabs begin with for a model: one text with blanks each, and pairs of sentences."""
+    """What the tabs begin with for a model: one text with masked tokens each, and pairs of sentences."""
 
     masked: tuple[str, ...]
     pairs: tuple[tuple[str, str], ...]
@@ -25,7 +25,7 @@ class Examples:
     others: tuple[str, ...] = ()  # sentences that do not belong together
 
     def singles(self) -> tuple[str, ...]:
-        """Texts without blanks: both sentences of each pair."""
+        """Texts without masked tokens: both sentences of each pair."""
         return tuple(f"{first} {second}" for first, second in self.pairs)
 
 

@@ -8,7 +8,7 @@ from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import controls, texts
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.models import RANDOM
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -33,7 +33,7 @@ def filled_in(recipe: str, source: str, size: int = 0) -> dict[str, Any]:
     return found | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
 
 
-def config_from(session: Session, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:
+def config_from(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
         options = controls.collect(PretrainConfig, names, values)
@@ -52,7 +52,7 @@ def config_from(session: Session, text: texts.Text, names: Sequence[str], values
     return _prompt(config)
 
 
-def start_of(session: Session, name: str) -> "Checkpoint | None":
+def start_of(session: AppState, name: str) -> "Checkpoint | None":
     """The model to go on training that the form names, None for random weights. Raises `InputError`."""
     if name in ("", RANDOM):
         return None
@@ -71,7 +71,7 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     )
 
 
-def report_of(session: Session, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> HealthReport:
+def report_of(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> HealthReport:
     """What the text holds, read and split as the form says. Raises `InputError`."""
     given = {
         name: value for name, value in zip(names, values, strict=True) if name in (*READING, "recipe", "init_from")

@@ -9,11 +9,11 @@ import gradio as gr
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.run_strip import run_strip
 from bertviz_lab.ui.error_handling import sentence_of
-from bertviz_lab.ui.rpc import Direct
+from bertviz_lab.ui.rpc import Rpc
 
 
 def _logo() -> str:
@@ -43,10 +43,10 @@ class Header:
     about: gr.HTML
     train: gr.Button
     strip: gr.HTML
-    direct: Direct
+    direct: Rpc
 
 
-def create_header(session: Session) -> Header:
+def create_header(session: AppState) -> Header:
     """Draw the top of the page."""
     with gr.Row(elem_id="title-row"):
         gr.HTML(_TITLE, elem_id="title")
@@ -65,10 +65,10 @@ def create_header(session: Session) -> Header:
         with gr.Column(scale=3, min_width=280):
             about = facts(label="About this model", elem_id="model-facts")
     strip = run_strip(glance=partial(session.glance), elem_id="run-strip")
-    return Header(picker, about, train, strip, Direct())
+    return Header(picker, about, train, strip, Rpc())
 
 
-def describe(session: Session, model: str | None) -> str:
+def describe(session: AppState, model: str | None) -> str:
     """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
@@ -97,7 +97,7 @@ def describe(session: Session, model: str | None) -> str:
         )
 
 
-def _trained_on(session: Session, model: str, card: str) -> str:
+def _trained_on(session: AppState, model: str, card: str) -> str:
     if session.models.is_run(model):
         config = session.runs.config(model)
         names = [_text_name(name) for name in (config.corpus if isinstance(config, PretrainConfig) else config.train)]
@@ -111,7 +111,7 @@ def _text_name(path: str) -> str:
     return re.sub(r"^\d\d-|^sample:", "", path.replace("\\", "/").split("/")[-1])
 
 
-def _progress(session: Session, model: str) -> str:
+def _progress(session: AppState, model: str) -> str:
     if not session.models.is_run(model):
         return ""
     state = session.runs.state(model)

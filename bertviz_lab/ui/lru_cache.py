@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 
-class Kept:
+class LruCache:
     """Values under keys, of which those asked for last are kept; safe to use from many threads.
 
     `most` is how many; with `weigh` it is what they may weigh together, such as bytes, the newest one apart.

@@ -34,7 +34,7 @@ _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own,
 
 
 @dataclass(frozen=True)
-class _Opened:
+class _OpenModel:
     signature: tuple[int, int]
     checkpoint: "Checkpoint"
 
@@ -48,7 +48,7 @@ class Models:
     def __init__(self, settings: Settings, runs: Runs) -> None:
         self.settings = settings
         self.runs = runs
-        self._opened: OrderedDict[Path, _Opened] = OrderedDict()
+        self._opened: OrderedDict[Path, _OpenModel] = OrderedDict()
         self._lock = threading.Lock()
         self._loading: dict[Path, threading.Lock] = {}
 
@@ -174,7 +174,7 @@ class Models:
             self._refuse_large(folder, name)
             checkpoint = dataclasses.replace(_load(folder), name=name)
             with self._lock:
-                self._opened[folder] = _Opened(signature, checkpoint)
+                self._opened[folder] = _OpenModel(signature, checkpoint)
                 self._opened.move_to_end(folder)
                 there = [path for path in self._opened if path.is_dir()]
                 for path in self._opened.keys() - set(there[-_KEPT_OPEN:]):

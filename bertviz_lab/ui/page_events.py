@@ -12,7 +12,7 @@ import gradio as gr
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.ui import links
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.comparison_model import second_choices
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.error_handling import clicked, in_order, picked, sentence_of
@@ -29,7 +29,7 @@ from bertviz_lab.ui.run_panel import (
     zip_model,
 )
 from bertviz_lab.ui.tabs.learn import Learn
-from bertviz_lab.ui.training_view import Bench
+from bertviz_lab.ui.training_view import TrainingView
 from bertviz_lab.ui.view_contract import QUIET, Tab
 
 _MOST_REMEMBERED = 50  # runs of one browser
@@ -37,7 +37,7 @@ _NOT_YOURS = "This run was started by somebody else, who alone can stop or resum
 
 
 @dataclass(frozen=True)
-class Memory:
+class BrowserMemory:
     """What a visitor's browser remembers between visits."""
 
     own: gr.BrowserState  # ids of the runs that it started, the newest first
@@ -46,15 +46,15 @@ class Memory:
 
 
 @dataclass(frozen=True)
-class Story:
+class PageEvents:
     """All parts of the page, to be joined once they are drawn."""
 
-    session: Session
-    memory: Memory
+    session: AppState
+    memory: BrowserMemory
     header: Header
     tabs: gr.Tabs
     looking: Sequence[Tab]
-    benches: Sequence[Bench]
+    benches: Sequence[TrainingView]
     learn: Learn | None = None
 
     def join(self, page: gr.Blocks) -> None:
@@ -97,7 +97,7 @@ class Story:
         for bench in self.benches:
             self._join_bench(bench, opened, changed, saved)
 
-    def _join_bench(self, bench: Bench, opened: Any, *news: Any) -> None:
+    def _join_bench(self, bench: TrainingView, opened: Any, *news: Any) -> None:
         """The form and the panel of a tab that trains."""
         own, model, awaited = self.memory.own, self.memory.model, self.memory.awaited
         picker, strip, panel = self.header.picker, self.header.strip, bench.panel
@@ -191,7 +191,7 @@ class Story:
         """Keep the choice for the next visit."""
         return model if isinstance(model, str) else ""
 
-    def train(self, bench: Bench, own: Any, *inputs: Any) -> tuple[Any, ...]:
+    def train(self, bench: TrainingView, own: Any, *inputs: Any) -> tuple[Any, ...]:
         """Start a run; a form that cannot be used is answered beside the button."""
         own = self._existing(own)
         openers = len(bench.panel.openers)

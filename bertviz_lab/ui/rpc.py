@@ -23,7 +23,7 @@ DIRECT = Assembly("direct", ("direct.js",), ("direct.css",))
 _AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
 
 
-class Direct:
+class Rpc:
     """The line between a page and its handlers; to be made inside the page and outside its tabs, to be at hand."""
 
     def __init__(self) -> None:

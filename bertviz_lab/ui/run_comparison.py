@@ -14,7 +14,7 @@ from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import read_shipped_log
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.controls import collect, label_of
 
 MOST = 6
@@ -23,7 +23,7 @@ _FIRST = ("wiki-mini", "tiny-town")
 _FIELDS = {field.name: field for field in dataclasses.fields(PretrainConfig)}
 
 
-def choices(session: Session, own: Sequence[str]) -> list[tuple[str, str]]:
+def choices(session: AppState, own: Sequence[str]) -> list[tuple[str, str]]:
     """(label, name) of all that can be set beside each other, the newest run first."""
     found = []
     for run_id in session.models.visible_runs(own):
@@ -33,7 +33,7 @@ def choices(session: Session, own: Sequence[str]) -> list[tuple[str, str]]:
     return found + [(f"{name} (comes with the lab)", name) for name in logged(session)]
 
 
-def logged(session: Session) -> list[str]:
+def logged(session: AppState) -> list[str]:
     """Models that ship with the log of their pretraining."""
     found = []
     for name in session.models.shipped():
@@ -44,7 +44,7 @@ def logged(session: Session) -> list[str]:
     return found
 
 
-def beginning(session: Session, own: Sequence[str]) -> list[str]:
+def beginning(session: AppState, own: Sequence[str]) -> list[str]:
     """What to show before anybody has chosen: the last two runs, filled up with models that ship.
 
     Not those that take the recipe apart, whose outcome is to be predicted first.
@@ -56,7 +56,7 @@ def beginning(session: Session, own: Sequence[str]) -> list[str]:
     return [*runs[:2], *shipped][: max(2, len(runs[:2]))]
 
 
-def chosen(session: Session, own: Sequence[str], names: Any) -> list[str]:
+def chosen(session: AppState, own: Sequence[str], names: Any) -> list[str]:
     """The names that may be looked at, each once. Raises `InputError` where there are too many or none."""
     asked = list(dict.fromkeys(str(name) for name in names)) if isinstance(names, (list, tuple)) else []
     visible = set(session.models.visible_runs(own))
@@ -69,7 +69,7 @@ def chosen(session: Session, own: Sequence[str], names: Any) -> list[str]:
     return found
 
 
-def draw(session: Session, own: Sequence[str], names: Any) -> Payload:
+def draw(session: AppState, own: Sequence[str], names: Any) -> Payload:
     """The comparison of the chosen runs, or a sentence in its place. Raises as `chosen`."""
     from bertviz_lab.data.probes import PROBES
 
@@ -85,7 +85,7 @@ def _label(name: str) -> str:
     return "Text" if name == "corpus" else label_of(_FIELDS[name])
 
 
-def name_of(session: Session, name: str) -> str:
+def name_of(session: AppState, name: str) -> str:
     """What people call it: "kind-otter", with what it leaves out of the recipe."""
     if name in session.models.shipped():
         return name
@@ -93,14 +93,14 @@ def name_of(session: Session, name: str) -> str:
     return f"{told} ({short_name(name)})" if told else short_name(name)
 
 
-def _told(session: Session, run_id: str) -> str:
+def _told(session: AppState, run_id: str) -> str:
     """What a run that takes the recipe apart leaves out; "" for another."""
     config = session.runs.config(run_id)
     name = ablation_of(config) if isinstance(config, PretrainConfig) else None
     return "" if name is None else "Full recipe" if name == WHOLE else ABLATIONS[name].title
 
 
-def _view(session: Session, name: str) -> RunView | None:
+def _view(session: AppState, name: str) -> RunView | None:
     if name in session.models.shipped():
         return RunView("", name, _settings_on_card(session, name), _log_of(session, name))
     try:
@@ -112,11 +112,11 @@ def _view(session: Session, name: str) -> RunView | None:
         return None
 
 
-def _log_of(session: Session, name: str) -> list[dict[str, Any]]:
+def _log_of(session: AppState, name: str) -> list[dict[str, Any]]:
     return read_shipped_log(session.settings.checkpoints / name)
 
 
-def _settings_on_card(session: Session, name: str) -> dict[str, Any]:
+def _settings_on_card(session: AppState, name: str) -> dict[str, Any]:
     """The settings that a model was trained with, read out of the command on its card; {} where there is none."""
     try:
         card = (session.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")

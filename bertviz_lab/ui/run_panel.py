@@ -15,7 +15,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components import loss_chart
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.components.run_strip import strip_payload
@@ -48,7 +48,7 @@ class RunPanel:
         return [self.chart, *self.state_parts]
 
 
-def create_run_panel(session: Session, name: str, heading: str, tabs: Sequence[tuple[str, str]]) -> RunPanel:
+def create_run_panel(session: AppState, name: str, heading: str, tabs: Sequence[tuple[str, str]]) -> RunPanel:
     """Draw the panel; the caller joins its parts, since they change the top of the page too.
 
     `name` begins the ids of its parts; `tabs` are (title, id) of those in which its models can be opened.
@@ -79,7 +79,7 @@ def create_run_panel(session: Session, name: str, heading: str, tabs: Sequence[t
     return RunPanel(run, chart, stop, resume, openers, download, file, message)
 
 
-def panel_state(session: Session, run_id: str, openers: int = 2) -> tuple[Any, ...]:
+def panel_state(session: AppState, run_id: str, openers: int = 2) -> tuple[Any, ...]:
     """Which buttons make sense for a run, and where its model is; so many of them open it in another tab."""
     try:
         state = session.runs.state(run_id)
@@ -102,7 +102,7 @@ def panel_state(session: Session, run_id: str, openers: int = 2) -> tuple[Any, .
     )
 
 
-def run_list(session: Session, own: Sequence[str], run_id: str, kind: type[RunConfig]) -> Any:
+def run_list(session: AppState, own: Sequence[str], run_id: str, kind: type[RunConfig]) -> Any:
     """The list of runs of a kind with one of them chosen; not there while there is none."""
     choices = session.run_choices(own, kind)
     if run_id and run_id not in [value for _, value in choices]:
@@ -111,7 +111,7 @@ def run_list(session: Session, own: Sequence[str], run_id: str, kind: type[RunCo
 
 
 def show_run(
-    session: Session, run_id: str | None, kind: type[RunConfig], openers: int = 2, *, mark: str = ""
+    session: AppState, run_id: str | None, kind: type[RunConfig], openers: int = 2, *, mark: str = ""
 ) -> tuple[Any, ...]:
     """Chart and buttons of a run of a kind: (chart, *panel_state)."""
     try:
@@ -122,7 +122,7 @@ def show_run(
     return live_payload(run_id, short_name(run_id), mark=mark), *panel_state(session, run_id, openers)
 
 
-def strip_of(session: Session, run_id: str | None, *, mark: str = "") -> str:
+def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
     """The line at the top of the page for a run; "" for none."""
     try:
         state = session.runs.state(run_id or "")
@@ -132,7 +132,7 @@ def strip_of(session: Session, run_id: str | None, *, mark: str = "") -> str:
     return strip_payload(run_id or "", status=state.status, saved=str(saved) if saved else "", mark=mark)
 
 
-def shipped_curve(session: Session, kind: type[RunConfig]) -> str:
+def shipped_curve(session: AppState, kind: type[RunConfig]) -> str:
     """How a model that comes with the lab learnt, to look at while there is no run of one's own; "" without a log."""
     for name in session.models.shipped():
         rows = read_shipped_log(session.settings.checkpoints / name)
@@ -143,7 +143,7 @@ def shipped_curve(session: Session, kind: type[RunConfig]) -> str:
     return ""
 
 
-def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
+def stop_run(session: AppState, run_id: str | None) -> tuple[Any, str]:
     """Ask a run to stop: (the stop button, a message)."""
     try:
         waited = session.runs.state(run_id or "").status == "waiting"
@@ -154,7 +154,7 @@ def stop_run(session: Session, run_id: str | None) -> tuple[Any, str]:
     return gr.update(value="Stopping …", interactive=False), notice_payload(text, "info")
 
 
-def resume_run(session: Session, run_id: str | None, kind: type[RunConfig], openers: int = 2) -> tuple[Any, ...]:
+def resume_run(session: AppState, run_id: str | None, kind: type[RunConfig], openers: int = 2) -> tuple[Any, ...]:
     """Go on with a run: (strip, *show_run), with a message instead where it cannot."""
     try:
         session.runs.resume(run_id or "")
@@ -169,7 +169,7 @@ def refused(sentence: str, openers: int = 2) -> tuple[Any, ...]:
     return (gr.skip(),) * (openers + 5) + (notice_payload(sentence),)
 
 
-def zip_model(session: Session, run_id: str | None) -> tuple[Any, Any]:
+def zip_model(session: AppState, run_id: str | None) -> tuple[Any, Any]:
     """The newest model of a run as a zip: (its path for the download button, a message)."""
     try:
         folder, name = session.models.locate(run_id or "")

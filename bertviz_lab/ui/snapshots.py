@@ -13,7 +13,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
-from bertviz_lab.ui.lru_cache import Kept
+from bertviz_lab.ui.lru_cache import LruCache
 from bertviz_lab.ui.models import Models, run_label
 from bertviz_lab.ui.validation import checked
 
@@ -63,14 +63,14 @@ class Question:
         return question
 
 
-class Histories:
+class SnapshotStore:
     """Lists, opens and keeps; safe to use from many threads. A history has the name of its run or shipped model."""
 
     def __init__(self, models: Models) -> None:
         self._models, self._runs = models, models.runs
-        self._pasts = Kept(_KEPT_PASTS)
-        self._open = Kept(_KEPT_OPEN, weigh=lambda checkpoint: _bytes_of(checkpoint))
-        self._frames = Kept(_KEPT_FRAMES, weigh=len)
+        self._pasts = LruCache(_KEPT_PASTS)
+        self._open = LruCache(_KEPT_OPEN, weigh=lambda checkpoint: _bytes_of(checkpoint))
+        self._frames = LruCache(_KEPT_FRAMES, weigh=len)
 
     def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
         """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""

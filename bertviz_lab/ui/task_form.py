@@ -10,7 +10,7 @@ from bertviz_lab.config.finetune import RANDOM as RANDOM_START
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui import controls
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.texts import OWN
 from bertviz_lab.ui.uploads import uploaded_paths
@@ -25,7 +25,7 @@ SUITED = tuple(sorted({name for sample in TASK_SAMPLES.values() for name in samp
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LabelledSource:
     """A sample by its name, or files: to train on, and to score on."""
 
     title: str
@@ -55,7 +55,7 @@ def suited(source: str) -> dict[str, Any]:
     return defaults | dict(TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {})
 
 
-def start_for(session: Session, source: str, start: str) -> str:
+def start_for(session: AppState, source: str, start: str) -> str:
     """The model to start from when a sample has been chosen: its own in place of the default, and back again."""
     default = session.models.default() or RANDOM
     wanted = TASK_SAMPLES[source].start if source in TASK_SAMPLES else ""
@@ -64,18 +64,20 @@ def start_for(session: Session, source: str, start: str) -> str:
     return default if start in {sample.start for sample in TASK_SAMPLES.values()} - {wanted} else start
 
 
-def chosen(source: str, files: Any, scored: Any) -> Chosen:
+def chosen(source: str, files: Any, scored: Any) -> LabelledSource:
     """The examples that the form names. Raises `InputError` while there are none."""
     if source in TASK_SAMPLES:
-        return Chosen(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
+        return LabelledSource(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
     train, held = uploaded_paths(files), uploaded_paths(scored)
     if not train:
         raise InputError("Drop a labelled file into the box, or choose one of the samples.")
     more = f" and {len(train) - 1} more" if len(train) > 1 else ""
-    return Chosen(f"{train[0].name}{more}", (), train, held)
+    return LabelledSource(f"{train[0].name}{more}", (), train, held)
 
 
-def config_from(session: Session, found: Chosen, names: Sequence[str], values: Sequence[Any]) -> FinetuneConfig:
+def config_from(
+    session: AppState, found: LabelledSource, names: Sequence[str], values: Sequence[Any]
+) -> FinetuneConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
         options = controls.collect(FinetuneConfig, names, values)
@@ -92,7 +94,7 @@ def config_from(session: Session, found: Chosen, names: Sequence[str], values: S
         raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
 
 
-def report_of(session: Session, config: FinetuneConfig, start: str) -> "tuple[TaskReport, Any, Any]":
+def report_of(session: AppState, config: FinetuneConfig, start: str) -> "tuple[TaskReport, Any, Any]":
     """What the examples are like as the chosen model would read them, how they were read, and the examples themselves.
 
     Raises `InputError`, in the words of the page.

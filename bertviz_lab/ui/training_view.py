@@ -8,7 +8,7 @@ import gradio as gr
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.ui.run_panel import RunPanel
-from bertviz_lab.ui.view_contract import Folded
+from bertviz_lab.ui.view_contract import CollapsedView
 
 
 @dataclass(frozen=True)
@@ -18,11 +18,11 @@ class ResultsView:
     draw: Callable[..., Any]
     inputs: Sequence[Any]
     outputs: Sequence[Any]
-    parts: Sequence[Folded]
+    parts: Sequence[CollapsedView]
 
 
 @dataclass(frozen=True)
-class Bench:
+class TrainingView:
     """The parts that the rest of the page refers to.
 
     Attributes:

@@ -8,7 +8,7 @@ import gradio as gr
 from gradio.components import Component
 
 from bertviz_lab.ui.error_handling import in_order
-from bertviz_lab.ui.rpc import Direct
+from bertviz_lab.ui.rpc import Rpc
 
 #: For every event of the page: not an endpoint, and no grey veil over what it changes.
 QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden", "show_progress_on": []}
@@ -16,12 +16,12 @@ QUIET: dict[str, Any] = {"api_visibility": "private", "show_progress": "hidden",
 TYPING: dict[str, Any] = QUIET | {"trigger_mode": "always_last"}
 
 
-class Folded:
+class CollapsedView:
     """A part of a tab that is folded away: drawn when it is opened, and again after whatever it follows."""
 
     def __init__(
         self,
-        direct: Direct,
+        direct: Rpc,
         name: str,
         accordion: gr.Accordion,
         draw: Callable[..., Any],
@@ -69,7 +69,7 @@ class Tab:
     follow_model: Callable[..., Any]
     inputs: list[Component]
     outputs: list[Component]
-    parts: Sequence[Folded] = ()
+    parts: Sequence[CollapsedView] = ()
     fields: Mapping[str, Component] = field(default_factory=dict)
     second: gr.Dropdown | None = None  # where another model is chosen to stand beside the first
     others: gr.HTML | None = None  # chips that choose a model: (what stands on it, the model)

@@ -12,7 +12,7 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from tests.browser import PageLog
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -23,7 +23,7 @@ TRAINING = 120_000  # milliseconds until two short runs on a busy machine have e
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     settings = little_settings(tmp_path_factory.mktemp("compare"))
     log = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1000}]
     for step in range(1, 6):
@@ -46,7 +46,7 @@ def card(page: Page, name: str) -> Locator:
 
 
 def test_an_ablation_is_queued_predicted_and_revealed(
-    page: Page, page_log: PageLog, served: tuple[str, Session]
+    page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:
     address, session = served
     open_compare(page, address)
@@ -113,7 +113,7 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     expect(page.locator("#compare-heads canvas")).to_have_count(4 + 2)
 
 
-def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[str, Session]) -> None:
+def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     run_id = "calm-otter-0123456789abcdef"  # a run that was stopped
     folder = session.runs.root / run_id

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, interpret
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from tests.browser import PageLog, fill_in
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
@@ -23,7 +23,7 @@ A, B = "the red cat sat on the mat", "she gave him the red book"
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     settings = little_settings(tmp_path_factory.mktemp("explorer"))
     little_folder(settings.checkpoints / "other", seed=1)
     with serve(settings) as served:
@@ -50,7 +50,7 @@ def unfold(page: Page, name: str) -> None:
 # Fill-mask
 
 
-def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, Session]) -> None:
+def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
     unfold(page, "More predictions, or a word of your own")
@@ -63,7 +63,7 @@ def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, Session]) -
     expect(page.locator("#fill-bars")).to_contain_text("not one token")
 
 
-def test_the_answer_is_followed_through_the_layers(page: Page, served: tuple[str, Session]) -> None:
+def test_the_answer_is_followed_through_the_layers(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), TEXT)
@@ -80,7 +80,7 @@ def test_the_answer_is_followed_through_the_layers(page: Page, served: tuple[str
     expect(layers).to_contain_text(interpret.logit_lens(session.models.open(), "a small [MASK] ran").target.name)
 
 
-def test_a_second_model_stands_beside_it(page: Page, served: tuple[str, Session]) -> None:
+def test_a_second_model_stands_beside_it(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), TEXT)
@@ -92,7 +92,7 @@ def test_a_second_model_stands_beside_it(page: Page, served: tuple[str, Session]
     expect(comparison.locator(".heading")).to_have_text("little and other")
 
 
-def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> None:
+def test_masked_tokens_are_filled_together(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
     text = "the [MASK] cat [MASK] on the mat"
@@ -102,7 +102,7 @@ def test_blanks_are_filled_together(page: Page, served: tuple[str, Session]) -> 
     expect(page.locator("#fill-together")).to_contain_text(" · ".join(best.tokens))
 
 
-def test_each_token_has_its_surprisal(page: Page, served: tuple[str, Session]) -> None:
+def test_each_token_has_its_surprisal(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Fill-mask")
     type_into(page.locator("#fill-text"), A)
@@ -117,7 +117,7 @@ def test_each_token_has_its_surprisal(page: Page, served: tuple[str, Session]) -
 # Next sentence
 
 
-def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, served: tuple[str, Session]) -> None:
+def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Next sentence")
     page.locator("#next-a textarea").fill(A)
@@ -138,7 +138,7 @@ def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, serve
 # Attention
 
 
-def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, served: tuple[str, Session]) -> None:
+def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "Attention")
     page.locator("#attention-a textarea").fill(A)
@@ -166,7 +166,7 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
 # Why
 
 
-def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: tuple[str, Session]) -> None:
+def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address, "Attribution")
     type_into(page.locator("#why-text"), TEXT)
@@ -194,7 +194,7 @@ def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: t
 # Vectors
 
 
-def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[str, Session]) -> None:
+def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "Embeddings")
     page.locator("#vectors-sentences textarea").fill(f"{A}\n{B}\n{A}")
@@ -220,7 +220,7 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
 # Input and masking
 
 
-def test_the_sum_of_three_vectors_is_shown(page: Page, served: tuple[str, Session]) -> None:
+def test_the_sum_of_three_vectors_is_shown(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "Tokens")
     unfold(page, "Input embeddings: the sum of three vectors")
@@ -231,7 +231,7 @@ def test_the_sum_of_three_vectors_is_shown(page: Page, served: tuple[str, Sessio
     expect(strip.locator(".readout")).to_contain_text("segment")
 
 
-def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, Session]) -> None:
+def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "Masking")
     type_into(page.locator("#masking-text"), A)
@@ -285,7 +285,7 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
     return page.locator(view)
 
 
-def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, Session]) -> None:
+def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, AppState]) -> None:
     at(page, served[0], "Fill-mask")
     for tab in FIELDS:
         shown = answer_in(page, tab, f"{HOSTILE} [MASK]" if tab == "Attribution" else HOSTILE)
@@ -294,7 +294,9 @@ def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, 
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Page, served: tuple[str, Session]) -> None:
+def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(
+    page: Page, served: tuple[str, AppState]
+) -> None:
     at(page, served[0], "Fill-mask")
     for tab in FIELDS:
         empty = page.locator(FIELDS[tab][1]).locator(".empty").first
@@ -306,7 +308,7 @@ def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Pag
         expect(answer_in(page, tab, TEXT).locator(".heading").first, tab).to_be_visible()
 
 
-def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str, Session]) -> None:
+def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     longest = session.models.open().config.max_position_embeddings
     at(page, address, "Fill-mask")
@@ -319,7 +321,7 @@ def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str,
 
 
 def test_a_model_without_a_head_says_which_and_shows_the_rest(
-    page: Page, served: tuple[str, Session], tmp_path: Path
+    page: Page, served: tuple[str, AppState], tmp_path: Path
 ) -> None:
     address, _ = served
     folder = little_folder(tmp_path / "classifier", kind=BertForSequenceClassification)
@@ -336,7 +338,7 @@ def test_a_model_without_a_head_says_which_and_shows_the_rest(
 
 
 def test_two_people_with_two_models_never_see_each_others_answers(
-    page: Page, browser: Browser, served: tuple[str, Session]
+    page: Page, browser: Browser, served: tuple[str, AppState]
 ) -> None:
     address, session = served
     other_page = browser.new_page()
@@ -372,7 +374,7 @@ def test_two_people_with_two_models_never_see_each_others_answers(
     ],
 )
 def test_a_link_opens_what_another_has_seen(
-    page: Page, served: tuple[str, Session], tab: str, fields: dict[str, str], view: str
+    page: Page, served: tuple[str, AppState], tab: str, fields: dict[str, str], view: str
 ) -> None:
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.goto(f"{served[0]}?{urlencode({'tab': tab, 'model': 'other', **fields})}")
@@ -398,14 +400,14 @@ def test_a_link_opens_what_another_has_seen(
     ],
 )
 def test_a_link_opens_a_part_that_is_folded_away(
-    page: Page, served: tuple[str, Session], tab: str, part: str, fields: dict[str, str], view: str, words: str
+    page: Page, served: tuple[str, AppState], tab: str, part: str, fields: dict[str, str], view: str, words: str
 ) -> None:
     page.goto(f"{served[0]}?{urlencode({'tab': tab, 'part': part, 'model': 'little', **fields})}")
     expect(page.locator(view)).to_contain_text(words, timeout=60_000)
     expect(page.locator(view)).to_be_visible()
 
 
-def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str, Session]) -> None:
+def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str, AppState]) -> None:
     view = {"layer": 1, "head": 0, "scale": "head", "form": "lines", "rows": [2, 3], "column": 1}
     said = {"tab": "attention", "model": "little", "a": A, "view": json.dumps(view)}
     page.goto(f"{served[0]}?{urlencode(said)}")
@@ -417,7 +419,7 @@ def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str,
 
 @pytest.mark.parametrize("view", ['{"layer": 99, "rows": ["x"], "scale": "<b>"}', "[1, 2", "null", '"x"'])
 def test_a_broken_link_opens_the_page_all_the_same(
-    page: Page, page_log: PageLog, served: tuple[str, Session], view: str
+    page: Page, page_log: PageLog, served: tuple[str, AppState], view: str
 ) -> None:
     said = {"tab": "attention", "model": "no such model", "a": "<img src=x onerror=alert(1)>", "view": view}
     page.goto(f"{served[0]}?{urlencode(said)}")
@@ -428,7 +430,7 @@ def test_a_broken_link_opens_the_page_all_the_same(
     page_log.clear()
 
 
-def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, Session]) -> None:
+def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, AppState]) -> None:
     """Models are switched faster than they answer; in the end every view is the last one's."""
     address, session = served
     at(page, address, "Fill-mask")
@@ -449,7 +451,7 @@ def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, Ses
      ("Attribution", "#why-tokens"), ("Embeddings", "#vectors-table"), ("Tokens", "#input-strip"),
      ("Masking", "#masking-strip")],
 )  # fmt: skip
-def test_every_view_is_exported(page: Page, served: tuple[str, Session], tmp_path: Path, tab: str, view: str) -> None:
+def test_every_view_is_exported(page: Page, served: tuple[str, AppState], tmp_path: Path, tab: str, view: str) -> None:
     at(page, served[0], tab)
     for kind in ("png", "svg", "csv", "json", "html"):
         button = page.locator(f"{view} [data-save={kind}]").last

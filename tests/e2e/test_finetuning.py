@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.browser import eventually, fill_in
 from tests.ui.pages import event_loops, serve
@@ -25,7 +25,7 @@ TRAINING = 120_000  # milliseconds until a short training on a busy machine has 
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     """A page with the models that come with the lab."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("tuning") / "runs", max_runs=2)) as served:
         yield served
@@ -63,7 +63,7 @@ def fact(page: Page, what: str, value: str) -> None:
     expect(page.locator("#examples-facts")).to_contain_text(re.compile(rf"{what}\s*{value}"), timeout=TRAINING)
 
 
-def tune(page: Page, session: Session) -> str:
+def tune(page: Page, session: AppState) -> str:
     """Press the button and wait for the end; the run's id."""
     before = set(session.runs.ids())
     page.locator("#tune").click()
@@ -75,23 +75,23 @@ def tune(page: Page, session: Session) -> str:
     return run_id
 
 
-def open_in_try_it(page: Page, session: Session, run_id: str) -> None:
+def open_in_try_it(page: Page, session: AppState, run_id: str) -> None:
     """Press the button, and wait until the model's own example stands there."""
     page.locator("#tuning-try").click()
     ((text, _), *_) = session.task_examples(run_id)
     expect(page.locator("#try-a textarea")).to_have_value(text, timeout=TRAINING)
 
 
-def report_of(session: Session, run_id: str) -> dict[str, Any]:
+def report_of(session: AppState, run_id: str) -> dict[str, Any]:
     return json.loads((session.runs.folder(run_id) / "report.json").read_text(encoding="utf-8"))
 
 
-def model_of(session: Session, run_id: str) -> Any:
+def model_of(session: AppState, run_id: str) -> Any:
     return load_checkpoint(session.runs.folder(run_id) / "model")
 
 
 def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
-    page: Page, served: tuple[str, Session], shared_data: Path, tmp_path: Path
+    page: Page, served: tuple[str, AppState], shared_data: Path, tmp_path: Path
 ) -> None:
     address, session = served
     page.goto(address)
@@ -168,7 +168,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     assert theirs["score"] == pytest.approx(first.score, abs=1e-4)
 
 
-def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
     address, session = served
     page.goto(address)
     folder = shared_data / "mrpc"
@@ -187,7 +187,7 @@ def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, Sess
     expect(page.locator("#results-list [role=option]").first).to_contain_text("predicted")
 
 
-def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
     address, session = served
     page.goto(address)
     folder = shared_data / "wnut17"
@@ -215,7 +215,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, Session], shared
         expect(marked).to_contain_text(entity.type)
 
 
-def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Session], shared_data: Path) -> None:
+def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
     address, session = served
     page.goto(address)
     upload(page, shared_data / "squad2_half_dev" / "dev-v2.0.json")
@@ -241,7 +241,7 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, Sessi
         expect(marked).to_contain_text(answer.text)
 
 
-def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, Session]) -> None:
+def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     page.goto(address)
     tab(page, "Inference")
@@ -273,7 +273,7 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     ],
 )
 def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(
-    page: Page, served: tuple[str, Session], tmp_path: Path, name: str, content: bytes, told: str
+    page: Page, served: tuple[str, AppState], tmp_path: Path, name: str, content: bytes, told: str
 ) -> None:
     address, session = served
     path = tmp_path / name
@@ -289,7 +289,7 @@ def test_a_file_that_cannot_be_used_is_answered_in_a_sentence(
     assert session.runs.ids() == before
 
 
-def test_labels_with_markup_are_text(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, session = served
     markup = "<script>document.title='taken'</script>"
     rows = [
@@ -308,7 +308,7 @@ def test_labels_with_markup_are_text(page: Page, served: tuple[str, Session], tm
     assert page.title() == "BertViz Lab"
 
 
-def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, _ = served
     path = tmp_path / "two.csv"
     lines = [f"sentence number {n} about things,{'ab'[n % 2]},{'xyz'[n % 3]}" for n in range(60)]
@@ -323,7 +323,7 @@ def test_a_column_is_chosen_by_its_name(page: Page, served: tuple[str, Session],
     expect(preview.locator("th", has_text=other)).to_contain_text("label", timeout=TRAINING)
 
 
-def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[str, Session]) -> None:
+def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     page.goto(address)
     tab(page, "Fine-tune")

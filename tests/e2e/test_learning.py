@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.dynamics_examples import followed_texts
 from tests.browser import PageLog, eventually, fill_in, watch
 from tests.ui.pages import event_loops, little_settings, serve
@@ -28,7 +28,7 @@ MINI = BertConfig.preset("mini")
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     settings = little_settings(tmp_path_factory.mktemp("learning"))
     little_history(settings.checkpoints / "tiny-town")
     mini = {name: getattr(MINI, name) for name in ("hidden_size", "num_hidden_layers", "num_attention_heads")}
@@ -82,7 +82,7 @@ def guesses(view: Locator) -> list[str]:
     return view.locator(".said .guesses").first.locator(".name").all_inner_texts()
 
 
-def truth(session: Session, step: int, text: str = TEXT, second: str | None = None) -> list[str]:
+def truth(session: AppState, step: int, text: str = TEXT, second: str | None = None) -> list[str]:
     found = interpret.fill_mask(session.histories.snapshot("tiny-town", step), text, 8, text_b=second)
     return [one.token.removeprefix("##") for one in found.masks[0].candidates]
 
@@ -91,7 +91,7 @@ def head_pixels(view: Locator) -> str:
     return view.locator(".grid canvas").first.evaluate("canvas => canvas.toDataURL()")
 
 
-def test_the_tab_shows_something_true_at_first_sight(page: Page, served: tuple[str, Session]) -> None:
+def test_the_tab_shows_something_true_at_first_sight(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     view = at(page, address)
     expect(view).to_contain_text("How tiny-town learnt")
@@ -100,7 +100,7 @@ def test_the_tab_shows_something_true_at_first_sight(page: Page, served: tuple[s
     assert guesses(view) == truth(session, STEPS[-1], text)
 
 
-def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, served: tuple[str, Session]) -> None:
+def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address)
     view = ask(page, TEXT, SECOND, "cat, dog")
@@ -141,7 +141,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
     assert abs((curve["x"] + cursor) - (box["x"] + 10)) < 1.5
 
 
-def test_space_plays_and_pauses(page: Page, served: tuple[str, Session]) -> None:
+def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     view = at(page, address)
     view.get_by_role("slider").focus()
@@ -180,7 +180,7 @@ _DRAG = """async () => {
 }"""
 
 
-def test_dragging_answers_within_fifty_milliseconds(page: Page, served: tuple[str, Session]) -> None:
+def test_dragging_answers_within_fifty_milliseconds(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address, "?tab=learning&history=mini")
     view = ask(page, " ".join(["the [MASK] cat sat on the mat"] * 5)[:-4])
@@ -190,7 +190,7 @@ def test_dragging_answers_within_fifty_milliseconds(page: Page, served: tuple[st
     assert statistics.median(times) < 50, times
 
 
-def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]) -> None:
+def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address)
     view = ask(page, TEXT, "", "cat, dog")
@@ -229,7 +229,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, Session]
     assert view.locator(".plane g").evaluate_all(places) != before
 
 
-def test_ranks_and_several_blanks(page: Page, served: tuple[str, Session]) -> None:
+def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     at(page, address)
     text = "the [MASK] cat sat on the [MASK]"
@@ -243,7 +243,7 @@ def test_ranks_and_several_blanks(page: Page, served: tuple[str, Session]) -> No
         assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
 
 
-def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tuple[str, Session]) -> None:
+def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tuple[str, AppState]) -> None:
     view = at(page, served[0])
     chips = page.locator("#learning-examples .chip")
     expect(chips.first).to_be_visible()
@@ -255,7 +255,7 @@ def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tu
     expect(page.get_by_text("is not in the list of choices")).to_have_count(0)
 
 
-def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[str, Session]) -> None:
+def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     view = at(page, address)
     page.get_by_role("button", name="Second sentence, words to track").click()
@@ -276,7 +276,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[st
     expect(view.locator(".grid canvas")).to_have_count(4)
 
 
-def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: tuple[str, Session]) -> None:
+def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served: tuple[str, AppState]) -> None:
     address, _ = served
     at(page, address)
     view = ask(page, TEXT, SECOND, "cat, dog")
@@ -298,7 +298,7 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
 
 
 def test_pictures_and_numbers_leave_the_page(
-    page: Page, browser: Browser, served: tuple[str, Session], tmp_path: Path
+    page: Page, browser: Browser, served: tuple[str, AppState], tmp_path: Path
 ) -> None:
     address, session = served
     at(page, address)
@@ -342,7 +342,7 @@ def test_pictures_and_numbers_leave_the_page(
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 400])
-def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, Session], scheme: str, width: int) -> None:
+def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppState], scheme: str, width: int) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     page.set_viewport_size({"width": width, "height": 900})
@@ -357,7 +357,7 @@ def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, Sess
     assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
 
 
-def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, Session]) -> None:
+def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, AppState]) -> None:
     at(page, served[0])
     hostile = "<img src=x onerror=window.hacked=1> [MASK]"
     view = ask(page, hostile)
@@ -368,7 +368,7 @@ def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, Session
     assert view.locator("img").count() == 0
 
 
-def shares(session: Session, run_id: str) -> list[dict[str, Any]]:
+def shares(session: AppState, run_id: str) -> list[dict[str, Any]]:
     """What the snapshots of a run say of the watched words."""
     past = session.histories.past(run_id)
     found = []
@@ -382,7 +382,7 @@ def shares(session: Session, run_id: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.timeout(1200)
-def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[str, Session]) -> None:
+def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons import LESSONS, Lesson
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
@@ -34,7 +34,7 @@ SHOWN = {
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     """The page with the models that come with the lab."""
     with serve(Settings(runs_dir=tmp_path_factory.mktemp("lessons"))) as served:
         yield served
@@ -63,7 +63,7 @@ def follow_steps(page: Page, lesson: Lesson, numbers: range) -> None:
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
 
 
-def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, Session]) -> None:
+def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
     address, session = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
@@ -93,7 +93,7 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
     expect(page.locator("#lessons .verdict")).to_be_visible()
 
 
-def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, Session]) -> None:
+def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppState]) -> None:
     """The number of a reveal and the one in the tab that it leads to are the same."""
     address, session = served
     numbers = measure(session, LESSONS[0]).finding.numbers
@@ -110,7 +110,7 @@ def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, Sessi
     expect(page.locator("#why-change-part")).to_be_in_viewport()
 
 
-def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, Session]) -> None:
+def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, AppState]) -> None:
     open_lesson(page, served[0], "5")
     page.get_by_role("tab", name="Attention", exact=True).click()
     page.locator("#attention-b textarea").fill("My own sentence.")
@@ -120,7 +120,7 @@ def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: t
     expect(page.locator("#attention-b textarea")).to_have_value("")
 
 
-def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, Session]) -> None:
+def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, AppState]) -> None:
     open_lesson(page, served[0], "2")
     expect(page.locator("#lesson-bar .lab")).to_be_hidden()
     page.get_by_role("button", name="Set it up in Masking").click()
@@ -141,13 +141,13 @@ def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page,
 @pytest.mark.parametrize(
     ("said", "title"), [("3", LESSONS[2].title), ("leader", "For leaders"), ("nine", LESSONS[0].title)]
 )
-def test_an_address_leads_to_a_lesson(page: Page, served: tuple[str, Session], said: str, title: str) -> None:
+def test_an_address_leads_to_a_lesson(page: Page, served: tuple[str, AppState], said: str, title: str) -> None:
     open_lesson(page, served[0], said)
     expect(page.locator("#lessons h2")).to_have_text(title)
 
 
 def test_the_links_of_the_leaders_page_lead_to_their_places(
-    page: Page, page_log: PageLog, served: tuple[str, Session]
+    page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:
     open_lesson(page, served[0], "leader")
     link = page.locator("#lessons .links a", has_text="Attribution").first
@@ -159,7 +159,7 @@ def test_the_links_of_the_leaders_page_lead_to_their_places(
 
 
 def test_the_handout_fits_on_two_sheets_and_works_alone(
-    page: Page, served: tuple[str, Session], tmp_path: Path, page_log: PageLog
+    page: Page, served: tuple[str, AppState], tmp_path: Path, page_log: PageLog
 ) -> None:
     open_lesson(page, served[0], "leader")
     with page.expect_download(timeout=60_000) as waiting:

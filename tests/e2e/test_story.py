@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from tests.browser import PageLog, eventually, watch
 from tests.e2e.take_pictures import TABS
 from tests.little import little_text
@@ -20,13 +20,13 @@ TRAINING = 60_000  # milliseconds until a training on a busy machine shows somet
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     with serve(little_settings(tmp_path_factory.mktemp("story"))) as served:
         yield served
 
 
 @pytest.fixture(scope="module")
-def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Session]]:
+def strangers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
     """A page that strangers share."""
     with serve(little_settings(tmp_path_factory.mktemp("strangers"), shared=True)) as served:
         yield served
@@ -84,7 +84,7 @@ def painted(page: Page, panel: str) -> int:
     )
 
 
-def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session], own_text: Path) -> None:
+def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppState], own_text: Path) -> None:
     address, session = served
     page.goto(address)
     # A shipped model has filled a mask before anything was pressed.
@@ -129,7 +129,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, Session
     expect(page.locator("#model-facts")).to_contain_text(own_text.name)
 
 
-def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, session = served
     page.goto(address)
     upload(page, write_little(tmp_path / "little.txt", 200))
@@ -147,7 +147,9 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, Session], t
     assert started[1] > 0
 
 
-def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple[str, Session], tmp_path: Path) -> None:
+def test_a_training_goes_on_with_a_model_that_is_there(
+    page: Page, served: tuple[str, AppState], tmp_path: Path
+) -> None:
     address, session = served
     page.goto(address)
     upload(page, write_little(tmp_path / "more.txt", 200))
@@ -165,7 +167,7 @@ def test_a_training_goes_on_with_a_model_that_is_there(page: Page, served: tuple
     assert started["step"] == 0
 
 
-def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: tuple[str, Session]) -> None:
+def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: tuple[str, AppState]) -> None:
     page.goto(served[0])
     tab(page, "Pretrain")
     page.get_by_role("button", name="Optimization").click()
@@ -181,7 +183,7 @@ def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: t
 
 
 def test_strangers_do_not_see_each_others_runs(
-    browser: Browser, strangers: tuple[str, Session], tmp_path: Path, page_log: PageLog
+    browser: Browser, strangers: tuple[str, AppState], tmp_path: Path, page_log: PageLog
 ) -> None:
     address, session = strangers
     path = write_little(tmp_path / "secret.txt", 100)
@@ -210,7 +212,7 @@ def test_strangers_do_not_see_each_others_runs(
 @pytest.mark.parametrize(
     "hostile", ['<img src=x onerror="window.hacked=1"> [MASK]', "{{7*7}} ${window.hacked=1} [MASK]", "`\\`[MASK]"]
 )
-def test_hostile_text_is_only_text(page: Page, served: tuple[str, Session], hostile: str) -> None:
+def test_hostile_text_is_only_text(page: Page, served: tuple[str, AppState], hostile: str) -> None:
     page.goto(served[0])
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
     sentence = page.locator("#fill-text textarea")
@@ -230,7 +232,7 @@ def test_hostile_text_is_only_text(page: Page, served: tuple[str, Session], host
     [("", "Type a sentence"), ("the red [mask] sat", "[MASK]"), ("the red cat " * 5000 + "[MASK]", "")],
 )
 def test_what_cannot_be_filled_is_answered_and_the_page_lives_on(
-    page: Page, served: tuple[str, Session], sentence: str, answer: str
+    page: Page, served: tuple[str, AppState], sentence: str, answer: str
 ) -> None:
     page.goto(served[0])
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
@@ -245,7 +247,7 @@ def test_what_cannot_be_filled_is_answered_and_the_page_lives_on(
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(4000), b"PK\x03\x04 not a zip"])
 def test_a_file_that_is_no_text_is_refused_where_it_was_given(
-    page: Page, served: tuple[str, Session], tmp_path: Path, content: bytes
+    page: Page, served: tuple[str, AppState], tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / ("<script>.zip" if content.startswith(b"PK") else "x.txt")
     path.write_bytes(content)
@@ -261,7 +263,7 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
 def test_every_tab_fits_and_can_be_read_by_everybody(
-    page: Page, served: tuple[str, Session], scheme: str, width: int
+    page: Page, served: tuple[str, AppState], scheme: str, width: int
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 

@@ -43,7 +43,7 @@ def test_any_text_is_analysed(analysis: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("analysis", list(ANALYSES))
-def test_nothing_is_refused_or_has_its_blank(analysis: str) -> None:
+def test_nothing_is_refused_or_has_its_masked_token(analysis: str) -> None:
     if analysis in ("fill-mask", "joint", "lens", "attribution", "heads"):
         ANALYSES[analysis](little_checkpoint(), "")  # the blank alone
         return
@@ -51,7 +51,7 @@ def test_nothing_is_refused_or_has_its_blank(analysis: str) -> None:
         ANALYSES[analysis](little_checkpoint(), "  ")
 
 
-def test_a_hundred_blanks_are_filled_each_on_its_own() -> None:
+def test_a_hundred_masked_tokens_are_filled_each_on_its_own() -> None:
     checkpoint = little_checkpoint(max_position_embeddings=128)
     assert len(interpret.fill_mask(checkpoint, "[MASK] " * 100).masks) == 100
     with pytest.raises(InputError, match="too many"):

@@ -23,7 +23,7 @@ def test_there_is_a_guess_for_the_embeddings_and_for_each_layer() -> None:
     assert all(len(guess.candidates) == 3 for guess in lens.layers)
 
 
-def test_another_blank_and_another_word_can_be_followed() -> None:
+def test_another_masked_token_and_another_word_can_be_followed() -> None:
     checkpoint = little_checkpoint()
     inputs = encode_inputs(checkpoint, TEXT)
     position = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)[1]

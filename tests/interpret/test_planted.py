@@ -82,7 +82,7 @@ def test_the_embeddings_alone_do_not_know_the_answer(town: Checkpoint) -> None:
     assert lens.layers[-1].rank == 1
 
 
-def test_reading_forwards_only_loses_what_stands_after_the_blank(town: Checkpoint) -> None:
+def test_a_causal_mask_loses_what_stands_after_the_masked_token(town: Checkpoint) -> None:
     text = "Grandma feels better, and [MASK] thanks Ravi."
     both, forwards = (
         interpret.fill_mask(town, text, 1, word="she", causal=causal).masks[0].asked for causal in (False, True)

@@ -57,7 +57,7 @@ def test_switching_a_head_off_gives_what_the_map_of_heads_says(wiki, sentences) 
             assert np.log(changed.probability) == pytest.approx(effects.baseline - effect, abs=1e-3)
 
 
-def test_reading_forwards_only_costs_the_model_its_answers(wiki, sentences) -> None:
+def test_a_causal_mask_costs_the_model_its_answers(wiki, sentences) -> None:
     """It has learnt from both sides: most hidden words are less likely to it without the right one."""
     worse = []
     for sentence, _ in sentences:

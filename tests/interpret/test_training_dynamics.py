@@ -36,7 +36,7 @@ def test_attention_is_that_of_a_trace(checkpoint, second):
         np.testing.assert_allclose(found.heads.metrics[name], metrics[name], atol=1e-6)
 
 
-def test_blanks_are_those_of_fill_mask_and_of_the_lens(checkpoint):
+def test_masked_tokens_are_those_of_fill_mask_and_of_the_lens(checkpoint):
     watched = ids(checkpoint, "cat", "mat")
     found = interpret.analyze_snapshot(checkpoint, TEXT, watched=watched)
     truth = interpret.fill_mask(checkpoint, TEXT, 8)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.ui.pages import event_loops, little_settings
 
@@ -21,5 +21,5 @@ def settings(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def session(settings: Settings) -> Session:
-    return Session(settings)
+def session(settings: Settings) -> AppState:
+    return AppState(settings)

@@ -15,7 +15,7 @@ import pytest
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_folder
 
@@ -28,12 +28,12 @@ def little_settings(folder: Path, *, shared: bool = False, models: bool = True) 
 
 
 @contextmanager
-def serve(settings: Settings) -> Iterator[tuple[str, Session]]:
+def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
     """The address of a running page, and its session; its trainings end with it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    session = Session(settings)
+    session = AppState(settings)
     session.warm_up()
     page = build(settings, session)
     try:

@@ -9,11 +9,11 @@ from gradio_client.exceptions import AppError
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.api import NAMES
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from tests.little import little_folder
 from tests.ui.pages import little_settings, serve
 
-Page = tuple[Client, Session]
+Page = tuple[Client, AppState]
 A, B = "the red cat sat on the mat", "she gave him the red book"
 
 

@@ -12,25 +12,25 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui import ablation_runs, run_comparison
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.tabs import compare
 from tests.ui.pages import little_settings
 
 
 @pytest.fixture
-def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Session:
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppState:
     """A page on which no training ever begins."""
     monkeypatch.setattr("bertviz_lab.jobs.runs.Runs._launch_next", lambda self: 0)
-    return Session(little_settings(tmp_path))
+    return AppState(little_settings(tmp_path))
 
 
-def shared(session: Session) -> Session:
+def shared(session: AppState) -> AppState:
     session.settings = replace(session.settings, shared=True)
     session.models.settings = session.settings
     return session
 
 
-def finished(session: Session, name: str, score: float, steps: int = 100) -> str:
+def finished(session: AppState, name: str, score: float, steps: int = 100) -> str:
     run_id = session.runs.start(ablated(name, steps=steps))
     folder = session.runs.folder(run_id)
     write_state(folder, RunState("finished", step=steps))

@@ -13,7 +13,7 @@ def test_a_model_gets_the_examples_whose_words_it_knows(own: object) -> None:
 
 
 @pytest.mark.parametrize("examples", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
-def test_every_example_has_a_blank_and_every_pair_two_sentences(examples: object) -> None:
+def test_every_example_has_a_masked_token_and_every_pair_two_sentences(examples: object) -> None:
     assert all("[MASK]" in text for text in examples.masked)
     assert all(first.strip() and second.strip() for first, second in examples.pairs)
     assert len(examples.singles()) == len(examples.pairs)

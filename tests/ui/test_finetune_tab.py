@@ -16,7 +16,7 @@ from bertviz_lab.interpret import read_results
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.run_folder import record
 from bertviz_lab.ui import options, task_form
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chips import chip_items
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.models import RANDOM
@@ -42,10 +42,10 @@ def write_reviews(path: Path, count: int = 60) -> Path:
 
 
 @pytest.fixture(scope="module")
-def tuned(tmp_path_factory: pytest.TempPathFactory) -> Session:
+def tuned(tmp_path_factory: pytest.TempPathFactory) -> AppState:
     """A session with a run that was fine-tuned on the little reviews, with random weights beside."""
     folder = tmp_path_factory.mktemp("tuned")
-    session = Session(little_settings(folder))
+    session = AppState(little_settings(folder))
     config = FinetuneConfig(
         train=(str(write_reviews(folder / "reviews.csv")),),
         model=str(folder / "checkpoints" / "little"),
@@ -68,7 +68,7 @@ def body(payload: Any) -> dict[str, Any]:
     return found
 
 
-def test_every_setting_has_its_place(session: Session) -> None:
+def test_every_setting_has_its_place(session: AppState) -> None:
     with gr.Blocks():
         bench = create_finetune(session, create_header(session))
     fields = {f.name for f in dataclasses.fields(FinetuneConfig)}
@@ -96,7 +96,7 @@ def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
     assert source_of("sentiment", None)[0] == "sentiment"
 
 
-def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: Session) -> None:
+def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: AppState) -> None:
     start_for = partial(task_form.start_for, session)
     assert start_for("town-questions", "little") == "little"  # that model does not come with this page
     for name in ("wiki-mini", "tiny-town"):
@@ -120,7 +120,7 @@ def test_what_suits_a_sample_is_filled_in() -> None:
         FinetuneConfig(train=("x.csv",), **filled)
 
 
-def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: Session) -> None:
+def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppState) -> None:
     found = task_form.chosen("topics", None, None)
     for name, value, told in (
         ("epochs", 0, '"Epochs" must lie between'),
@@ -132,7 +132,7 @@ def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: Session
     assert task_form.config_from(session, found, ("model",), (RANDOM,)).model == "random"
 
 
-def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: Session, tmp_path: Path) -> None:
+def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppState, tmp_path: Path) -> None:
     path = write_reviews(tmp_path / "reviews.csv")
     preview, told, *columns = show_examples(session, NAMES, OWN, [str(path)], None, *VALUES)
     roles = {column["name"]: column["role"] for column in body(preview)["columns"]}
@@ -153,7 +153,7 @@ def test_a_pressed_column_becomes_the_label() -> None:
     assert take_column({}, "a", "b", "c") == ("a", "b", "")
 
 
-def test_nothing_is_told_of_a_run_that_is_none(session: Session) -> None:
+def test_nothing_is_told_of_a_run_that_is_none(session: AppState) -> None:
     make_run(session)
     for run_id in (None, "", "gone", PRETRAINED):
         drawn, summary, shown, *_ = results.draw_results(session, run_id)
@@ -162,7 +162,7 @@ def test_nothing_is_told_of_a_run_that_is_none(session: Session) -> None:
         assert shown["visible"] is False
 
 
-def test_the_results_are_those_of_the_report(tuned: Session) -> None:
+def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
     found = read_results(tuned.runs.folder(RUN))
     drawn, summary, shown, trials, confusion, listed, *_ = results.draw_results(tuned, RUN)
     assert set(map(str, results.draw_results(tuned, RUN, drawn))) == {str(gr.skip())}  # it stays as it was left
@@ -180,7 +180,7 @@ def test_the_results_are_those_of_the_report(tuned: Session) -> None:
     assert (tuned.models.open(RUN).card, tuned.models.tuned(RUN)) != ("", "")
 
 
-def test_a_cell_has_its_examples_and_an_example_its_reasons(tuned: Session) -> None:
+def test_a_cell_has_its_examples_and_an_example_its_reasons(tuned: AppState) -> None:
     found = read_results(tuned.runs.folder(RUN))
     for row, truth in enumerate(("bad", "good")):
         for column, said in enumerate(("bad", "good")):
@@ -201,7 +201,7 @@ def test_a_cell_has_its_examples_and_an_example_its_reasons(tuned: Session) -> N
     assert json.loads(results.parts_of(tuned, RUN))["groups"]
 
 
-def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned: Session) -> None:
+def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned: AppState) -> None:
     marked, verdict = try_it.answer(tuned, RUN, "the red cat sat", "")
     truth = interpret.classify(tuned.models.open(RUN), "the red cat sat").labels
     assert not marked["visible"]
@@ -221,7 +221,7 @@ def test_a_fine_tuned_model_answers_and_another_lets_a_shipped_one_answer(tuned:
         (tuned.settings.checkpoints / "tagger").rmdir()
 
 
-def test_fields_suit_the_model(tuned: Session) -> None:
+def test_fields_suit_the_model(tuned: AppState) -> None:
     _, payload, first, second, _, verdict = try_it.follow_model(tuned, RUN, "", "", "")
     items = json.loads(payload)["items"]
     held = {e.text_a for e in read_results(tuned.runs.folder(RUN)).examples}  # type: ignore[union-attr]
@@ -233,7 +233,7 @@ def test_fields_suit_the_model(tuned: Session) -> None:
     assert "Predicted" in body(verdict)["title"]
 
 
-def test_models_that_answer_something_else_are_one_click_away(session: Session) -> None:
+def test_models_that_answer_something_else_are_one_click_away(session: AppState) -> None:
     kinds = {"tagger": BertForTokenClassification, "judge": BertForSequenceClassification}
     for name, kind in kinds.items():
         little_folder(session.settings.checkpoints / name, kind=kind, num_labels=3)
@@ -246,7 +246,7 @@ def test_models_that_answer_something_else_are_one_click_away(session: Session) 
         assert story(session).pick_model({"texts": texts}) == (gr.skip(), gr.skip())
 
 
-def test_a_whole_file_comes_back_as_a_table(tuned: Session, tmp_path: Path) -> None:
+def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("the red cat sat\n\n=1+1\n", encoding="utf-8")
     update, told = whole_file.predict_file(tuned, RUN, str(path))
@@ -274,7 +274,7 @@ def test_a_whole_file_comes_back_as_a_table(tuned: Session, tmp_path: Path) -> N
         assert message in body(told)["text"]
 
 
-def test_the_little_tagger_marks_names(session: Session) -> None:
+def test_the_little_tagger_marks_names(session: AppState) -> None:
     checkpoint = little_checkpoint(kind=BertForTokenClassification, num_labels=3, id2label=("B-CAT", "I-CAT", "O"))
     payload = json.loads(try_it._entities(checkpoint, "", "the red cat sat"))
     truth = interpret.label_words(checkpoint, "the red cat sat")

@@ -10,7 +10,7 @@ from bertviz_lab.config import RECIPES
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
 from bertviz_lab.ui import form, options, texts
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.tabs.pretrain import create_pretrain, forecast_line, recommend, start_chosen
@@ -29,11 +29,11 @@ def little(tmp_path: Path) -> Text:
     return Text("little", (), (path,))
 
 
-def config_of(session: Session, **chosen: object) -> PretrainConfig:
+def config_of(session: AppState, **chosen: object) -> PretrainConfig:
     return form.config_from(session, TEXT, tuple(chosen), tuple(chosen.values()))
 
 
-def test_the_machine_is_not_the_visitors_to_set(session: Session) -> None:
+def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
     with gr.Blocks():
         drawn = create_pretrain(session)
     fields = {f.name for f in dataclasses.fields(PretrainConfig)}
@@ -46,7 +46,7 @@ def test_the_machine_is_not_the_visitors_to_set(session: Session) -> None:
     assert (config.recipe, config.init_from) == ("lab", "")
 
 
-def test_every_input_is_found_by_the_name_of_its_setting(session: Session) -> None:
+def test_every_input_is_found_by_the_name_of_its_setting(session: AppState) -> None:
     with gr.Blocks():
         drawn = create_pretrain(session)
     assert [component.elem_id for component in drawn.inputs[2:]] == [f"option-{name}" for name in drawn.names]
@@ -72,7 +72,7 @@ def test_what_suits_a_sample_goes_with_the_labs_recipe_its_time_with_any() -> No
     assert (paper["seq_len"], paper["time_budget"]) == (512, wanted["time_budget"])
 
 
-def test_going_back_to_the_labs_recipe_undoes_the_papers(session: Session) -> None:
+def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
     answers = {
         recipe: recommend(session, form.BY_RECIPE, recipe, RANDOM, "docstrings", None) for recipe in ("paper", "lab")
     }
@@ -82,14 +82,14 @@ def test_going_back_to_the_labs_recipe_undoes_the_papers(session: Session) -> No
     assert all(found[name] == getattr(untouched, name) for name in set(form.BY_RECIPE) - set(form.BY_TEXT))
 
 
-def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: Session) -> None:
+def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: AppState) -> None:
     config = config_of(session, recipe="paper", seq_len=None, batch_size=64)
     assert (config.recipe, config.seq_len, config.batch_size) == ("paper", 512, 64)
     assert config.dropout == RECIPES["paper"]["dropout"]
     assert config_of(session, recipe="paper", learning_rate="").learning_rate is None
 
 
-def test_a_complaint_speaks_of_labels(session: Session) -> None:
+def test_a_complaint_speaks_of_labels(session: AppState) -> None:
     for chosen, words in (
         ({"preset": "gigantic"}, '"Model size" must be one of'),
         ({"seq_len": 10**9}, '"Max sequence length" must lie'),
@@ -100,7 +100,7 @@ def test_a_complaint_speaks_of_labels(session: Session) -> None:
         assert "--" not in str(refused.value)
 
 
-def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: Session) -> None:
+def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: AppState) -> None:
     config = config_of(session, time_budget="30s")
     assert config.checkpoint_every == 5.0
     assert config.eval_every == 3.0
@@ -112,7 +112,7 @@ def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: Sessio
 # ---- a model to start from
 
 
-def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: Session) -> None:
+def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: AppState) -> None:
     config = config_of(
         session, init_from="little", preset="large", vocab_size=99, algorithm="bpe", causal_share=0.5, seq_len=32
     )
@@ -124,14 +124,14 @@ def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: Sess
     assert config_of(session, init_from=RANDOM, preset="large").init_from == ""
 
 
-def test_a_run_that_has_ended_can_be_started_from(session: Session) -> None:
+def test_a_run_that_has_ended_can_be_started_from(session: AppState) -> None:
     folder = make_run(session)
     assert config_of(session, init_from=RUN, seq_len=32).init_from == str(folder / "model")
 
 
 @pytest.mark.parametrize("shared", [False, True])
 def test_nothing_is_started_from_that_is_not_on_the_list(tmp_path: Path, shared: bool) -> None:
-    session = Session(little_settings(tmp_path, shared=shared))
+    session = AppState(little_settings(tmp_path, shared=shared))
     elsewhere = little_folder(tmp_path / "elsewhere")
     active = "calm-fox-fedcba9876543210"
     make_run(session, active, status="training")
@@ -140,13 +140,13 @@ def test_nothing_is_started_from_that_is_not_on_the_list(tmp_path: Path, shared:
             config_of(session, init_from=sent, seq_len=32)
 
 
-def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_page(session: Session) -> None:
+def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_page(session: AppState) -> None:
     with pytest.raises(InputError) as refused:
         config_of(session, init_from="little", seq_len=128)
     assert str(refused.value) == 'little has a max sequence length of 64 tokens; lower "Max sequence length" to that.'
 
 
-def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session: Session) -> None:
+def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session: AppState) -> None:
     names = (*form.BROUGHT, "seq_len")
     updates = dict(zip(names, start_chosen(session, "little", 512), strict=True))
     assert updates.pop("seq_len")["value"] == 64
@@ -160,7 +160,7 @@ def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session:
     assert filled == [64]
 
 
-def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: Session, little: Text) -> None:
+def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: AppState, little: Text) -> None:
     own = form.report_of(session, little, ("vocab_size", "init_from"), (90, RANDOM))
     brought = form.report_of(session, little, ("vocab_size", "init_from"), (90, "little"))
     tokenizer = session.models.open("little").tokenizer
@@ -168,7 +168,7 @@ def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(sessio
     assert brought.tokens < own.tokens  # larger pieces
 
 
-def test_the_column_of_a_table_is_read_as_chosen(session: Session, tmp_path: Path) -> None:
+def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Path) -> None:
     path = tmp_path / "table.csv"
     rows = [f"{number},the dog ran,a much longer text that would be guessed to be the one" for number in range(40)]
     path.write_text("\n".join(["id,short,text", *rows]), encoding="utf-8")
@@ -181,7 +181,7 @@ def test_the_column_of_a_table_is_read_as_chosen(session: Session, tmp_path: Pat
 
 
 def test_the_forecast_is_that_of_the_model_that_will_be_trained(
-    session: Session, little: Text, monkeypatch: pytest.MonkeyPatch
+    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = []
 
@@ -202,8 +202,8 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
     assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
 
 
-def test_the_part_that_reads_forwards_is_reckoned_slower(
-    session: Session, little: Text, monkeypatch: pytest.MonkeyPatch
+def test_the_part_that_is_causal_is_reckoned_slower(
+    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
 
@@ -217,6 +217,6 @@ def test_the_part_that_reads_forwards_is_reckoned_slower(
     assert speed(causal_share=0.5, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * 2.619), rel=1e-3)
 
 
-def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: Session, little: Text) -> None:
+def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: AppState, little: Text) -> None:
     line = forecast_line(session, Forecaster(), ("seq_len",), texts.OWN, [str(little.files[0])], "many")
     assert json.loads(line)["tone"] == "error"

@@ -14,7 +14,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.snapshots import Question
@@ -26,12 +26,12 @@ RUN = "calm-otter-0123456789abcdef01234567"
 
 
 @pytest.fixture
-def session(settings: Settings) -> Session:
+def session(settings: Settings) -> AppState:
     little_history(settings.checkpoints / "tiny-town")
-    return Session(settings)
+    return AppState(settings)
 
 
-def make_run(session: Session, *, status: str = "finished", steps: tuple[int, ...] = STEPS, name: str = RUN) -> None:
+def make_run(session: AppState, *, status: str = "finished", steps: tuple[int, ...] = STEPS, name: str = RUN) -> None:
     """A run with snapshots; its worker, if it is under way, is this process as far as anybody can see."""
     folder = session.settings.runs_dir / name
     little_history(folder, steps)
@@ -41,11 +41,13 @@ def make_run(session: Session, *, status: str = "finished", steps: tuple[int, ..
     write_json(folder / "config.json", PretrainConfig(corpus=("sample:tiny-town",)).to_dict())
 
 
-def opened(session: Session, history: str = "tiny-town", a: str = TEXT, b: str = "", words: str = "") -> dict[str, Any]:
+def opened(
+    session: AppState, history: str = "tiny-town", a: str = TEXT, b: str = "", words: str = ""
+) -> dict[str, Any]:
     return json.loads(learning.learning(session, history, a, b, words))
 
 
-def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(session: Session) -> None:
+def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(session: AppState) -> None:
     make_run(session)
     (session.settings.runs_dir / "empty-run").mkdir(parents=True)
     write_json(session.settings.runs_dir / "empty-run" / "config.json", {"corpus": ["x"]})
@@ -59,7 +61,7 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
         learning.learning(session, "empty-run", TEXT, "", "")
 
 
-def test_the_run_under_way_comes_first(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training")
     monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
     assert session.histories.default([]) == RUN
@@ -67,9 +69,9 @@ def test_the_run_under_way_comes_first(session: Session, monkeypatch: pytest.Mon
     assert not opened(session)["live"]
 
 
-def test_strangers_are_not_offered_each_others_runs(session: Session) -> None:
+def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
-    shared = Session(dataclasses.replace(session.settings, shared=True))
+    shared = AppState(dataclasses.replace(session.settings, shared=True))
     assert [name for _, name in shared.histories.choices([])] == ["tiny-town"]
     assert [name for _, name in shared.histories.choices([RUN])] == [RUN, "tiny-town"]
     for elsewhere in (
@@ -82,7 +84,7 @@ def test_strangers_are_not_offered_each_others_runs(session: Session) -> None:
             learning.learning(shared, elsewhere, TEXT, "", "")
 
 
-def test_a_view_begins_with_the_last_step_and_can_be_asked_for_the_others(session: Session) -> None:
+def test_a_view_begins_with_the_last_step_and_can_be_asked_for_the_others(session: AppState) -> None:
     body = opened(session, b=SECOND)
     assert body["steps"] == list(STEPS)
     assert body["first"]["step"] == STEPS[-1]
@@ -93,12 +95,14 @@ def test_a_view_begins_with_the_last_step_and_can_be_asked_for_the_others(sessio
         checkpoint = session.histories.snapshot("tiny-town", step)
         found = json.loads(learning.frame(session, question, step))
         truth = interpret.fill_mask(checkpoint, TEXT, 8, text_b=SECOND).masks[0]
-        assert [token for token, _ in found["blanks"][0]["candidates"]] == [one.token for one in truth.candidates]
+        assert [token for token, _ in found["masked_tokens"][0]["candidates"]] == [
+            one.token for one in truth.candidates
+        ]
         assert found["is_next"] == pytest.approx(interpret.next_sentence(checkpoint, TEXT, SECOND).is_next, abs=1e-5)
     assert "no snapshot of step 3" in json.loads(learning.frame(session, question, 3))["message"]
 
 
-def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(session: Session) -> None:
+def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(session: AppState) -> None:
     last = session.histories.snapshot("tiny-town", STEPS[-1])
     likeliest = [one.token for one in interpret.fill_mask(last, TEXT, 3).masks[0].candidates]
     assert opened(session)["watched"] == likeliest
@@ -108,11 +112,11 @@ def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(
             opened(session, words=words)
 
 
-def test_texts_that_cannot_be_shown_are_answered_in_a_sentence(session: Session) -> None:
+def test_texts_that_cannot_be_shown_are_answered_in_a_sentence(session: AppState) -> None:
     for text, message in (("", "Type a sentence"), ("the cat " * 60, "shorten it to 64 at most")):
         with pytest.raises(InputError, match=message):
             opened(session, a=text)
-    assert opened(session, a="no blank here")["first"]["blanks"] == []
+    assert opened(session, a="no blank here")["first"]["masked_tokens"] == []
     with pytest.raises(InputError, match="No snapshots yet"):
         opened(session, "")
 
@@ -124,13 +128,13 @@ def test_texts_that_cannot_be_shown_are_answered_in_a_sentence(session: Session)
      json.dumps({"history": "/etc", "a": "x", "b": "", "watched": [], "mapped": []}),
      json.dumps({"history": "tiny-town", "a": "x", "b": "", "watched": [10**9], "mapped": []})],
 )  # fmt: skip
-def test_questions_of_nobodys_page_get_a_sentence(session: Session, question: str) -> None:
+def test_questions_of_nobodys_page_get_a_sentence(session: AppState, question: str) -> None:
     assert json.loads(learning.frame(session, question, 0))["message"]
     if "99" not in question and "1000000000" not in question:
         assert json.loads(learning.news(session, question, 0)).keys() & {"message", "steps"}
 
 
-def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: Session, monkeypatch: Any) -> None:
+def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: AppState, monkeypatch: Any) -> None:
     question = Question("tiny-town", TEXT, "")
     first = session.histories.frame(question, 0)
     monkeypatch.setattr("bertviz_lab.interpret.analyze_snapshot", lambda *_, **__: pytest.fail("it is known already"))
@@ -141,7 +145,7 @@ def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: Se
     assert session.histories.frame(question, 0) != first
 
 
-def test_news_tell_of_new_steps_and_of_the_end(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_news_tell_of_new_steps_and_of_the_end(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training", steps=(0, 1, 2))
     monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
     body = opened(session, RUN)
@@ -158,7 +162,7 @@ def test_news_tell_of_new_steps_and_of_the_end(session: Session, monkeypatch: py
     assert "no longer here" in json.loads(learning.news(session, question, 5))["message"]
 
 
-def test_a_run_of_tiny_town_is_begun_with_its_own_sentences(session: Session) -> None:
+def test_a_run_of_tiny_town_is_begun_with_its_own_sentences(session: AppState) -> None:
     texts = followed_texts(session, "tiny-town")
     assert all(a.strip() for a, _, _ in texts)
     for _, _, words in texts:  # only words that are tokens of this vocabulary are named
@@ -170,7 +174,7 @@ def test_a_fine_tuned_history_shows_its_labels(settings: Settings) -> None:
     little_history(
         settings.checkpoints / "tuned", kind=BertForSequenceClassification, num_labels=2, id2label=("bad", "good")
     )
-    session = Session(settings)
+    session = AppState(settings)
     body = opened(session, "tuned", a="the red cat sat")
     assert body["labels"] == ["bad", "good"]
     assert sum(body["first"]["labels"]) == pytest.approx(1)
@@ -178,11 +182,11 @@ def test_a_fine_tuned_history_shows_its_labels(settings: Settings) -> None:
     assert all(a for a, _, _ in followed_texts(session, "tuned"))
 
 
-def come(session: Session, history: str | None = None, wanted: str = "", automatic: str = "", shown: str = "") -> Any:
+def come(session: AppState, history: str | None = None, wanted: str = "", automatic: str = "", shown: str = "") -> Any:
     return learning.come(session, [], history, wanted, automatic, shown, "", "", "")
 
 
-def test_the_page_chooses_until_a_person_does(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_chooses_until_a_person_does(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     picker, _, automatic, chips, a, *_, view = come(session)
     assert (picker["value"], automatic) == ("tiny-town", "tiny-town")
     assert json.loads(view)["title"] == "tiny-town"
@@ -202,7 +206,7 @@ def test_the_page_chooses_until_a_person_does(session: Session, monkeypatch: pyt
     assert RUN in [name for _, name in picker["choices"]]
 
 
-def test_a_link_and_the_model_at_the_top_lead_to_a_history(session: Session) -> None:
+def test_a_link_and_the_model_at_the_top_lead_to_a_history(session: AppState) -> None:
     make_run(session)
     picker, wanted, *_ = come(session, None, RUN)
     assert (picker["value"], wanted) == (RUN, "")

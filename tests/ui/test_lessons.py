@@ -14,11 +14,11 @@ import pytest
 
 from bertviz_lab.interpret import fill_mask, next_sentence, untrained
 from bertviz_lab.ui.app import build
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons import LESSONS, TABS, Lesson, claims, lesson
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure
-from bertviz_lab.ui.page_events import Story
+from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.tabs.learn import Learn, lessons_payload, sheet, told
 from tests.ui.pages import little_settings
@@ -27,17 +27,17 @@ each_lesson = pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> Session:
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> AppState:
     """The models that come with the lab."""
-    return Session(Settings(runs_dir=tmp_path_factory.mktemp("runs")))
+    return AppState(Settings(runs_dir=tmp_path_factory.mktemp("runs")))
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
+def story(tmp_path_factory: pytest.TempPathFactory) -> PageEvents:
     """The page's own parts, as they are joined."""
-    caught: list[Story] = []
+    caught: list[PageEvents] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Story, "join", lambda self, page: caught.append(self))
+        patch.setattr(PageEvents, "join", lambda self, page: caught.append(self))
         build(Settings(runs_dir=tmp_path_factory.mktemp("runs")))
     return caught[0]
 
@@ -46,7 +46,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
 
 
 @each_lesson
-def test_what_a_lesson_says_of_its_model_is_measured_to_be_so(shipped: Session, each: Lesson) -> None:
+def test_what_a_lesson_says_of_its_model_is_measured_to_be_so(shipped: AppState, each: Lesson) -> None:
     found = measure(shipped, each)
     assert found.answer == each.answer
     assert [text for text in found.paragraphs if "{" in text or not text] == []
@@ -54,7 +54,7 @@ def test_what_a_lesson_says_of_its_model_is_measured_to_be_so(shipped: Session, 
 
 
 @pytest.mark.parametrize("number", [1, 3, 5, 7, 8])
-def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: Session, number: int) -> None:
+def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: AppState, number: int) -> None:
     each = LESSONS[number - 1]
     random = untrained(shipped.models.open(each.model))
     stranger: Any = SimpleNamespace(
@@ -65,7 +65,7 @@ def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: Se
     assert "with other predictions" in Measured(each, finding).paragraphs[0]
 
 
-def test_the_numbers_of_the_first_lesson_are_what_fill_mask_says(shipped: Session) -> None:
+def test_the_numbers_of_the_first_lesson_are_what_fill_mask_says(shipped: AppState) -> None:
     found, town = measure(shipped, LESSONS[0]), shipped.models.open("tiny-town")
     fields = found.lesson.look[0].place.fields
     for causal, name in ((False, "both"), (True, "forwards")):
@@ -74,13 +74,13 @@ def test_the_numbers_of_the_first_lesson_are_what_fill_mask_says(shipped: Sessio
         assert f"{asked.probability:.1%}" in found.paragraphs[0], name
 
 
-def test_the_blanks_are_as_many_as_the_paper_says(shipped: Session) -> None:
+def test_the_masked_tokens_are_as_many_as_the_paper_says(shipped: AppState) -> None:
     shares = {name: share for name, share, _ in measure(shipped, LESSONS[1]).finding.bars}
     rule = [0.15 * 0.8, 0.15 * 0.1, 0.15 * 0.1]
     assert list(shares.values()) == pytest.approx(rule, rel=0.05)
 
 
-def test_a_contradiction_is_taken_to_follow_as_the_lesson_says(shipped: Session) -> None:
+def test_a_contradiction_is_taken_to_follow_as_the_lesson_says(shipped: AppState) -> None:
     each, town = LESSONS[2], shipped.models.open("tiny-town")
     true, wrong = (place.place.fields for place in (each.look[1], each.proof[0]))
     difference = next_sentence(town, **named(true)).is_next - next_sentence(town, **named(wrong)).is_next
@@ -91,13 +91,13 @@ def named(fields: Any) -> dict[str, str]:
     return {"text_a": fields["a"], "text_b": fields["b"]}
 
 
-def test_the_new_numbers_of_a_classifier_are_those_of_its_last_layer(shipped: Session) -> None:
+def test_the_new_numbers_of_a_classifier_are_those_of_its_last_layer(shipped: AppState) -> None:
     model: Any = shipped.models.open("sentiment-mini").model
     new = sum(value.numel() for name, value in model.named_parameters() if "classifier" in name)
     assert measure(shipped, LESSONS[5]).finding.numbers["new"] == f"{new:,}"
 
 
-def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     each = LESSONS[6]
     story = {0: (0.1, 0.01), 100: (0.3, 0.1), 200: (0.8, 0.2), 500: (0.9, 0.3), 1000: (0.95, 0.9)}
 
@@ -118,7 +118,7 @@ def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: Session, monk
     assert claims._between(session((0, 100, 200)), each) == ""  # and here one of them never comes
 
 
-def test_a_lesson_is_measured_once_for_a_model(shipped: Session) -> None:
+def test_a_lesson_is_measured_once_for_a_model(shipped: AppState) -> None:
     assert measure(shipped, LESSONS[0]).finding is measure(shipped, LESSONS[0]).finding
 
 
@@ -140,7 +140,7 @@ def test_no_number_about_a_model_is_written_into_a_lesson(each: Lesson) -> None:
 
 
 @each_lesson
-def test_every_place_is_on_the_page(shipped: Session, story: Story, each: Lesson) -> None:
+def test_every_place_is_on_the_page(shipped: AppState, story: PageEvents, each: Lesson) -> None:
     looking = {tab.id: tab for tab in story.looking}
     for step in measure(shipped, each).steps:
         tab = looking.get(step.place.tab)
@@ -161,11 +161,11 @@ def test_the_tabs_have_the_names_that_the_buttons_say(settings: Settings) -> Non
 # ---- setting up
 
 
-def values(learn: Learn, story: Story, data: dict[str, Any]) -> tuple[Any, ...]:
+def values(learn: Learn, story: PageEvents, data: dict[str, Any]) -> tuple[Any, ...]:
     return learn.set_up(story.looking, data)
 
 
-def test_a_click_fills_in_a_place_and_leaves_the_other_tabs_alone(story: Story) -> None:
+def test_a_click_fills_in_a_place_and_leaves_the_other_tabs_alone(story: PageEvents) -> None:
     assert story.learn is not None
     bar, model, tabs, *rest = values(story.learn, story, {"lesson": 1, "step": 1})
     assert json.loads(bar)["number"] == 1
@@ -182,7 +182,7 @@ def test_a_click_fills_in_a_place_and_leaves_the_other_tabs_alone(story: Story) 
     assert sum(value is True for value in rest) == 2  # the tick, and the part that is open
 
 
-def test_a_place_is_filled_in_with_what_was_measured(story: Story, shipped: Session) -> None:
+def test_a_place_is_filled_in_with_what_was_measured(story: PageEvents, shipped: AppState) -> None:
     assert story.learn is not None
     heads = LESSONS[4]
     *_, off = [each.place.fields["off"] for each in measure(shipped, heads).steps if "off" in each.place.fields]
@@ -200,15 +200,15 @@ def test_a_place_is_filled_in_with_what_was_measured(story: Story, shipped: Sess
         {"lesson": 1, "step": 9},
     ],
 )
-def test_a_click_that_means_nothing_changes_nothing(story: Story, data: dict[str, Any]) -> None:
+def test_a_click_that_means_nothing_changes_nothing(story: PageEvents, data: dict[str, Any]) -> None:
     assert story.learn is not None
     found = values(story.learn, story, data)
     assert len(found) == len(values(story.learn, story, {"lesson": 1, "step": 0}))
     assert all(value == gr.skip() for value in found)
 
 
-def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path, story: Story) -> None:
-    session = Session(little_settings(tmp_path))
+def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path, story: PageEvents) -> None:
+    session = AppState(little_settings(tmp_path))
     assert all(each["missing"] for each in json.loads(lessons_payload(session))["lessons"])
     assert "has no model tiny-town" in json.loads(told(session, 1))["message"]
     learn = Learn(session, gr.HTML(render=False), gr.HTML(render=False))
@@ -218,7 +218,7 @@ def test_without_its_model_a_lesson_can_be_read_and_says_so(tmp_path: Path, stor
 
 
 @pytest.mark.parametrize("number", ["x", None, 99, "1 or 2"])
-def test_a_number_that_is_none_is_answered_in_a_sentence(shipped: Session, number: Any) -> None:
+def test_a_number_that_is_none_is_answered_in_a_sentence(shipped: AppState, number: Any) -> None:
     assert json.loads(told(shipped, number))["message"]
 
 
@@ -253,7 +253,7 @@ def read(page: str) -> _Words:
     return words
 
 
-def test_the_handout_asks_everything_before_it_answers(shipped: Session) -> None:
+def test_the_handout_asks_everything_before_it_answers(shipped: AppState) -> None:
     page = read(sheet(shipped, "http://lab.example:7860/"))
     questions, answers = page.words.split("Answers", 1)
     for each in LESSONS:
@@ -266,7 +266,7 @@ def test_the_handout_asks_everything_before_it_answers(shipped: Session) -> None
 
 
 @pytest.mark.parametrize("address", [None, 3, "javascript:alert(1)", "http://x/<script>", "http://" + "x" * 999, ""])
-def test_an_address_that_is_none_is_not_written_down(shipped: Session, address: Any) -> None:
+def test_an_address_that_is_none_is_not_written_down(shipped: AppState, address: Any) -> None:
     page = sheet(shipped, address)
     assert "?lesson=1" not in page
     assert "<script" not in page

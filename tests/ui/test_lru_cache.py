@@ -4,12 +4,12 @@ import threading
 
 import pytest
 
-from bertviz_lab.ui.lru_cache import Kept
+from bertviz_lab.ui.lru_cache import LruCache
 
 
 def test_it_is_made_once_while_it_is_among_the_last_few() -> None:
     made: list[int] = []
-    kept = Kept(2)
+    kept = LruCache(2)
 
     def make(n: int) -> int:
         made.append(n)
@@ -21,7 +21,7 @@ def test_it_is_made_once_while_it_is_among_the_last_few() -> None:
 
 
 def test_of_several_who_ask_at_once_one_makes_it() -> None:
-    kept, made, ready = Kept(2), [], threading.Event()
+    kept, made, ready = LruCache(2), [], threading.Event()
 
     def slow() -> str:
         made.append(1)
@@ -39,7 +39,7 @@ def test_of_several_who_ask_at_once_one_makes_it() -> None:
 
 
 def test_what_fails_is_tried_again() -> None:
-    kept = Kept(2)
+    kept = LruCache(2)
     with pytest.raises(ZeroDivisionError):
         kept.get("key", lambda: 1 // 0)
     assert kept.get("key", lambda: 7) == 7
@@ -47,7 +47,7 @@ def test_what_fails_is_tried_again() -> None:
 
 def test_values_may_be_kept_by_their_weight() -> None:
     made: list[int] = []
-    kept = Kept(10, weigh=int)
+    kept = LruCache(10, weigh=int)
 
     def make(n: int) -> int:
         made.append(n)

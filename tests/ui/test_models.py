@@ -11,7 +11,7 @@ from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui import models as models_module
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.little import little_folder
 
@@ -19,7 +19,7 @@ RUN = "kind-otter-0123456789abcdef"
 
 
 def make_run(
-    session: Session, run_id: str = RUN, status: str = "finished", *, model: bool = True, seed: int = 1
+    session: AppState, run_id: str = RUN, status: str = "finished", *, model: bool = True, seed: int = 1
 ) -> Path:
     folder = session.settings.runs_dir / run_id
     folder.mkdir(parents=True)
@@ -30,7 +30,7 @@ def make_run(
     return folder
 
 
-def test_the_picker_lists_trained_models_before_those_that_ship(session: Session) -> None:
+def test_the_picker_lists_trained_models_before_those_that_ship(session: AppState) -> None:
     make_run(session)
     labels, names = zip(*session.models.choices(()), strict=True)
     assert names == (RUN, "little")
@@ -38,39 +38,39 @@ def test_the_picker_lists_trained_models_before_those_that_ship(session: Session
 
 
 def test_the_default_is_a_shipped_model_else_the_newest_trained_one_else_none(
-    session: Session, settings: Settings, tmp_path: Path
+    session: AppState, settings: Settings, tmp_path: Path
 ) -> None:
     make_run(session)
     assert session.models.default() == "little"
-    bare = Session(replace(settings, checkpoints=tmp_path / "nothing"))
+    bare = AppState(replace(settings, checkpoints=tmp_path / "nothing"))
     assert bare.models.default() == RUN
-    empty = Session(replace(settings, checkpoints=tmp_path / "nothing", runs_dir=tmp_path / "no runs"))
+    empty = AppState(replace(settings, checkpoints=tmp_path / "nothing", runs_dir=tmp_path / "no runs"))
     assert empty.models.default() == ""
     with pytest.raises(InputError, match="Train your own"):
         empty.models.open()
 
 
-def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(session: Session) -> None:
+def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(session: AppState) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210", status="training")
     make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
     assert [name for _, name in session.models.starts(())] == ["random", "little", RUN]
-    shared = Session(replace(session.settings, shared=True))
+    shared = AppState(replace(session.settings, shared=True))
     assert [name for _, name in shared.models.starts(())] == ["random", "little"]
     assert [name for _, name in shared.models.starts((RUN,))] == ["random", "little", RUN]
 
 
-def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: Session, settings: Settings) -> None:
+def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210")
-    shared = Session(replace(settings, shared=True))
+    shared = AppState(replace(settings, shared=True))
     assert shared.models.visible_runs(("calm-fox-fedcba9876543210",)) == ("calm-fox-fedcba9876543210",)
     assert shared.models.visible_runs(()) == ()
     assert [name for _, name in shared.models.choices(())] == ["little"]
     assert set(session.models.visible_runs(())) == {RUN, "calm-fox-fedcba9876543210"}
 
 
-def test_a_model_is_loaded_once_however_many_ask(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     loads: list[Path] = []
     load = models_module._load
 
@@ -90,7 +90,7 @@ def test_a_model_is_loaded_once_however_many_ask(session: Session, monkeypatch: 
     assert all(one is opened[0] for one in opened)
 
 
-def test_only_the_last_few_models_stay_open(session: Session) -> None:
+def test_only_the_last_few_models_stay_open(session: AppState) -> None:
     for number in range(6):
         little_folder(session.settings.checkpoints / f"m{number}", seed=number)
         session.models.open(f"m{number}")
@@ -98,7 +98,7 @@ def test_only_the_last_few_models_stay_open(session: Session) -> None:
     assert len(session.models._loading) <= models_module._KEPT_OPEN
 
 
-def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: Session) -> None:
+def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
     folder = make_run(session, status="stopped", model=False)
     with pytest.raises(InputError, match="kind-otter has no model yet"):
         session.models.open(RUN)
@@ -121,7 +121,7 @@ def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: 
 
 
 def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_one(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = make_run(session, status="training", model=False)
     old = little_folder(folder / "checkpoints" / "step-00000010", seed=1)
@@ -137,13 +137,13 @@ def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_
     assert session.models.open(RUN).path == folder / "checkpoints" / "step-00000020"
 
 
-def test_the_checkpoint_of_a_run_from_before_opens(session: Session) -> None:
+def test_the_checkpoint_of_a_run_from_before_opens(session: AppState) -> None:
     folder = make_run(session, status="stopped", model=False)
     last = little_folder(folder / "checkpoints" / "last")
     assert session.models.open(RUN).path == last
 
 
-def test_a_folder_can_be_typed_even_that_of_a_run(session: Session, tmp_path: Path) -> None:
+def test_a_folder_can_be_typed_even_that_of_a_run(session: AppState, tmp_path: Path) -> None:
     elsewhere = little_folder(tmp_path / "elsewhere" / "mine")
     assert session.models.open(str(elsewhere)).name == "mine"
     folder = make_run(session)
@@ -153,14 +153,14 @@ def test_a_folder_can_be_typed_even_that_of_a_run(session: Session, tmp_path: Pa
 
 def test_on_a_shared_page_no_folder_of_the_machine_can_be_opened(settings: Settings, tmp_path: Path) -> None:
     elsewhere = little_folder(tmp_path / "elsewhere")
-    shared = Session(replace(settings, shared=True))
+    shared = AppState(replace(settings, shared=True))
     for typed in (str(elsewhere), "/etc", "~", str(tmp_path / "checkpoints" / "little"), "../.."):
         with pytest.raises(InputError, match="There is no model") as refused:
             shared.models.open(typed)
         assert "folder" not in str(refused.value)
 
 
-def test_each_broken_checkpoint_gets_one_sentence(session: Session, tmp_path: Path) -> None:
+def test_each_broken_checkpoint_gets_one_sentence(session: AppState, tmp_path: Path) -> None:
     good = little_folder(tmp_path / "good")
 
     def broken(name: str, *remove: str) -> Path:
@@ -188,18 +188,18 @@ def test_each_broken_checkpoint_gets_one_sentence(session: Session, tmp_path: Pa
 @pytest.mark.parametrize(
     "typed", ["no-such-model", "nobody/nothing", "x" * 5000, "a\x00b", "<script>alert(1)</script>", "../x", "/no/such"]
 )
-def test_a_name_that_is_no_model_gets_one_sentence(session: Session, typed: str) -> None:
+def test_a_name_that_is_no_model_gets_one_sentence(session: AppState, typed: str) -> None:
     with pytest.raises(InputError, match=r"[Tt]here is no") as refused:
         session.models.open(typed)
     assert len(str(refused.value)) < 400
 
 
 def test_a_model_too_large_for_the_page_is_refused_before_it_is_read(settings: Settings) -> None:
-    small = Session(replace(settings, max_model=1000))
+    small = AppState(replace(settings, max_model=1000))
     with pytest.raises(InputError, match="too large"):
         small.models.open("little")
 
 
-def test_a_model_of_another_head_still_opens(session: Session) -> None:
+def test_a_model_of_another_head_still_opens(session: AppState) -> None:
     little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
     assert session.models.open("mlm").architecture == "BertForMaskedLM"

@@ -13,7 +13,7 @@ import pytest
 from bertviz_lab import InputError
 from bertviz_lab.ui.api import NAMES
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.header import describe
 from bertviz_lab.ui.settings import Settings
 from tests.ui.test_models import RUN, make_run
@@ -107,7 +107,7 @@ def test_a_number_of_runs_that_cannot_work_is_refused() -> None:
         Settings(max_runs=0)
 
 
-def test_the_model_line_tells_what_a_model_is(session: Session) -> None:
+def test_the_model_line_tells_what_a_model_is(session: AppState) -> None:
     items = dict(json.loads(describe(session, ""))["items"])
     assert items["Layers"] == "2"
     assert items["Architecture"] == "BertForPreTraining"
@@ -115,7 +115,7 @@ def test_the_model_line_tells_what_a_model_is(session: Session) -> None:
     assert dict(json.loads(describe(session, RUN))["items"])["Trained on"] == "tiny-town"
 
 
-def test_the_model_line_says_why_a_model_does_not_open(session: Session) -> None:
+def test_the_model_line_says_why_a_model_does_not_open(session: AppState) -> None:
     body = json.loads(describe(session, "<b>no</b>"))
     assert body["tone"] == "error"
     assert "There is no model" in body["note"]

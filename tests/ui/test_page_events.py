@@ -7,21 +7,21 @@ import gradio as gr
 import pytest
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.ui.app_state import Session
-from bertviz_lab.ui.page_events import Story
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.settings import Settings
 from tests.ui.test_models import RUN, make_run
 
 
-def story(session: Session) -> Story:
+def story(session: AppState) -> PageEvents:
     nothing: Any = None
-    return Story(session, nothing, nothing, nothing, (), ())
+    return PageEvents(session, nothing, nothing, nothing, (), ())
 
 
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = Session(dataclasses.replace(settings, shared=True))
+    session = AppState(dataclasses.replace(settings, shared=True))
     make_run(session)
     stopped: list[str] = []
     monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))
@@ -35,7 +35,7 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     assert stopped == [RUN]
 
 
-def test_on_ones_own_machine_every_run_is_ones_own(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_ones_own_machine_every_run_is_ones_own(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session)
     stopped: list[str] = []
     monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))

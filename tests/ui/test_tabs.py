@@ -10,7 +10,7 @@ import pytest
 from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.interpret import METHODS
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.comparison_model import BEFORE
 from bertviz_lab.ui.error_handling import picked, picture
 from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
@@ -19,7 +19,7 @@ from tests.little import little_folder
 A, B = "the red cat sat", "she gave him the book"
 
 
-def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: Session) -> None:
+def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: AppState) -> None:
     body = json.loads(attention.attention(session, "", A, B))
     trace = interpret.trace_text(session.models.open(), A, B)
     assert tuple(body["tokens"]) == trace.tokens
@@ -31,7 +31,7 @@ def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: Session) -> N
     assert attention.exact_values(session, "unknown", 0, 0) == attention.layer_values(session, "unknown", 0) == ""
 
 
-def test_the_grid_can_ask_why_one_token_looks_at_another(session: Session) -> None:
+def test_the_grid_can_ask_why_one_token_looks_at_another(session: AppState) -> None:
     body = json.loads(attention.attention(session, "", A, B))
     trace = interpret.trace_text(session.models.open(), A, B)
     found = json.loads(attention.query_key(session, body["key"], 1, 0, 2, 3))
@@ -42,7 +42,7 @@ def test_the_grid_can_ask_why_one_token_looks_at_another(session: Session) -> No
         assert attention.query_key(session, body["key"], *place) == ""
 
 
-def test_heads_come_with_their_metrics(session: Session) -> None:
+def test_heads_come_with_their_metrics(session: AppState) -> None:
     metrics = json.loads(attention.attention(session, "", A, B))["metrics"]
     truth = interpret.head_metrics(interpret.trace_text(session.models.open(), A, B)).metrics
     assert set(metrics) == set(truth)
@@ -55,7 +55,7 @@ def test_heads_come_with_their_metrics(session: Session) -> None:
     ("kind", "model"),
     [(attention.MODEL, BEFORE), (attention.MODEL, "other"), (attention.CAUSAL, None), (attention.TEXT, None)],
 )
-def test_attention_is_set_beside_another(session: Session, kind: str, model: str | None) -> None:
+def test_attention_is_set_beside_another(session: AppState, kind: str, model: str | None) -> None:
     little_folder(session.settings.checkpoints / "other", seed=1)
     body = json.loads(attention.differ(session, "", A, "", kind, "the old man ran", model))
     assert body["signed"]
@@ -66,13 +66,13 @@ def test_attention_is_set_beside_another(session: Session, kind: str, model: str
     np.testing.assert_allclose(rows, 0, atol=2e-3)
 
 
-def test_texts_of_unequal_length_are_not_set_beside_each_other(session: Session) -> None:
+def test_texts_of_unequal_length_are_not_set_beside_each_other(session: AppState) -> None:
     for other, words in (("the cat", "equal length"), ("", "Type the other sentence")):
         body = json.loads(picture(attention.differ)(session, "", A, "", attention.TEXT, other, None))
         assert words in body["message"]
 
 
-def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: Session) -> None:
+def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: AppState) -> None:
     body = json.loads(next_sentence.answer(session, "", A, B))
     truth = interpret.next_sentence(session.models.open(), A, B)
     assert body["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
@@ -88,13 +88,13 @@ def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: S
     assert other not in (A, B)
 
 
-def test_a_model_without_the_head_says_so(session: Session) -> None:
+def test_a_model_without_the_head_says_so(session: AppState) -> None:
     little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
     assert "no next-sentence head" in json.loads(picture(next_sentence.answer)(session, "mlm", A, B))["message"]
     assert json.loads(attention.attention(session, "mlm", A, B))["cells"]
 
 
-def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session) -> None:
+def test_an_answer_is_explained_token_by_token_and_head_by_head(session: AppState) -> None:
     text = "the red [MASK] sat on the mat"
     verdict, strip = why.explain(session, "", text, "", "")
     items = dict(json.loads(verdict)["items"])
@@ -109,7 +109,7 @@ def test_an_answer_is_explained_token_by_token_and_head_by_head(session: Session
     assert shown["texts"][0][1] == "off"
 
 
-def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) -> None:
+def test_heads_are_switched_off_and_on_and_the_answer_changes(session: AppState) -> None:
     text = "the red [MASK] sat on the mat"
     off = why.toggle(session, {"row": 1, "column": 0}, "", "[]")
     assert off == "[[1, 0]]"
@@ -128,13 +128,13 @@ def test_heads_are_switched_off_and_on_and_the_answer_changes(session: Session) 
 
 
 @pytest.mark.parametrize("off", ["", "nonsense", "[[9, 9]]", "[[-1, 0]]", '["x"]', "{}", "null"])
-def test_what_the_page_says_is_off_may_be_anything(session: Session, off: str) -> None:
+def test_what_the_page_says_is_off_may_be_anything(session: AppState, off: str) -> None:
     verdict, change = why.changed(session, "", "the [MASK] sat", "", "", off, False)
     assert json.loads(change)["kind"] == "bars"
     assert json.loads(verdict)["items"]
 
 
-def test_vectors_of_sentences_words_and_a_word_in_two_sentences(session: Session) -> None:
+def test_vectors_of_sentences_words_and_a_word_in_two_sentences(session: AppState) -> None:
     lines = f"{A}\n\n{B}\n{A}"
     body = json.loads(vectors.alike(session, "", lines, "mean"))
     assert len(body["rows"]) == 3
@@ -146,13 +146,13 @@ def test_vectors_of_sentences_words_and_a_word_in_two_sentences(session: Session
     assert len(json.loads(way)["points"]) == 6
 
 
-def test_vectors_of_nothing_and_of_too_much_are_one_sentence(session: Session) -> None:
+def test_vectors_of_nothing_and_of_too_much_are_one_sentence(session: AppState) -> None:
     for text, words in (("", "Type some sentences"), ("a\n" * 21, "too many"), ("x" * 60_000, "shorten")):
         assert words in json.loads(picture(vectors.alike)(session, "", text, "mean"))["message"]
     assert "not in the sentence" in json.loads(vectors.moved(session, "", A, B, "zebra")[0])["message"]
 
 
-def test_sentences_that_the_page_filled_in_give_way_to_another_models(session: Session) -> None:
+def test_sentences_that_the_page_filled_in_give_way_to_another_models(session: AppState) -> None:
     shown, sentences, *own, table = vectors.follow_model(session, "", "", "", "mean", "", "", "", "")
     assert json.loads(table)["kind"] == "matrix"
     _, kept, *_ = vectors.follow_model(session, "", shown, "my own", "mean", *own)
@@ -160,7 +160,7 @@ def test_sentences_that_the_page_filled_in_give_way_to_another_models(session: S
     assert sentences
 
 
-def test_the_masks_are_counted_repeated_and_paid_for(session: Session) -> None:
+def test_the_masks_are_counted_repeated_and_paid_for(session: AppState) -> None:
     knobs = (15, 80, 10, "tokens", 1)
     counts = json.loads(masking.counted(session, "", A, *knobs, 1000))
     assert sum(counts["series"][0]["values"]) == pytest.approx(1, abs=1e-6)
@@ -173,13 +173,13 @@ def test_the_masks_are_counted_repeated_and_paid_for(session: Session) -> None:
     assert f"{np.mean(losses):.2f} nats" in paid["title"]
 
 
-def test_the_three_vectors_of_each_token_are_shown(session: Session) -> None:
+def test_the_three_vectors_of_each_token_are_shown(session: AppState) -> None:
     body = json.loads(input.embeddings(session, "", A, B))
     labels = [row["label"] for row in body["rows"]]
     assert labels == ["token", "segment", "position", "sum", "cos token", "cos segment", "cos position"]
 
 
-def test_a_text_of_thousands_of_words_is_cut_not_refused(session: Session) -> None:
+def test_a_text_of_thousands_of_words_is_cut_not_refused(session: AppState) -> None:
     longest = session.models.open().config.max_position_embeddings
     assert len(json.loads(attention.attention(session, "", "word " * 5000, ""))["tokens"]) == longest
     body = json.loads(input.tokens(session, "", "word " * 5000, ""))
@@ -187,7 +187,7 @@ def test_a_text_of_thousands_of_words_is_cut_not_refused(session: Session) -> No
     assert len(body["dropped"][0]) > 4000
 
 
-def test_the_words_of_both_sentences_are_explained(session: Session) -> None:
+def test_the_words_of_both_sentences_are_explained(session: AppState) -> None:
     body = json.loads(input.splitting(session, "", "unbelievably red", "cats"))
     assert [word["word"] for word in body["words"]] == ["unbelievably", "red", "cats"]
     for word in body["words"]:
@@ -195,14 +195,14 @@ def test_the_words_of_both_sentences_are_explained(session: Session) -> None:
             assert step["tried"][-1] == step["found"]
 
 
-def test_long_words_and_texts_are_explained_in_part(session: Session) -> None:
+def test_long_words_and_texts_are_explained_in_part(session: AppState) -> None:
     body = json.loads(input.splitting(session, "", "x" * 90, ""))
     assert all(len(step["tried"]) <= 12 for word in body["words"] for step in word["steps"])
     body = json.loads(input.splitting(session, "", "red " * 500, ""))
     assert body["more"] == 440
 
 
-def test_the_same_seed_gives_the_same_masks_and_the_button_another(session: Session) -> None:
+def test_the_same_seed_gives_the_same_masks_and_the_button_another(session: AppState) -> None:
     knobs = (15, 80, 10, "tokens", 3)
     first = masking.masked(session, "", A, *knobs)
     assert first == masking.masked(session, "", A, *knobs)
@@ -234,13 +234,13 @@ def test_a_picture_knows_when_it_was_asked_for() -> None:
         (A, (15, 80, 10, "words", -7), ""),
     ],
 )
-def test_impossible_rules_are_one_sentence(session: Session, text: str, knobs: tuple, words: str) -> None:
+def test_impossible_rules_are_one_sentence(session: AppState, text: str, knobs: tuple, words: str) -> None:
     body = json.loads(picture(masking.masked)(session, "", text, *knobs))
     assert words in body.get("message", "")
     assert bool(words) == ("message" in body)
 
 
-def test_every_tab_says_what_is_wrong_with_a_model_and_leaves_the_fields_alone(session: Session) -> None:
+def test_every_tab_says_what_is_wrong_with_a_model_and_leaves_the_fields_alone(session: AppState) -> None:
     for follow, fields in (
         (attention.follow_model, ("", A, B)),
         (input.follow_model, ("", A, B)),
@@ -269,13 +269,13 @@ def test_what_a_click_brings_is_only_ever_text() -> None:
     assert picked({}, 1) == ("",)
 
 
-def test_a_whole_layer_is_switched_off_and_on_again(session: Session) -> None:
+def test_a_whole_layer_is_switched_off_and_on_again(session: AppState) -> None:
     off = why.toggle(session, {"row": 1, "column": 2}, "", "[[0, 1], [1, 0]]")
     assert json.loads(off) == [[0, 1], [1, 0], [1, 1]]
     assert json.loads(why.toggle(session, {"row": 1, "column": 2}, "", off)) == [[0, 1]]
 
 
-def test_heads_stay_off_until_another_model_is_asked(session: Session) -> None:
+def test_heads_stay_off_until_another_model_is_asked(session: AppState) -> None:
     little_folder(session.settings.checkpoints / "other", seed=1)
     text = "the red [MASK] sat on the mat"
     for before, model, kept in (("", "little", True), ("little", "little", True), ("other", "little", False)):
@@ -286,7 +286,7 @@ def test_heads_stay_off_until_another_model_is_asked(session: Session) -> None:
     assert off == "[]"
 
 
-def test_what_each_head_adds_is_computed_once_whichever_are_off(session: Session, monkeypatch) -> None:
+def test_what_each_head_adds_is_computed_once_whichever_are_off(session: AppState, monkeypatch) -> None:
     text = "the red [MASK] sat on the mat"
     first = json.loads(why.effects(session, "", text, "", "", "[]"))
     monkeypatch.setattr(interpret, "ablate_heads", lambda *_, **__: pytest.fail("computed again"))
@@ -295,7 +295,7 @@ def test_what_each_head_adds_is_computed_once_whichever_are_off(session: Session
     assert again["texts"][0][0] == "off"
 
 
-def test_two_models_that_split_a_text_differently_are_not_subtracted(session: Session) -> None:
+def test_two_models_that_split_a_text_differently_are_not_subtracted(session: AppState) -> None:
     other = Tokenizer.train(["she slept", "he ran"] * 50, vocab_size=60)
     checkpoint = session.models.open()
     apart = dataclasses.replace(checkpoint, tokenizer=other, name="apart")
@@ -304,7 +304,7 @@ def test_two_models_that_split_a_text_differently_are_not_subtracted(session: Se
     assert "differ" in body["message"] or "equal length" in body["message"]
 
 
-def test_a_model_of_few_positions_masks_what_it_reads(session: Session) -> None:
+def test_a_model_of_few_positions_masks_what_it_reads(session: AppState) -> None:
     longest = session.models.open().config.max_position_embeddings
     knobs = (15, 80, 10, "tokens", 1)
     text = "the red cat " * 400

@@ -12,8 +12,8 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.ui.app_state import Session
-from bertviz_lab.ui.rpc import Direct
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.uploads import uploaded_paths
 from tests.ui.pages import little_settings, serve
 
@@ -45,7 +45,7 @@ def uploads(folder: Path, upload_folder: None, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(scope="module")
-def page(folder: Path) -> Iterator[tuple[str, Session]]:
+def page(folder: Path) -> Iterator[tuple[str, AppState]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADIO_TEMP_DIR", str(folder / "uploads"))
         with serve(little_settings(folder, shared=True)) as served:
@@ -69,7 +69,7 @@ def config_of(url: str) -> dict[str, Any]:
     return found
 
 
-def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, Session], secret: Path) -> None:
+def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
     url, _ = page
     config = config_of(url)
     drawn = {component["id"]: component for component in config["components"]}
@@ -96,7 +96,7 @@ def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, 
             assert SECRET not in post(target, body | {"data": ["ticket", question, *values]})
 
 
-def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, Session], secret: Path) -> None:
+def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
     url, _ = page
     config = config_of(url)
     types = {component["id"]: component["type"] for component in config["components"]}
@@ -126,7 +126,7 @@ def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, Sessi
 
 def test_a_component_with_files_cannot_be_asked_past_the_queue() -> None:
     with gr.Blocks():
-        direct = Direct()
+        direct = Rpc()
         files, button, shown = gr.File(), gr.UploadButton(), gr.HTML()
         for component in (files, button):
             with pytest.raises(ValueError, match="uploaded ones only"):

@@ -10,8 +10,8 @@ import pytest
 
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.error_handling import in_order
-from bertviz_lab.ui.rpc import Direct, tell_progress
-from bertviz_lab.ui.view_contract import Folded
+from bertviz_lab.ui.rpc import Rpc, tell_progress
+from bertviz_lab.ui.view_contract import CollapsedView
 
 
 def test_a_later_question_has_a_later_time_however_answers_come() -> None:
@@ -22,10 +22,10 @@ def test_a_later_question_has_a_later_time_however_answers_come() -> None:
 @pytest.mark.parametrize("opened", [False, True])
 def test_a_part_that_is_folded_away_is_asked_for_only_when_it_is_open(opened: bool) -> None:
     with gr.Blocks() as page:
-        direct = Direct()
+        direct = Rpc()
         with gr.Accordion("Part", open=opened) as accordion:
             shown = gr.HTML()
-        part = Folded(direct, "part", accordion, lambda text: text, [gr.Textbox()], shown)
+        part = CollapsedView(direct, "part", accordion, lambda text: text, [gr.Textbox()], shown)
     assert part.is_open.value is opened
     asked = [fn.js for fn in page.fns.values() if fn.js and "labAsk" in str(fn.js)]
     assert asked == ["(...inputs) => window.labAsk(0, 1, inputs, true)"]
@@ -34,7 +34,7 @@ def test_a_part_that_is_folded_away_is_asked_for_only_when_it_is_open(opened: bo
 def line_to(*handlers: Callable[..., object]) -> Any:
     """The line to some handlers, each with two outputs."""
     with gr.Blocks() as page:
-        direct = Direct()
+        direct = Rpc()
         box, view = gr.Textbox(), gr.HTML()
         for handler in handlers:
             direct.ask(box.submit, handler, [box], [box, view])

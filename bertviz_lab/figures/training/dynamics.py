@@ -15,8 +15,8 @@ MOST_POINTS = 400
 _VECTOR_TOP = 32767  # of a number in -1..1 as 16 bits
 
 
-class BlankLike(Protocol):
-    """What one snapshot would write for a blank."""
+class MaskedTokenLike(Protocol):
+    """What one snapshot would write for a masked token."""
 
     @property
     def position(self) -> int: ...
@@ -36,7 +36,7 @@ class FrameLike(Protocol):
     @property
     def heads(self) -> Any: ...
     @property
-    def masked_tokens(self) -> Sequence[BlankLike]: ...
+    def masked_tokens(self) -> Sequence[MaskedTokenLike]: ...
     @property
     def is_next(self) -> float | None: ...
     @property
@@ -62,7 +62,7 @@ def frame_payload(found: FrameLike, step: int) -> Payload:
             "step": step,
             "cells": base64_array(sqrt_codes(found.attentions, 8)),
             "metrics": {name: np.round(values, 4).tolist() for name, values in found.heads.metrics.items()},
-            "blanks": [_blank(blank) for blank in found.masked_tokens],
+            "masked_tokens": [_masked_token(blank) for blank in found.masked_tokens],
             "is_next": found.is_next,
             "losses": None if found.losses is None else [_rounded(float(value), 3) for value in found.losses],
             "loss": found.loss,
@@ -76,7 +76,7 @@ def frame_payload(found: FrameLike, step: int) -> Payload:
     )
 
 
-def _blank(blank: BlankLike) -> dict[str, Any]:
+def _masked_token(blank: MaskedTokenLike) -> dict[str, Any]:
     return {
         "position": blank.position,
         "candidates": [[one.token, _rounded(one.probability, 5)] for one in blank.candidates],

@@ -28,7 +28,7 @@ _GOOD_ENOUGH = 0.02  # of what is to be explained
 
 @dataclass(frozen=True)
 class Attribution:
-    """What each token adds to the score of a prediction, in nats: its log-probability, or that against another's.
+    """Attribution of a prediction to its tokens, in nats of log-probability, or of the log-ratio to another's.
 
     `change` is the score with the text less that with every word replaced by [MASK]. The scores of integrated
     gradients sum to it but for `error`; for the other methods `error` is None, they promise no sum.

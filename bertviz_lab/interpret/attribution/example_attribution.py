@@ -21,7 +21,7 @@ def texts_of_example(example: Example) -> tuple[str, str | None]:
 
 
 def explain_example(checkpoint: Checkpoint, example: Example, prediction: Prediction) -> list[Attribution]:
-    """What each token adds to a prediction, by every method.
+    """Attribution of a prediction to its tokens, by every method.
 
     A wrong label is set against the right one; of labelled words the first wrong one is explained, or else the first
     that is no "O"; of an answer its first token. Raises `InputError` for a model of another task.

@@ -38,7 +38,7 @@ class WordLabel:
 
 @dataclass(frozen=True)
 class Entity:
-    """Neighbouring words that together are one thing; `probability` is the mean of its words'."""
+    """Adjacent words that form one entity; `probability` is the mean of its words'."""
 
     text: str
     type: str

@@ -44,7 +44,7 @@ CONTINUED = 0.4
 def pretrain(
     config: PretrainConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
-    """Run, or with `resume` go on with, a pretraining in `folder`.
+    """Run a pretraining in `folder`, or resume it with `resume`.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text or the settings cannot be used, before anything is trained.

@@ -1,4 +1,4 @@
-"""A sentence with blanks, and what the model would put into each."""
+"""A sentence with masked tokens, and what the model would put into each."""
 
 from typing import Any
 

@@ -73,7 +73,7 @@ function show(payload) {
   attention.begin(payload, frames.nearest(last), told !== null);
   parts.map.begin(payload, frames, plane);
   const first = shown();
-  folds.lens.node.hidden = !first.blanks.length;
+  folds.lens.node.hidden = !first.masked_tokens.length;
   folds.map.node.hidden = !plane;
   folds.losses.node.hidden = !first.losses;
   title.textContent = `Training dynamics of ${payload.title}`;

@@ -38,7 +38,7 @@ function makeAttention(onHead) {
       const heads = last.metrics.previous.flatMap((row, layer) => row.map((share, head) => [Math.max(share, last.metrics.next[layer][head]), layer, head]));
       [, state.layer, state.head] = heads.sort((one, other) => other[0] - one[0])[0];
     }
-    if (last.blanks.length) state.row = last.blanks[0].position;
+    if (last.masked_tokens.length) state.row = last.masked_tokens[0].position;
     state.layer = Math.min(state.layer, opening.layers - 1);
     state.head = Math.min(state.head, opening.heads - 1);
     state.row = Math.min(state.row, opening.tokens.length - 1);

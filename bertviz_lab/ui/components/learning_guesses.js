@@ -42,8 +42,8 @@ function makeGuesses(onJump) {
   /** What is followed over the steps: the watched words of a blank, a classifier's labels, or whether B follows. */
   function followed() {
     const first = frames.nearest(0);
-    const words = opening.watched.map((word, place) => ({ name: readable(word), read: (frame) => frame.blanks[look.blank]?.watched[place]?.[look.kind === 'rank' ? 1 : 0] }));
-    if (first.blanks.length) return words;
+    const words = opening.watched.map((word, place) => ({ name: readable(word), read: (frame) => frame.masked_tokens[look.blank]?.watched[place]?.[look.kind === 'rank' ? 1 : 0] }));
+    if (first.masked_tokens.length) return words;
     if (first.labels.length) return opening.labels.map((name, place) => ({ name, read: (frame) => frame.labels[place] }));
     if (first.is_next !== null) return [{ name: 'B follows A', read: (frame) => frame.is_next }];
     if (first.answer) return [{ name: 'best answer', read: (frame) => frame.answer.probability }];
@@ -53,18 +53,18 @@ function makeGuesses(onJump) {
   function begin(newOpening, newFrames) {
     [opening, frames] = [newOpening, newFrames];
     const first = frames.nearest(opening.steps.length - 1);
-    look.blank = Math.min(look.blank, Math.max(0, first.blanks.length - 1));
-    blankChoice.replaceChildren(...(first.blanks.length > 1 ? [choices('Masked token', first.blanks.map((_, place) => [String(place), String(place + 1), `Masked token ${place + 1}`]),
+    look.blank = Math.min(look.blank, Math.max(0, first.masked_tokens.length - 1));
+    blankChoice.replaceChildren(...(first.masked_tokens.length > 1 ? [choices('Masked token', first.masked_tokens.map((_, place) => [String(place), String(place + 1), `Masked token ${place + 1}`]),
       String(look.blank), (place) => { look.blank = Number(place); redraw(); }).node] : []));
     holes = [];
     sentence.replaceChildren(...sentenceNodes(opening, (token, position) => {
-      const blank = first.blanks.findIndex((one) => one.position === position);
+      const blank = first.masked_tokens.findIndex((one) => one.position === position);
       if (blank < 0) return h('span', {}, readable(token));
       const hole = h('span', { class: 'hole' });
       holes[blank] = hole;
       return hole;
     }));
-    const count = first.blanks.length ? first.blanks[0].candidates.length : first.labels.length;
+    const count = first.masked_tokens.length ? first.masked_tokens[0].candidates.length : first.labels.length;
     rows = Array.from({ length: count }, () => barRow());
     bars.replaceChildren(...rows.map((row) => row.node));
     follows.replaceChildren();
@@ -73,7 +73,7 @@ function makeGuesses(onJump) {
       follows.replaceChildren(h('p', { class: 'heading' }, 'Does sentence B follow A? (NSP)'), row.node);
       follows.show = (frame) => row.show(frame.is_next > 0.5 ? 'is next' : 'not next', frame.is_next > 0.5 ? frame.is_next : 1 - frame.is_next, '');
     } else follows.show = () => {};
-    kindChoice.node.hidden = !first.blanks.length;
+    kindChoice.node.hidden = !first.masked_tokens.length;
   }
 
   function redraw() { drawLines(axis); draw(redraw.frame); }
@@ -81,15 +81,15 @@ function makeGuesses(onJump) {
   /** Only texts, widths and the cursor change here: this is what dragging waits for. */
   function draw(frame) {
     redraw.frame = frame;
-    frame.blanks.forEach((blank, place) => {
+    frame.masked_tokens.forEach((blank, place) => {
       const [token, probability] = blank.candidates[0];
       holes[place].textContent = readable(token);
       holes[place].style.setProperty('--sure', `${Math.round(15 + 85 * probability)}%`);
       holes[place].title = `${percent(probability)} sure`;
     });
-    const blank = frame.blanks[look.blank];
+    const blank = frame.masked_tokens[look.blank];
     if (blank) {
-      title.textContent = frame.blanks.length > 1 ? `Predictions for masked token ${look.blank + 1}` : 'Predictions';
+      title.textContent = frame.masked_tokens.length > 1 ? `Predictions for masked token ${look.blank + 1}` : 'Predictions';
       rows.forEach((row, place) => {
         const [token, probability] = blank.candidates[place];
         const own = opening.watched.indexOf(token);
@@ -132,14 +132,14 @@ function makeGuesses(onJump) {
     words: `${overTitle.textContent}: ${series.map((one) => `${one.name} ${one.points.length ? (rank ? whole : short)(one.points.at(-1)[1]) : ''} in the end`).join(', ')}.` }, axis);
   }
 
-  const guessRows = () => [['step', 'blank', 'rank', 'token', 'probability'], ...opening.steps.flatMap((step) => (frames.at(step)?.blanks ?? []).flatMap(
+  const guessRows = () => [['step', 'blank', 'rank', 'token', 'probability'], ...opening.steps.flatMap((step) => (frames.at(step)?.masked_tokens ?? []).flatMap(
     (blank, number) => blank.candidates.map(([token, probability], place) => [step, number + 1, place + 1, token, probability])))];
   const overRows = () => [['step', ...followed().map((one) => one.name)], ...opening.steps.filter((step) => frames.at(step)).map((step) =>
     [step, ...followed().map((one) => one.read(frames.at(step)) ?? null)])];
 
   /** The same in a few words, for a screen reader. */
   function words(frame) {
-    const said = frame.blanks.map(({ candidates: [[token, probability]] }) => `${readable(token)} ${percent(probability, 0)}`);
+    const said = frame.masked_tokens.map(({ candidates: [[token, probability]] }) => `${readable(token)} ${percent(probability, 0)}`);
     if (frame.labels.length > 1) {
       const best = frame.labels.indexOf(Math.max(...frame.labels));
       said.push(`${opening.labels[best]} ${percent(frame.labels[best], 0)}`);

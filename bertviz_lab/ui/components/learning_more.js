@@ -92,7 +92,7 @@ function makeLens(guesses, onJump) {
   const part = sectionOf({ heading, picture, file: () => 'layers', rows: () => rows(), bare: true });
   let [opening, frames, at] = [null, null, null];
 
-  const blankOf = (step) => frames.at(step)?.blanks[guesses.look.blank];
+  const blankOf = (step) => frames.at(step)?.masked_tokens[guesses.look.blank];
   const nameOf = (layer) => (layer === 0 ? 'embeddings' : `layer ${layer}`);
   const rows = () => [['step', 'layer', 'token', 'probability'], ...opening.steps.flatMap((step) => (blankOf(step)?.layers ?? []).map(([token, probability], layer) =>
     [step, nameOf(layer), token, probability]))];

@@ -6,7 +6,7 @@ Imports are inside the functions: a page is built long before somebody asks for 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PRAISE = "a warm and funny film"
 
 
 def _chance(checkpoint: "Checkpoint", text: str, word: str, *, blank: int = 0, causal: bool = False) -> float:
-    """The probability of a word in a blank of a text."""
+    """The probability of a word in a masked token of a text."""
     from bertviz_lab.interpret import fill_mask
 
     asked = fill_mask(checkpoint, text, 1, word=word, causal=causal).masks[blank].asked
@@ -39,7 +39,7 @@ def _chosen(*holds: bool) -> int | None:
     return holds.index(True) if sum(holds) == 1 else None
 
 
-def both_sides(session: Session, lesson: Lesson) -> Finding:
+def both_sides(session: AppState, lesson: Lesson) -> Finding:
     """How sure a model is of a word told by what comes after it, with that and without it."""
     place = lesson.look[0].place
     text, word = place.fields["text"], place.fields["word"]
@@ -50,7 +50,7 @@ def both_sides(session: Session, lesson: Lesson) -> Finding:
     return Finding(answer, {"both": _share(both), "causal": _share(causal)}, bars)
 
 
-def masking(session: Session, lesson: Lesson) -> Finding:
+def masking(session: AppState, lesson: Lesson) -> Finding:
     """How many tokens of a thousand a model sees as [MASK] by the rule of 80, 10 and 10."""
     from bertviz_lab.interpret import masking_statistics
 
@@ -67,7 +67,7 @@ def masking(session: Session, lesson: Lesson) -> Finding:
     return Finding(nearest, numbers | {"draws": f"{draws:,}"}, bars)
 
 
-def next_sentence(session: Session, lesson: Lesson) -> Finding:
+def next_sentence(session: AppState, lesson: Lesson) -> Finding:
     """Whether a sentence that contradicts the first one is taken to follow it."""
     from bertviz_lab.interpret import next_sentence
 
@@ -82,7 +82,7 @@ def next_sentence(session: Session, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars)
 
 
-def embeddings(session: Session, lesson: Lesson) -> Finding:
+def embeddings(session: AppState, lesson: Lesson) -> Finding:
     """How alike one word's two vectors are before the first layer; and in two sentences, after the last."""
     from bertviz_lab.interpret import compare_contexts, embedding_sum
     from bertviz_lab.interpret.embeddings import cosine
@@ -100,7 +100,7 @@ def embeddings(session: Session, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, tuple((name, max(0.0, value), f"{value:.2f}") for name, value in named))
 
 
-def heads(session: Session, lesson: Lesson) -> Finding:
+def heads(session: AppState, lesson: Lesson) -> Finding:
     """What the head does that looks hardest at a far word, which one looks at the word before, and what each is for."""
     import numpy as np
 
@@ -132,7 +132,7 @@ def heads(session: Session, lesson: Lesson) -> Finding:
     return Finding(_chosen(far.max() < 0.1, bool(own), bool(even)), numbers, bars)
 
 
-def classifier(session: Session, lesson: Lesson) -> Finding:
+def classifier(session: AppState, lesson: Lesson) -> Finding:
     """How many of a classifier's numbers are its own, and what it makes of praise in words of blame."""
     from bertviz_lab.interpret import classify
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
@@ -153,7 +153,7 @@ def classifier(session: Session, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, _bars([(f"“{text}”", score) for text, score in liked.items()]))
 
 
-def training(session: Session, lesson: Lesson) -> Finding:
+def training(session: AppState, lesson: Lesson) -> Finding:
     """What a model says before its first step of training, and what the trained one does."""
     from bertviz_lab.interpret import fill_mask, untrained
 
@@ -170,8 +170,8 @@ def training(session: Session, lesson: Lesson) -> Finding:
     return Finding(answer, numbers, bars)
 
 
-def _between(session: Session, lesson: Lesson) -> str:
-    """When a model came to write colours into the blank, and when the right one; "" where it ships no snapshots.
+def _between(session: AppState, lesson: Lesson) -> str:
+    """When a model came to write colours into the masked token, and when the right one; "" where it ships no snapshots.
 
     The snapshots are few and spaced by their logarithms, so that the steps are rough.
     """
@@ -190,7 +190,7 @@ def _between(session: Session, lesson: Lesson) -> str:
     return f"By step {kind:,} it predicted some colour here; by step {right:,} the right one."
 
 
-def explanation(session: Session, lesson: Lesson) -> Finding:
+def explanation(session: AppState, lesson: Lesson) -> Finding:
     """The word that gets most attention against the word on which the answer rests."""
     import numpy as np
 
@@ -205,7 +205,7 @@ def explanation(session: Session, lesson: Lesson) -> Finding:
     looks[blank] = 0.0
     top, key = int(looks.argmax()), trace.tokens.index("skates")
     whole = _chance(checkpoint, text, word)
-    less_top = _chance(checkpoint, without_top["text"], word, blank=1)  # of two blanks the first hides the noun
+    less_top = _chance(checkpoint, without_top["text"], word, blank=1)  # of two masked tokens the first hides the noun
     less_key = _chance(checkpoint, without_key["text"], word, blank=1)
     target = choose_target(checkpoint, encode_inputs(checkpoint, text), choice=word, against="costs")
     blamed = trace.tokens[int(attribute(checkpoint, text, target=target).scores.argmax())]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
-    from bertviz_lab.ui.app_state import Session
+    from bertviz_lab.ui.app_state import AppState
 
 #: The models that the lessons are about.
 TOWN, REVIEWS = "tiny-town", "sentiment-mini"
@@ -87,7 +87,7 @@ class Lesson:
     question: str
     choices: tuple[str, ...]
     answer: int
-    claim: Callable[["Session", "Lesson"], Finding]
+    claim: Callable[["AppState", "Lesson"], Finding]
     reveal: tuple[str, ...]  # paragraphs; those that come out empty are left out
     proof: tuple[Step, ...]  # after it
     formula: str

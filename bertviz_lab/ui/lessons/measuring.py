@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons.lesson import TABS, Finding, Lesson, Step
 
 _OTHERWISE = (
@@ -56,7 +56,7 @@ class Measured:
         }
 
 
-def measure(session: Session, lesson: Lesson) -> Measured:
+def measure(session: AppState, lesson: Lesson) -> Measured:
     """Measure what a lesson says. Raises `InputError` where its model is not there."""
     models = session.models
     if lesson.model not in models.shipped():  # and is not looked for anywhere else

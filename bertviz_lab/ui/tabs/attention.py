@@ -14,7 +14,7 @@ from bertviz_lab.figures.interpret.attention import (
     layer_cells,
     pair_payload,
 )
-from bertviz_lab.ui.app_state import KeptTrace, Session
+from bertviz_lab.ui.app_state import AppState, CachedTrace
 from bertviz_lab.ui.comparison_model import open_second, second_model
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chips import chips
@@ -23,7 +23,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 MODEL, CAUSAL, TEXT = "model", "causal", "text"
 
@@ -41,7 +41,7 @@ shows where information can flow; it does not prove why the model makes a predic
 """
 
 
-def create_attention(session: Session, header: Header) -> Tab:
+def create_attention(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -81,7 +81,7 @@ def create_attention(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    apart = Folded(
+    apart = CollapsedView(
         direct, "difference", part, picture(partial(differ, session)), [*asked, kind, other, other_model], difference
     )
     draw = picture(partial(attention, session))
@@ -106,7 +106,7 @@ def create_attention(session: Session, header: Header) -> Tab:
     )
 
 
-def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
+def attention(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """The payload of the grid; the computation is kept for what the grid asks later."""
     from bertviz_lab.interpret import METRICS, head_metrics, trace_text
 
@@ -116,7 +116,7 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
         np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
         for name in ("query_states", "key_states")
     )
-    key = session.keep_trace(model, (text_a, text_b), KeptTrace(trace.attentions, queries, keys))
+    key = session.keep_trace(model, (text_a, text_b), CachedTrace(trace.attentions, queries, keys))
     metrics = head_metrics(trace).metrics
     payload = attention_payload(
         trace.tokens,
@@ -131,7 +131,7 @@ def attention(session: Session, model: str, text_a: str, text_b: str) -> str:
 
 
 def differ(
-    session: Session, model: str, text_a: str, text_b: str, kind: str, other: str, other_model: str | None
+    session: AppState, model: str, text_a: str, text_b: str, kind: str, other: str, other_model: str | None
 ) -> str:
     """The attention of this model less that of another; or with another mask, or of another text, less this one."""
     from bertviz_lab.interpret import attention_difference, trace_text
@@ -159,7 +159,7 @@ def differ(
     return with_link(payload, "attention", model, "difference", **fields)
 
 
-def exact_values(session: Session, key: str, layer: int, head: int) -> str:
+def exact_values(session: AppState, key: str, layer: int, head: int) -> str:
     """The exact weights of one head; "" where they are gone."""
     kept = session.trace(key)
     if kept is None or not _is_head(kept, layer, head):
@@ -167,13 +167,13 @@ def exact_values(session: Session, key: str, layer: int, head: int) -> str:
     return head_cells(kept.attentions, layer, head)
 
 
-def layer_values(session: Session, key: str, layer: int) -> str:
+def layer_values(session: AppState, key: str, layer: int) -> str:
     """The weights of one layer of a long text; "" where they are gone."""
     kept = session.trace(key)
     return layer_cells(kept.attentions, layer) if kept is not None and _is_head(kept, layer, 0) else ""
 
 
-def query_key(session: Session, key: str, layer: int, head: int, looking: int, looked_at: int) -> str:
+def query_key(session: AppState, key: str, layer: int, head: int, looking: int, looked_at: int) -> str:
     """Why one token looks at another; "" where the computation is gone."""
     kept = session.trace(key)
     if kept is None or not _is_head(kept, layer, head):
@@ -187,15 +187,15 @@ def query_key(session: Session, key: str, layer: int, head: int, looking: int, l
     return pair_payload(query, offered, products, float(products.sum()), weight)
 
 
-def _is_head(kept: KeptTrace, layer: int, head: int) -> bool:
+def _is_head(kept: CachedTrace, layer: int, head: int) -> bool:
     layers, heads = kept.attentions.shape[:2]
     return 0 <= layer < layers and 0 <= head < heads
 
 
-def _views(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
+def _views(session: AppState, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
     return (picture(attention)(session, model, text_a, text_b),)
 
 
-def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
     """Examples of another model, and its attention; the person's own sentences stay."""
     return follow_with_pair(_views, 1, session, model, shown, text_a, text_b)

@@ -14,7 +14,7 @@ from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui import ablation_runs, run_comparison
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.heads_beside import heads_beside
 from bertviz_lab.ui.components.notice import notice, notice_payload
@@ -34,7 +34,7 @@ _LONGEST = 64  # tokens of a sentence whose heads are shown for every model
 class Compare:
     """What the rest of the page joins: the tab is drawn when the page opens and again when it is looked at."""
 
-    session: Session
+    session: AppState
     chosen: gr.Dropdown
     comparison: gr.HTML
     cards: gr.HTML
@@ -70,7 +70,7 @@ class Compare:
             header.direct.ask(trigger, in_order(partial(answer, session)), asked, list(self.answers), slow=True)
 
 
-def create_compare(session: Session) -> Compare:
+def create_compare(session: AppState) -> Compare:
     """Draw the tab."""
     gr.HTML(
         "<p class='lead'>Training runs compared: how their settings and results differ. "
@@ -117,7 +117,7 @@ def create_compare(session: Session) -> Compare:
     return Compare(session, chosen, comparison, cards, message, steps, seed, text, text_b, ask, (fills, follows, heads))
 
 
-def open_tab(session: Session, own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
+def open_tab(session: AppState, own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
     """The page opens: (runs to choose, comparison, cards, steps, seed, sentence)."""
     own = _runs(session, own)
     first = run_comparison.beginning(session, own)
@@ -132,24 +132,24 @@ def open_tab(session: Session, own: Any, names: Any, steps: Any, seed: Any) -> t
     )
 
 
-def refresh(session: Session, own: Any, names: Any) -> Any:
+def refresh(session: AppState, own: Any, names: Any) -> Any:
     """The tab is looked at, or a run has reached another state: what can be chosen now."""
     own = _runs(session, own)
     names = names or run_comparison.beginning(session, own)
     return gr.update(choices=run_comparison.choices(session, own), value=names)
 
 
-def draw(session: Session, own: Any, names: Any) -> str:
+def draw(session: AppState, own: Any, names: Any) -> str:
     """The comparison of the chosen runs."""
     return run_comparison.draw(session, _runs(session, own), names)
 
 
-def cards_of(session: Session, own: Any, steps: Any, seed: Any) -> str:
+def cards_of(session: AppState, own: Any, steps: Any, seed: Any) -> str:
     """The cards of the recipe, for runs of so many steps from a seed."""
     return ablation_runs.cards(session, _runs(session, own), steps, seed)
 
 
-def queue(session: Session, data: dict[str, Any], own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
+def queue(session: AppState, data: dict[str, Any], own: Any, names: Any, steps: Any, seed: Any) -> tuple[Any, ...]:
     """Train what was ticked: (own runs, cards, runs to choose, message, strip).
 
     They are not set beside each other at once: their curves would give away what a person is to predict.
@@ -166,15 +166,15 @@ def queue(session: Session, data: dict[str, Any], own: Any, names: Any, steps: A
     return own, cards_of(session, own, steps, seed), chosen, "", strip
 
 
-def set_beside(session: Session, data: dict[str, Any], own: Any, names: Any) -> Any:
+def set_beside(session: AppState, data: dict[str, Any], own: Any, names: Any) -> Any:
     """The runs of the cards are chosen above."""
     own = _runs(session, own)
     asked = [str(run) for run in data.get("runs", ()) if str(run) in session.models.visible_runs(own)]
     return gr.update(choices=run_comparison.choices(session, own), value=asked[: run_comparison.MOST] or names)
 
 
-def answer(session: Session, own: Any, names: Any, text: Any, text_b: Any) -> tuple[str, str, str]:
-    """What each of the chosen models says to a sentence: (words for its blanks, whether B follows, heads)."""
+def answer(session: AppState, own: Any, names: Any, text: Any, text_b: Any) -> tuple[str, str, str]:
+    """What each of the chosen models says to a sentence: (words for its masked tokens, whether B follows, heads)."""
     try:
         found = run_comparison.chosen(session, _runs(session, own), names)
         checkpoints, labels = [], []
@@ -230,7 +230,7 @@ class _Named:
     masks: Sequence[Sequence[Any]]
 
 
-def _sentence(session: Session, names: Sequence[str]) -> Any:
+def _sentence(session: AppState, names: Sequence[str]) -> Any:
     """An example that the first of the chosen models can be asked."""
     try:
         return session.examples(names[0]).masked[0]
@@ -238,7 +238,7 @@ def _sentence(session: Session, names: Sequence[str]) -> Any:
         return gr.skip()
 
 
-def _runs(session: Session, own: Any) -> list[str]:
+def _runs(session: AppState, own: Any) -> list[str]:
     """The remembered runs that are still there; what a browser sends may be anything."""
     ids = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
     return [run_id for run_id in ids[:_MOST_REMEMBERED] if session.models.is_run(run_id)]

@@ -1,4 +1,4 @@
-"""Fill-mask: a sentence with blanks, and what the model would write into them."""
+"""Fill-mask: a sentence with masked tokens, and what the model would write into them."""
 
 import json
 from functools import partial
@@ -11,7 +11,7 @@ from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_p
 from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload, surprisal_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.comparison_model import open_second, second_model
 from bertviz_lab.ui.components import fill_mask_bars
 from bertviz_lab.ui.components.chart import chart
@@ -23,7 +23,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.rpc import tell_progress
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 _MOST_CANDIDATES = 20
 
@@ -41,7 +41,7 @@ others. (Devlin et al. 2018, sections 3.1 and A.1)</p>
 """
 
 
-def create_fill_mask(session: Session, header: Header) -> Tab:
+def create_fill_mask(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -66,18 +66,18 @@ def create_fill_mask(session: Session, header: Header) -> Tab:
     with gr.Accordion("Several masked tokens jointly", open=False, elem_id="fill-together-part") as together_part:
         together = chart(label="All masked tokens jointly", elem_id="fill-together")
     with gr.Accordion("Surprisal (pseudo-log-likelihood)", open=False, elem_id="fill-surprise-part") as surprise_part:
-        surprises = scores(label="Surprisal of each token", elem_id="fill-surprise")
+        surprises = scores(label=" each token", elem_id="fill-surprise")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
-    # The words behind the blanks that were made by a click, in their order, so that a click brings them back.
+    # The words behind the masked tokens that were made by a click, in their order, so that a click brings them back.
     hidden = gr.Textbox("[]", visible=False)
 
     asked = [picker, text]
     parts = (
-        Folded(direct, "layers", layers_part, picture(partial(by_layer, session)), asked, layers),
-        Folded(direct, "beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
-        Folded(direct, "together", together_part, picture(partial(jointly, session)), asked, together),
-        Folded(
+        CollapsedView(direct, "layers", layers_part, picture(partial(by_layer, session)), asked, layers),
+        CollapsedView(direct, "beside", other_part, picture(partial(beside, session)), [*asked, other], comparison),
+        CollapsedView(direct, "together", together_part, picture(partial(jointly, session)), asked, together),
+        CollapsedView(
             direct,
             "surprise",
             surprise_part,
@@ -111,14 +111,18 @@ def create_fill_mask(session: Session, header: Header) -> Tab:
     )
 
 
-def predict(session: Session, model: str, text: str, top_k: float, word: str) -> str:
-    """The bars for a sentence; one without a blank is shown as it is, to be clicked."""
+def predict(session: AppState, model: str, text: str, top_k: float, word: str) -> str:
+    """The bars for a sentence; one without a masked token is shown as it is, to be clicked."""
     from bertviz_lab.interpret import FillMask, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
     checkpoint = session.models.open(model)
     text, word = checked(text), checked(word).strip()
-    if text.strip() and not _blanks(checkpoint.tokenizer, text) and not check_mask_spelling(text, checkpoint.tokenizer):
+    if (
+        text.strip()
+        and not _masked_spans(checkpoint.tokenizer, text)
+        and not check_mask_spelling(text, checkpoint.tokenizer)
+    ):
         longest = checkpoint.config.max_position_embeddings
         found = FillMask(checkpoint.tokenizer.encode(text, max_length=longest), ())
     else:
@@ -128,16 +132,16 @@ def predict(session: Session, model: str, text: str, top_k: float, word: str) ->
     return with_link(payload, "fill", model, text=text, word=word, top_k=int(top_k))
 
 
-def by_layer(session: Session, model: str, text: str) -> str:
-    """The first blank's answer at every layer."""
+def by_layer(session: AppState, model: str, text: str) -> str:
+    """The first masked token's answer at every layer."""
     from bertviz_lab.interpret import logit_lens
 
     payload = logit_lens_payload(logit_lens(session.models.open(model), checked(text)))
     return with_link(payload, "fill", model, "layers", text=text)
 
 
-def beside(session: Session, model: str, text: str, other: str) -> str:
-    """The same blanks by two models."""
+def beside(session: AppState, model: str, text: str, other: str) -> str:
+    """The same masked tokens by two models."""
     from bertviz_lab.interpret import compare_fill_mask
 
     checkpoint = session.models.open(model)
@@ -146,16 +150,16 @@ def beside(session: Session, model: str, text: str, other: str) -> str:
     return with_link(payload, "fill", model, "beside", text=text, other=other)
 
 
-def jointly(session: Session, model: str, text: str) -> str:
-    """All blanks filled together."""
+def jointly(session: AppState, model: str, text: str) -> str:
+    """All masked tokens filled together."""
     from bertviz_lab.interpret import joint_fill
 
     payload = joint_payload(joint_fill(session.models.open(model), checked(text), beams=8))
     return with_link(payload, "fill", model, "together", text=text)
 
 
-def surprising(session: Session, model: str, text: str, hidden: str) -> str:
-    """The surprise of each word; blanks are filled first, with what a click has hidden or else the first guess."""
+def surprising(session: AppState, model: str, text: str, hidden: str) -> str:
+    """The surprisal of each token; masked tokens are first filled with the clicked word or the top prediction."""
     from bertviz_lab.interpret import pseudo_log_likelihood
 
     checkpoint = session.models.open(model)
@@ -167,9 +171,9 @@ def surprising(session: Session, model: str, text: str, hidden: str) -> str:
 
 
 def toggle(
-    session: Session, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float, word: str
+    session: AppState, data: dict[str, Any], model: str, text: str, hidden: str, top_k: float, word: str
 ) -> tuple[Any, ...]:
-    """Hide the word at a position behind a blank, or bring back what stands behind the blank there."""
+    """Hide the word at a position behind a masked token, or bring back what stands behind the masked token there."""
     try:
         text, words = toggled(session, model, checked(text), _words(hidden), int(data["position"]))
     except Exception as error:
@@ -177,24 +181,24 @@ def toggle(
     return text, json.dumps(words), picture(predict)(session, model, text, top_k, word)
 
 
-def toggled(session: Session, model: str, text: str, words: list[str], position: int) -> tuple[str, list[str]]:
-    """The sentence after a click on a position, and the words behind its blanks.
+def toggled(session: AppState, model: str, text: str, words: list[str], position: int) -> tuple[str, list[str]]:
+    """The sentence after a click on a position, and the words behind its masked tokens.
 
-    A blank that nobody's click has made is filled with the model's first guess.
+    A masked token that nobody's click has made is filled with the model's first guess.
     """
     from bertviz_lab.interpret import fill_mask
 
     checkpoint = session.models.open(model)
     tokenizer = checkpoint.tokenizer
     mask = tokenizer.token(tokenizer.mask_id)
-    blanks = _blanks(tokenizer, text)
-    words = words if len(words) == len(blanks) else [""] * len(blanks)
+    masked_tokens = _masked_spans(tokenizer, text)
+    words = words if len(words) == len(masked_tokens) else [""] * len(masked_tokens)
     encoding = tokenizer.encode(text, max_length=checkpoint.config.max_position_embeddings)
     if not 0 < position < len(encoding):
         raise InputError("That word is no longer there; press Predict.")
     start, end = encoding.offsets[position]
     if encoding.ids[position] == tokenizer.mask_id:
-        place = blanks.index((start, end)) if (start, end) in blanks else 0
+        place = masked_tokens.index((start, end)) if (start, end) in masked_tokens else 0
         word = words.pop(place)
         if not word:
             word = _as_word(fill_mask(checkpoint, text, 1).masks[place].candidates[0].token)
@@ -202,18 +206,18 @@ def toggled(session: Session, model: str, text: str, words: list[str], position:
     word_id = encoding.word_ids[position]
     pieces = [encoding.offsets[at] for at, other in enumerate(encoding.word_ids) if other == word_id]
     start, end = pieces[0][0], pieces[-1][1]
-    words.insert(sum(blank < start for blank, _ in blanks), text[start:end])
+    words.insert(sum(blank < start for blank, _ in masked_tokens), text[start:end])
     return text[:start] + mask + text[end:], words
 
 
-def pick(session: Session, data: dict[str, Any], model: str, top_k: float, word: str) -> tuple[Any, ...]:
+def pick(session: AppState, data: dict[str, Any], model: str, top_k: float, word: str) -> tuple[Any, ...]:
     """Put an example into the field and predict it."""
     (text,) = picked(data, 1)
     return text, "[]", picture(predict)(session, model, text, top_k, word)
 
 
 def follow_model(
-    session: Session, model: str, shown: str, text: str, hidden: str, top_k: float, word: str
+    session: AppState, model: str, shown: str, text: str, hidden: str, top_k: float, word: str
 ) -> tuple[Any, ...]:
     """Examples and predictions of another model; the person's own sentence stays."""
     try:
@@ -227,21 +231,23 @@ def follow_model(
     return chips_payload(items), wanted, "[]", bars
 
 
-def _blanks(tokenizer: Any, text: str) -> list[tuple[int, int]]:
+def _masked_spans(tokenizer: Any, text: str) -> list[tuple[int, int]]:
     """(start, end) of every mask token in a text."""
     encoding = tokenizer.encode(text)
     return [encoding.offsets[position] for position in encoding.mask_positions(tokenizer.mask_id)]
 
 
 def _filled(checkpoint: Any, text: str, words: list[str]) -> str:
-    """The text with the words behind its blanks in their places, the first guess where no word is known."""
+    """The text with the words behind its masked tokens in their places, the first guess where no word is known."""
     from bertviz_lab.interpret import fill_mask
 
-    blanks = _blanks(checkpoint.tokenizer, text)
-    words = words if len(words) == len(blanks) else [""] * len(blanks)
-    guesses = [_as_word(mask.candidates[0].token) for mask in fill_mask(checkpoint, text, 1).masks] if blanks else []
+    masked_tokens = _masked_spans(checkpoint.tokenizer, text)
+    words = words if len(words) == len(masked_tokens) else [""] * len(masked_tokens)
+    guesses = (
+        [_as_word(mask.candidates[0].token) for mask in fill_mask(checkpoint, text, 1).masks] if masked_tokens else []
+    )
     for place in reversed(range(len(guesses))):  # from the end, so that the places before stay where they are
-        start, end = blanks[place]
+        start, end = masked_tokens[place]
         text = text[:start] + (words[place] or guesses[place]) + text[end:]
     return text
 

@@ -13,7 +13,7 @@ from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
 from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.ui import controls, options, task_form
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
@@ -24,15 +24,15 @@ from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.run_panel import create_run_panel
 from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
-from bertviz_lab.ui.training_view import Bench
-from bertviz_lab.ui.view_contract import QUIET, TYPING, Folded
+from bertviz_lab.ui.training_view import TrainingView
+from bertviz_lab.ui.view_contract import QUIET, TYPING, CollapsedView
 
 _MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
 
-def create_finetune(session: Session, header: Header) -> Bench:
+def create_finetune(session: AppState, header: Header) -> TrainingView:
     """Draw the tab and join the parts of its form."""
     first = task_form.choices()[0][1]
     gr.HTML("<h2>1. Choose a labelled data set</h2>")
@@ -89,10 +89,10 @@ def create_finetune(session: Session, header: Header) -> Bench:
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     direct = header.direct
     parts = (
-        Folded(
+        CollapsedView(
             direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, files=True
         ),
-        Folded(
+        CollapsedView(
             direct, "lengths", lengths_part, picture(partial(draw_lengths, session, names)), inputs, lengths, files=True
         ),
     )
@@ -117,7 +117,7 @@ def create_finetune(session: Session, header: Header) -> Bench:
     )
     for part in parts:
         part.follow(*drawings)
-    return Bench(
+    return TrainingView(
         tab="finetune",
         kind=FinetuneConfig,
         names=names,
@@ -162,7 +162,7 @@ def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
     return drawn | controls.draw(FinetuneConfig, rest, defaults, prefix="tuning")
 
 
-def begin(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     found = task_form.chosen(source, files, scored)
     config = task_form.config_from(session, found, names, values)
@@ -201,7 +201,7 @@ def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> t
 
 
 def show_examples(
-    session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
+    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
 ) -> tuple[Any, ...]:
     """The first rows with the guess, the examples in numbers, and the columns to choose from."""
     try:
@@ -259,7 +259,7 @@ def _numbers(report: Any) -> str:
     return facts_payload(items, note=" ".join(report.notes))
 
 
-def draw_labels(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+def draw_labels(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
     """Label distribution."""
     report = _report(session, names, source, files, scored, values)
     if report.task == "regression":
@@ -267,13 +267,13 @@ def draw_labels(session: Session, names: tuple[str, ...], source: str, files: An
     return balance_payload(report.classes)
 
 
-def draw_lengths(session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+def draw_lengths(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
     """Distribution of sequence lengths in tokens of the chosen model."""
     return lengths_payload(_report(session, names, source, files, scored, values).lengths)
 
 
 def _report(
-    session: Session, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
+    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
 ) -> Any:
     config = task_form.config_from(session, task_form.chosen(source, files, scored), names, values)
     return task_form.report_of(session, config, _start(names, values))[0]

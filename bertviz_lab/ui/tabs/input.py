@@ -8,7 +8,7 @@ import gradio as gr
 from bertviz_lab.figures.interpret.embeddings import embedding_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.interpret.word_splits import splitting_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components import token_strip
 from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
@@ -18,12 +18,12 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 _EXPLAINED = 4000  # characters; more words than a person would read
 
 
-def create_input(session: Session, header: Header) -> Tab:
+def create_input(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -41,7 +41,9 @@ def create_input(session: Session, header: Header) -> Tab:
         vectors = scores(label="token + segment + position", elem_id="input-sum")
 
     draw = in_order(partial(show, session))
-    summed = Folded(direct, "sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors)
+    summed = CollapsedView(
+        direct, "sum", part, picture(partial(embeddings, session)), [picker, text_a, text_b], vectors
+    )
     for trigger in (text_a.input, text_b.input):
         summed.follow(direct.ask(trigger, draw, [picker, text_a, text_b], [strip, splits]))
     summed.follow(
@@ -57,12 +59,12 @@ def create_input(session: Session, header: Header) -> Tab:
     )
 
 
-def show(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, str]:
+def show(session: AppState, model: str, text_a: str, text_b: str) -> tuple[str, str]:
     """The strip of tokens and the explanation of its words."""
     return picture(tokens)(session, model, text_a, text_b), picture(splitting)(session, model, text_a, text_b)
 
 
-def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
+def tokens(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """The payload of the strip."""
     from bertviz_lab.interpret.inputs import encode_inputs
 
@@ -72,7 +74,7 @@ def tokens(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(token_payload(encoding, note=note), "input", model, a=text_a, b=text_b)
 
 
-def embeddings(session: Session, model: str, text_a: str, text_b: str) -> str:
+def embeddings(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """The payload of the sum of token, segment and position vectors."""
     from bertviz_lab.interpret import embedding_sum
 
@@ -80,7 +82,7 @@ def embeddings(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(embedding_payload(found), "input", model, "sum", a=text_a, b=text_b)
 
 
-def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:
+def splitting(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """The payload of the explanation, for both sentences together."""
     from bertviz_lab.tokenization import explain
 
@@ -90,6 +92,6 @@ def splitting(session: Session, model: str, text_a: str, text_b: str) -> str:
     return splitting_payload(words, tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id))
 
 
-def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
     """Examples of another model, and its tokens; the person's own sentences stay."""
     return follow_with_pair(show, 2, session, model, shown, text_a, text_b)

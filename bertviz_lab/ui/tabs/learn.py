@@ -12,7 +12,7 @@ from anyio import CapacityLimiter, to_thread
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.ui import links
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.lesson_bar import bar_payload
 from bertviz_lab.ui.components.lesson_view import lesson_view
 from bertviz_lab.ui.error_handling import clicked, sentence_of
@@ -32,7 +32,7 @@ _ADDRESS = re.compile(r"https?://[\w.:\[\]-]+/[\w./-]*")
 class Learn:
     """The lessons, and the bar that leads back to them from wherever one of them has led."""
 
-    session: Session
+    session: AppState
     view: gr.HTML
     bar: gr.HTML
 
@@ -83,7 +83,7 @@ class Learn:
             return Step(str(error), Place(step.place.tab))
 
 
-def create_learn(session: Session, bar: gr.HTML) -> Learn:
+def create_learn(session: AppState, bar: gr.HTML) -> Learn:
     """Draw the tab; `Learn.join` joins it to the others."""
     lane = CapacityLimiter(_AT_ONCE)
 
@@ -98,7 +98,7 @@ def create_learn(session: Session, bar: gr.HTML) -> Learn:
     return Learn(session, view, bar)
 
 
-def lessons_payload(session: Session) -> Payload:
+def lessons_payload(session: AppState) -> Payload:
     """All lessons as they are before anything is measured."""
     shipped = session.models.shipped()
     return to_json(
@@ -126,7 +126,7 @@ def lessons_payload(session: Session) -> Payload:
     )
 
 
-def told(session: Session, number: Any) -> str:
+def told(session: AppState, number: Any) -> str:
     """What a lesson's measurement says, for the page; one sentence where its model is not there."""
     try:
         chosen = lesson(int(number))
@@ -137,7 +137,7 @@ def told(session: Session, number: Any) -> str:
         return message_payload(sentence_of(error))
 
 
-def sheet(session: Session, address: Any) -> str:
+def sheet(session: AppState, address: Any) -> str:
     """The handout. `address` is where the browser has found the page; it is written down where it is one."""
     where = address if isinstance(address, str) and _ADDRESS.fullmatch(address[:200]) else ""
     found: list[Measured] = []

@@ -11,7 +11,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload
 from bertviz_lab.jobs.run_names import short_name
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scrubber import scrubber
 from bertviz_lab.ui.dynamics_examples import followed_texts
@@ -43,7 +43,7 @@ token and stays there.</p>
 """
 
 
-def create_learning(session: Session, header: Header, own: gr.BrowserState, tab: gr.Tab) -> Tab:
+def create_learning(session: AppState, header: Header, own: gr.BrowserState, tab: gr.Tab) -> Tab:
     """Draw the tab and join its parts; `own` are the runs of the visitor's browser."""
     direct = header.direct
     gr.HTML(
@@ -98,7 +98,7 @@ def create_learning(session: Session, header: Header, own: gr.BrowserState, tab:
     )
 
 
-def learning(session: Session, history: str, text_a: str, text_b: str, words: str) -> str:
+def learning(session: AppState, history: str, text_a: str, text_b: str, words: str) -> str:
     """The payload of the scrubber for a history and a text: how it begins, and the last frame."""
     from bertviz_lab.interpret import METRICS, analyze_snapshot, related_tokens
 
@@ -163,7 +163,7 @@ def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:
         )
 
 
-def frame(session: Session, question: str, step: int) -> str:
+def frame(session: AppState, question: str, step: int) -> str:
     """The frame of one step, asked for by the page; a message where it cannot be had."""
     try:
         return session.histories.frame(Question.read(question), step)
@@ -171,7 +171,7 @@ def frame(session: Session, question: str, step: int) -> str:
         return message_payload(sentence_of(error))
 
 
-def news(session: Session, question: str, last: int) -> str:
+def news(session: AppState, question: str, last: int) -> str:
     """What has happened to a history since `last` was the last step that the page knew."""
     try:
         asked = Question.read(question)
@@ -190,7 +190,7 @@ def pick(data: dict[str, Any]) -> tuple[str, ...]:
     return picked(data, 3)
 
 
-def choose(session: Session, history: str, shown: str, *texts: str) -> tuple[Any, ...]:
+def choose(session: AppState, history: str, shown: str, *texts: str) -> tuple[Any, ...]:
     """Another history: (examples, sentence A, sentence B, words, view); a person's own sentences stay."""
     try:
         items: Sequence[tuple[str, ...]] = followed_texts(session, history) if history else []
@@ -203,7 +203,7 @@ def choose(session: Session, history: str, shown: str, *texts: str) -> tuple[Any
 
 
 def come(
-    session: Session, own: Any, history: str | None, wanted: str, automatic: str, shown: str, *texts: str
+    session: AppState, own: Any, history: str | None, wanted: str, automatic: str, shown: str, *texts: str
 ) -> tuple[Any, ...]:
     """The tab is looked at, or a run has begun or ended: what there is, and the run under way unless a person chose.
 
@@ -229,7 +229,7 @@ def come(
 
 
 def renew(
-    session: Session, own: Any, history: str | None, wanted: str, automatic: str, shown: str, *texts: str
+    session: AppState, own: Any, history: str | None, wanted: str, automatic: str, shown: str, *texts: str
 ) -> tuple[Any, ...]:
     """As `come`; but nothing is computed before somebody has come to the tab, or a link leads to it."""
     if not wanted and not shown:
@@ -238,7 +238,7 @@ def renew(
 
 
 def follow_model(
-    session: Session, model: str, followed: str, own: Any, history: str | None, wanted: str, *others: str
+    session: AppState, model: str, followed: str, own: Any, history: str | None, wanted: str, *others: str
 ) -> tuple[Any, ...]:
     """Another model was chosen at the top of the page: its history is shown where it has one."""
     mine = own if isinstance(own, list) else []

@@ -1,4 +1,4 @@
-"""Masking: BERT's game of blanks, played on the person's own sentence."""
+"""Masking: BERT's game of masked tokens, played on the person's own sentence."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from bertviz_lab.figures.interpret.masking import (
     masking_statistics_payload,
 )
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components import masking_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
@@ -24,15 +24,15 @@ from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
-_SEED = 1  # with it, the first example already shows a blank
+_SEED = 1  # with it, the first example already shows a masked token
 _PASSES, _SETS = 6, 3
 _DYNAMIC, _STATIC = "dynamic", "static"
 _KNOBS = ("rate", "mask", "swap", "unit", "seed")  # their names in links, in the order of the handlers' arguments
 
 
-def create_masking(session: Session, header: Header) -> Tab:
+def create_masking(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -84,9 +84,11 @@ def create_masking(session: Session, header: Header) -> Tab:
     draw = picture(partial(masked, session))
     asked = [picker, text, *knobs]
     parts = (
-        Folded(direct, "loss", loss_part, picture(partial(cost, session)), asked, losses),
-        Folded(direct, "draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts, slow=True),
-        Folded(direct, "passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
+        CollapsedView(direct, "loss", loss_part, picture(partial(cost, session)), asked, losses),
+        CollapsedView(
+            direct, "draws", draws_part, picture(partial(counted, session)), [*asked, draws], counts, slow=True
+        ),
+        CollapsedView(direct, "passes", passes_part, picture(partial(over_passes, session)), [*asked, static], passes),
     )
     triggers = (text.input, text.submit, rate.release, mask.release, swap.release, unit.input, seed.input)
     events = [direct.ask(trigger, draw, asked, strip) for trigger in triggers]
@@ -102,7 +104,7 @@ def create_masking(session: Session, header: Header) -> Tab:
 
 
 def _mask(
-    session: Session, model: str, text: str, rate: float, mask: float, swap: float, unit: str, seed: float | None
+    session: AppState, model: str, text: str, rate: float, mask: float, swap: float, unit: str, seed: float | None
 ) -> Any:
     """The text masked by the knobs, whose shares come in percent, and the rule they make."""
     from bertviz_lab.interpret import mask_text
@@ -112,7 +114,7 @@ def _mask(
     return mask_text(tokenizer, checked(text), seed=_whole(seed), rule=rule, max_length=longest), rule
 
 
-def _reading(session: Session, model: str) -> tuple[Any, int]:
+def _reading(session: AppState, model: str) -> tuple[Any, int]:
     """How a model splits a text, and how many tokens of it it reads."""
     checkpoint = session.models.open(model)
     return checkpoint.tokenizer, checkpoint.config.max_position_embeddings
@@ -133,7 +135,7 @@ def _whole(seed: float | None) -> int:
     return abs(int(seed or 0))
 
 
-def masked(session: Session, model: str, text: str, *knobs: Any) -> str:
+def masked(session: AppState, model: str, text: str, *knobs: Any) -> str:
     """The payload of the strip."""
     found, rule = _mask(session, model, text, *knobs)
     payload = masking_payload(
@@ -142,7 +144,7 @@ def masked(session: Session, model: str, text: str, *knobs: Any) -> str:
     return _linked(payload, "", model, text, knobs)
 
 
-def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
+def cost(session: AppState, model: str, text: str, *knobs: Any) -> str:
     """What each chosen position costs under the chosen model."""
     from bertviz_lab.interpret import masked_loss
 
@@ -151,7 +153,7 @@ def cost(session: Session, model: str, text: str, *knobs: Any) -> str:
     return _linked(payload, "loss", model, text, knobs)
 
 
-def counted(session: Session, model: str, text: str, *asked: Any) -> str:
+def counted(session: AppState, model: str, text: str, *asked: Any) -> str:
     """The same text masked many times, beside the rule."""
     from bertviz_lab.interpret import masking_statistics
 
@@ -168,7 +170,7 @@ def counted(session: Session, model: str, text: str, *asked: Any) -> str:
     return _linked(payload, "draws", model, text, knobs, draws=draws)
 
 
-def over_passes(session: Session, model: str, text: str, *asked: Any) -> str:
+def over_passes(session: AppState, model: str, text: str, *asked: Any) -> str:
     """What a training asks for in its first passes over this text."""
     from bertviz_lab.interpret import mask_epochs
 
@@ -191,19 +193,19 @@ def _linked(payload: Payload, part: str, model: str, text: str, knobs: Sequence[
     return with_link(payload, "masking", model, part, text=text, **dict(zip(_KNOBS, knobs, strict=True)), **more)
 
 
-def mask_again(session: Session, model: str, text: str, *knobs: Any) -> tuple[int, str]:
+def mask_again(session: AppState, model: str, text: str, *knobs: Any) -> tuple[int, str]:
     """Draw with the next seed."""
     seed = abs(int(knobs[-1] or 0)) + 1
     return seed, picture(masked)(session, model, text, *knobs[:-1], seed)
 
 
-def pick(session: Session, data: dict[str, Any], model: str, *knobs: Any) -> tuple[str, str]:
+def pick(session: AppState, data: dict[str, Any], model: str, *knobs: Any) -> tuple[str, str]:
     """Put an example into the field and mask it."""
     (text,) = picked(data, 1)
     return text, picture(masked)(session, model, text, *knobs)
 
 
-def follow_model(session: Session, model: str, shown: str, text: str, *knobs: Any) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, text: str, *knobs: Any) -> tuple[Any, ...]:
     """Examples and masks with another model's vocabulary; the person's own text stays."""
     try:
         items = [(single,) for single in session.examples(model).singles()]

@@ -8,7 +8,7 @@ import gradio as gr
 
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.predictions import next_sentence_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chips
 from bertviz_lab.ui.components.scores import scores
@@ -17,7 +17,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.pairs import follow_with_pair, pick_pair
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 _EXPLANATION = """
 <p><b>Next-sentence prediction (NSP).</b> In pretraining every example is a pair: half of the time B is the sentence
@@ -29,7 +29,7 @@ that follows A, otherwise it comes from another document. The model encodes both
 """
 
 
-def create_next_sentence(session: Session, header: Header) -> Tab:
+def create_next_sentence(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -51,7 +51,7 @@ def create_next_sentence(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
+    why = CollapsedView(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
     draw = picture(partial(answer, session))
     for trigger in (ask.click, text_a.submit, text_b.submit):
         why.follow(direct.ask(trigger, draw, asked, verdict))
@@ -68,7 +68,7 @@ def create_next_sentence(session: Session, header: Header) -> Tab:
     )
 
 
-def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
+def answer(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """Whether B follows A."""
     from bertviz_lab.interpret import next_sentence
 
@@ -77,7 +77,7 @@ def answer(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(payload, "next", model, a=text_a, b=text_b)
 
 
-def words(session: Session, model: str, text_a: str, text_b: str) -> str:
+def words(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """Attribution of each token to the answer."""
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
@@ -89,22 +89,22 @@ def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(attribution_payload(found, title=title), "next", model, "words", a=text_a, b=text_b)
 
 
-def swapped(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
+def swapped(session: AppState, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
     """A and B change places."""
     return text_b, text_a, picture(answer)(session, model, text_b, text_a)
 
 
-def other_b(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
+def other_b(session: AppState, model: str, text_a: str, text_b: str) -> tuple[Any, Any, str]:
     """A second sentence drawn from the text that the model was trained on, or one of its examples."""
     others = [text for text in session.examples(model).others if text not in (text_a, text_b)]
     text_b = random.choice(others) if others else text_b
     return gr.skip(), text_b, picture(answer)(session, model, text_a, text_b)
 
 
-def _views(session: Session, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
+def _views(session: AppState, model: str, text_a: str, text_b: str) -> tuple[str, ...]:
     return (picture(answer)(session, model, text_a, text_b),)
 
 
-def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
     """Examples of another model, and the answer; the person's own sentences stay."""
     return follow_with_pair(_views, 1, session, model, shown, text_a, text_b)

@@ -13,7 +13,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.health import health_payload
 from bertviz_lab.ui import controls, form, options, texts
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
@@ -21,7 +21,7 @@ from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.run_panel import create_run_panel
-from bertviz_lab.ui.training_view import Bench
+from bertviz_lab.ui.training_view import TrainingView
 from bertviz_lab.ui.view_contract import QUIET, TYPING
 
 _FILE_TYPES = [*FORMATS, ".zip"]
@@ -33,7 +33,7 @@ _FORECAST = (
 ).split()
 
 
-def create_pretrain(session: Session) -> Bench:
+def create_pretrain(session: AppState) -> TrainingView:
     """Draw the tab and join the parts of its form."""
     forecaster = Forecaster()
     gr.HTML("<h2>1. Choose a corpus</h2>")
@@ -111,7 +111,7 @@ def create_pretrain(session: Session) -> Bench:
     panel = create_run_panel(
         session, "run", "4. Training progress", (("Fill-mask", "fill"), ("Attention", "attention"))
     )
-    return Bench(
+    return TrainingView(
         tab="pretrain",
         kind=PretrainConfig,
         names=names,
@@ -126,7 +126,7 @@ def create_pretrain(session: Session) -> Bench:
     )
 
 
-def begin(session: Session, names: tuple[str, ...], source: str, files: Any, *values: Any) -> str:
+def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, *values: Any) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     text = texts.chosen(source, files)
     config = form.config_from(session, text, names, values)
@@ -147,7 +147,7 @@ def source_of(source: str, files: list[str] | None) -> tuple[str, str]:
 
 
 def recommend(
-    session: Session, names: Sequence[str], recipe: str, start: str, source: str, files: list[str] | None
+    session: AppState, names: Sequence[str], recipe: str, start: str, source: str, files: list[str] | None
 ) -> list[Any]:
     """What the recipe and the text that were chosen set: a value for each of `names`."""
     try:
@@ -159,7 +159,7 @@ def recommend(
     return [found[name] for name in names]
 
 
-def start_chosen(session: Session, start: str, seq_len: Any) -> list[Any]:
+def start_chosen(session: AppState, start: str, seq_len: Any) -> list[Any]:
     """What does not apply to a model that brings its own is shown so: an update for each of BROUGHT, and seq_len."""
     own = start in ("", RANDOM)
     updates = []
@@ -171,7 +171,7 @@ def start_chosen(session: Session, start: str, seq_len: Any) -> list[Any]:
     return [*updates, gr.update(value=length)]
 
 
-def _longest(session: Session, start: str) -> int:
+def _longest(session: AppState, start: str) -> int:
     """Tokens in the longest example that a model takes; more than any setting for one that is built to measure."""
     try:
         model = form.start_of(session, start)
@@ -181,7 +181,12 @@ def _longest(session: Session, start: str) -> int:
 
 
 def show_text(
-    session: Session, forecaster: Forecaster, names: tuple[str, ...], source: str, files: list[str] | None, *values: Any
+    session: AppState,
+    forecaster: Forecaster,
+    names: tuple[str, ...],
+    source: str,
+    files: list[str] | None,
+    *values: Any,
 ) -> Iterator[tuple[str, str]]:
     """The health report of the chosen text, after a word that it is being read; then what training will take."""
     try:
@@ -195,7 +200,12 @@ def show_text(
 
 
 def forecast_line(
-    session: Session, forecaster: Forecaster, names: tuple[str, ...], source: str, files: list[str] | None, *values: Any
+    session: AppState,
+    forecaster: Forecaster,
+    names: tuple[str, ...],
+    source: str,
+    files: list[str] | None,
+    *values: Any,
 ) -> str:
     """How fast this machine will train the chosen model on the chosen text, and how much memory that takes."""
     try:

@@ -13,7 +13,7 @@ from bertviz_lab.figures.interpret.attention import difference_payload
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components import attention_grid
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.example_list import example_list
@@ -23,7 +23,7 @@ from bertviz_lab.ui.error_handling import clicked, picture, sentence_of
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.result_views import NAMES, confusion_view, listed_view, summary_view, trials_view
 from bertviz_lab.ui.training_view import ResultsView
-from bertviz_lab.ui.view_contract import QUIET, Folded
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView
 
 _EXPLANATION = """
 <p><b>Precision</b> is the share of a label's predictions that are correct, <b>recall</b> the share of its true examples
@@ -37,7 +37,7 @@ confidence and accuracy, weighted by bin size. (Guo et al. 2017)</p>
 """
 
 
-def create_results(session: Session, header: Header, run: gr.Dropdown) -> ResultsView:
+def create_results(session: AppState, header: Header, run: gr.Dropdown) -> ResultsView:
     """Draw the results of the run that is chosen in `run`."""
     direct = header.direct
     gr.HTML("<h2>5. Results</h2>")
@@ -69,10 +69,12 @@ def create_results(session: Session, header: Header, run: gr.Dropdown) -> Result
     drawn = gr.Textbox("", visible=False)  # which state of which run is on show
 
     parts = (
-        Folded(direct, "attention", seen, picture(partial(before_after, session)), [run, chosen], attention, slow=True),
-        Folded(direct, "labels", labels_part, picture(partial(each_label, session)), [run], labels),
-        Folded(direct, "sure", sure_part, picture(partial(confidence, session)), [run], sure),
-        Folded(direct, "slices", slices_part, picture(partial(parts_of, session)), [run], slices),
+        CollapsedView(
+            direct, "attention", seen, picture(partial(before_after, session)), [run, chosen], attention, slow=True
+        ),
+        CollapsedView(direct, "labels", labels_part, picture(partial(each_label, session)), [run], labels),
+        CollapsedView(direct, "sure", sure_part, picture(partial(confidence, session)), [run], sure),
+        CollapsedView(direct, "slices", slices_part, picture(partial(parts_of, session)), [run], slices),
     )
     cell = confusion.item_select(clicked(partial(pick_cell, session)), run, [listed, everything], **QUIET)
     cell.then(None, js="() => document.querySelector('#results-list')?.scrollIntoView({block: 'nearest'})")
@@ -85,7 +87,7 @@ def create_results(session: Session, header: Header, run: gr.Dropdown) -> Result
     return ResultsView(partial(draw_results, session), [run, drawn], outputs, parts)
 
 
-def results_of(session: Session, run_id: str | None) -> Any:
+def results_of(session: AppState, run_id: str | None) -> Any:
     """What a run came to, read again when it has come to more. Raises `InputError` before its first result."""
     from bertviz_lab.interpret import read_results
 
@@ -98,7 +100,7 @@ def _stamp(folder: Path) -> int:
     return report.stat().st_mtime_ns if report.is_file() else 0
 
 
-def draw_results(session: Session, run_id: str | None, drawn: str = "") -> tuple[Any, ...]:
+def draw_results(session: AppState, run_id: str | None, drawn: str = "") -> tuple[Any, ...]:
     """All of it for the run that is shown; one sentence where there is nothing yet.
 
     `drawn` is what was drawn last: where nothing has changed since, everything stays as the person left it.
@@ -133,7 +135,7 @@ def draw_results(session: Session, run_id: str | None, drawn: str = "") -> tuple
         return "", facts_payload([], note=sentence_of(error), tone="error"), *nothing
 
 
-def pick_cell(session: Session, data: dict[str, Any], run_id: str | None) -> tuple[Any, Any]:
+def pick_cell(session: AppState, data: dict[str, Any], run_id: str | None) -> tuple[Any, Any]:
     """The examples of a cell of the confusion matrix, and a button back to all."""
     found = results_of(session, run_id)
     if found.task != "classification":
@@ -146,13 +148,13 @@ def pick_cell(session: Session, data: dict[str, Any], run_id: str | None) -> tup
     return listed_view(found, found.picked(names[row], names[column]), title), gr.update(visible=True)
 
 
-def all_examples(session: Session, run_id: str | None) -> tuple[Any, Any]:
+def all_examples(session: AppState, run_id: str | None) -> tuple[Any, Any]:
     """All held-out examples again."""
     found = results_of(session, run_id)
     return listed_view(found, found.picked()), gr.update(visible=False)
 
 
-def _example(session: Session, run_id: str | None, chosen: str) -> tuple[Any, Any, Any]:
+def _example(session: AppState, run_id: str | None, chosen: str) -> tuple[Any, Any, Any]:
     """(results, example, prediction). Raises `InputError` while none is chosen."""
     found = results_of(session, run_id)
     place = int(chosen) if str(chosen).isdigit() else -1
@@ -161,13 +163,13 @@ def _example(session: Session, run_id: str | None, chosen: str) -> tuple[Any, An
     return found, found.examples[place], found.predictions[place]
 
 
-def _model(session: Session, run_id: str | None) -> Any:
+def _model(session: AppState, run_id: str | None) -> Any:
     """The run's best model, which made the predictions; not its newest checkpoint."""
     folder = session.runs.folder(run_id or "") / "model"
     return session.models.open_folder(folder, "the fine-tuned model")
 
 
-def explain(session: Session, run_id: str | None, chosen: str) -> str:
+def explain(session: AppState, run_id: str | None, chosen: str) -> str:
     """What each token of the chosen example adds to the answer."""
     from bertviz_lab.interpret import explain_example
 
@@ -181,7 +183,7 @@ def explain(session: Session, run_id: str | None, chosen: str) -> str:
     return attribution_payload(attributions, title=title)
 
 
-def before_after(session: Session, run_id: str | None, chosen: str) -> str:
+def before_after(session: AppState, run_id: str | None, chosen: str) -> str:
     """The attention of the fine-tuned model less that of the one it was before, on the chosen example."""
     from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
 
@@ -206,7 +208,7 @@ def before_after(session: Session, run_id: str | None, chosen: str) -> str:
     )
 
 
-def each_label(session: Session, run_id: str | None) -> str:
+def each_label(session: AppState, run_id: str | None) -> str:
     """Precision, recall and F1 of each label."""
     found = results_of(session, run_id)
     if found.report is None:
@@ -214,12 +216,12 @@ def each_label(session: Session, run_id: str | None) -> str:
     return per_class_payload(found.words_report if found.task == "tokens" else found.report)
 
 
-def confidence(session: Session, run_id: str | None) -> str:
+def confidence(session: AppState, run_id: str | None) -> str:
     """Whether it is right as often as it is sure."""
     return reliability_payload(results_of(session, run_id).calibration())
 
 
-def parts_of(session: Session, run_id: str | None) -> str:
+def parts_of(session: AppState, run_id: str | None) -> str:
     """The score by length and by label."""
     found = results_of(session, run_id)
     return slices_payload(found.slices(), NAMES.get(found.measure, found.measure).lower())

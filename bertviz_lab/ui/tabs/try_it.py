@@ -10,7 +10,7 @@ from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.marked_text import marked_text
@@ -21,7 +21,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.tabs.whole_file import create_whole_file
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 #: What each kind of model is asked, by the name of its architecture: the labels of the two fields.
 ASKED = {
@@ -49,7 +49,7 @@ end, is the answer, unless <code>[CLS]</code>, which stands for no answer, score
 """
 
 
-def create_try_it(session: Session, header: Header) -> Tab:
+def create_try_it(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -71,7 +71,7 @@ def create_try_it(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text_a, text_b]
-    why = Folded(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
+    why = CollapsedView(direct, "words", why_part, picture(partial(words, session)), asked, strip, slow=True)
     draw = in_order(partial(answer, session))
     for trigger in (ask.click, text_a.submit, text_b.submit):
         why.follow(direct.ask(trigger, draw, asked, [marked, verdict]))
@@ -87,7 +87,7 @@ def create_try_it(session: Session, header: Header) -> Tab:
     )
 
 
-def answer(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any, Any]:
+def answer(session: AppState, model: str, text_a: str, text_b: str) -> tuple[Any, Any]:
     """The marked text and the chart, of which one is to be seen, or one sentence."""
     try:
         checkpoint, told = asked_model(session, model)
@@ -104,7 +104,7 @@ def answer(session: Session, model: str, text_a: str, text_b: str) -> tuple[Any,
     return (hidden, drawn) if checkpoint.architecture == "BertForSequenceClassification" else (drawn, hidden)
 
 
-def asked_model(session: Session, model: str) -> tuple[Any, str]:
+def asked_model(session: AppState, model: str) -> tuple[Any, str]:
     """The model that answers, and a sentence where it is another than the chosen one, which was not fine-tuned.
 
     Raises `InputError` where there is none.
@@ -184,7 +184,7 @@ def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload
     )
 
 
-def words(session: Session, model: str, text_a: str, text_b: str) -> str:
+def words(session: AppState, model: str, text_a: str, text_b: str) -> str:
     """Attribution of each token to the answer."""
     from bertviz_lab.interpret import METHODS, attribute, choose_target, encode_inputs
 
@@ -197,13 +197,13 @@ def words(session: Session, model: str, text_a: str, text_b: str) -> str:
     return with_link(attribution_payload(found), "try", model, "words", a=text_a, b=text_b)
 
 
-def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+def pick(session: AppState, data: dict[str, Any], model: str) -> tuple[Any, ...]:
     """Put an example into the fields and ask."""
     text_a, text_b = picked(data, 2)
     return text_a, text_b, *answer(session, model, text_a, text_b)
 
 
-def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, text_a: str, text_b: str) -> tuple[Any, ...]:
     """Fields and examples that suit the model, and its answer; the person's own texts stay."""
     try:
         checkpoint, _ = asked_model(session, model)
@@ -223,7 +223,7 @@ def follow_model(session: Session, model: str, shown: str, text_a: str, text_b: 
     return others, chips_payload(items), *fields, *answer(session, model, *wanted)
 
 
-def _others(session: Session, architecture: str) -> str:
+def _others(session: AppState, architecture: str) -> str:
     """Models that come with the lab and answer something else than one of this architecture."""
     there = session.models.tuned_shipped().items()
     items = [(f"{_CAN_TELL[head]} ({name})", name) for name, head in there if head != architecture]

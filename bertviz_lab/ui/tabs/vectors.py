@@ -14,13 +14,13 @@ from bertviz_lab.figures.interpret.embeddings import (
     similarity_payload,
 )
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.error_handling import picture, sentence_of
 from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 _MOST_SENTENCES = 20
 _EXPLANATION = """
@@ -31,7 +31,7 @@ _EXPLANATION = """
 """
 
 
-def create_vectors(session: Session, header: Header) -> Tab:
+def create_vectors(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML("<p class='lead'>Embeddings: the model represents a sentence as a vector. Which sentences are similar?</p>")
@@ -70,9 +70,11 @@ def create_vectors(session: Session, header: Header) -> Tab:
 
     asked = [picker, sentences, pooling]
     draw = picture(partial(alike, session))
-    on_map = Folded(direct, "map", map_part, picture(partial(mapped, session)), asked, plane)
-    nearest = Folded(direct, "near", near_part, picture(partial(neighbours, session)), [picker, word], near)
-    moving = Folded(direct, "way", way_part, partial(moved, session), [picker, first, second, common], [lines, way])
+    on_map = CollapsedView(direct, "map", map_part, picture(partial(mapped, session)), asked, plane)
+    nearest = CollapsedView(direct, "near", near_part, picture(partial(neighbours, session)), [picker, word], near)
+    moving = CollapsedView(
+        direct, "way", way_part, partial(moved, session), [picker, first, second, common], [lines, way]
+    )
     for trigger in (compare.click, pooling.input):
         on_map.follow(direct.ask(trigger, draw, asked, table))
     nearest.follow(word.submit(None, None, None, **QUIET))
@@ -101,7 +103,7 @@ def _pooling(chosen: str) -> Any:
     return chosen if chosen in ("mean", "cls") else None
 
 
-def alike(session: Session, model: str, sentences: str, pooling: str) -> str:
+def alike(session: AppState, model: str, sentences: str, pooling: str) -> str:
     """The table of cosines."""
     from bertviz_lab.interpret import similarity
 
@@ -111,7 +113,7 @@ def alike(session: Session, model: str, sentences: str, pooling: str) -> str:
     )
 
 
-def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
+def mapped(session: AppState, model: str, sentences: str, pooling: str) -> str:
     """The map."""
     from bertviz_lab.interpret import similarity
 
@@ -120,7 +122,7 @@ def mapped(session: Session, model: str, sentences: str, pooling: str) -> str:
     return with_link(payload, "vectors", model, "map", sentences=sentences, pooling=pooling)
 
 
-def neighbours(session: Session, model: str, word: str) -> str:
+def neighbours(session: AppState, model: str, word: str) -> str:
     """The nearest tokens of a word."""
     from bertviz_lab.interpret import nearest_tokens
 
@@ -129,7 +131,7 @@ def neighbours(session: Session, model: str, word: str) -> str:
     return with_link(neighbours_payload(word, found), "vectors", model, "near", word=word)
 
 
-def moved(session: Session, model: str, first: str, second: str, common: str) -> tuple[str, str]:
+def moved(session: AppState, model: str, first: str, second: str, common: str) -> tuple[str, str]:
     """A word's way through the layers in two sentences."""
     from bertviz_lab.interpret import compare_contexts
 
@@ -142,7 +144,7 @@ def moved(session: Session, model: str, first: str, second: str, common: str) ->
     return with_link(lines, "vectors", model, "way", **fields), with_link(way, "vectors", model, "way", **fields)
 
 
-def follow_model(session: Session, model: str, shown: str, sentences: str, pooling: str, *own: str) -> tuple[Any, ...]:
+def follow_model(session: AppState, model: str, shown: str, sentences: str, pooling: str, *own: str) -> tuple[Any, ...]:
     """Sentences that the model has met in place of those of the model before; what the person typed stays.
 
     `own` are the word, the two sentences and the word in both.

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.downloads import download_folder
 from bertviz_lab.ui.error_handling import sentence_of
@@ -21,7 +21,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 _MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
 
-def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
+def create_whole_file(session: AppState, picker: gr.Dropdown) -> None:
     """Draw the part and join it."""
     with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
         gr.HTML(
@@ -35,7 +35,7 @@ def create_whole_file(session: Session, picker: gr.Dropdown) -> None:
     files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
 
 
-def predict_file(session: Session, model: str, file: str) -> tuple[Any, str]:
+def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
     from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs

@@ -10,7 +10,7 @@ import numpy as np
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.app_state import Session
+from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.facts import facts, facts_payload
@@ -21,7 +21,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.rpc import tell_progress
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Folded, Tab
+from bertviz_lab.ui.view_contract import QUIET, CollapsedView, Tab
 
 _EXPLANATION = """
 <p><b>Integrated gradients.</b> Let <i>F</i> be the log-probability of the prediction, <i>x</i> the token embeddings
@@ -42,7 +42,7 @@ bidirectional attention, so its predictions get worse.</p>
 _SMALL = 20_000_000
 
 
-def create_why(session: Session, header: Header) -> Tab:
+def create_why(session: AppState, header: Header) -> Tab:
     """Draw the tab and join its parts."""
     picker, direct = header.picker, header.direct
     gr.HTML(
@@ -81,8 +81,12 @@ def create_why(session: Session, header: Header) -> Tab:
         gr.HTML(_EXPLANATION, elem_classes="explanation")
 
     asked = [picker, text, word, against]
-    head_map = Folded(direct, "heads", heads_part, picture(partial(effects, session)), [*asked, off], heads, slow=True)
-    what_if = Folded(direct, "change", change_part, partial(changed, session), [*asked, off, causal], [without, change])
+    head_map = CollapsedView(
+        direct, "heads", heads_part, picture(partial(effects, session)), [*asked, off], heads, slow=True
+    )
+    what_if = CollapsedView(
+        direct, "change", change_part, partial(changed, session), [*asked, off, causal], [without, change]
+    )
     parts = (head_map, what_if)
     draw = in_order(partial(explain, session))
     for trigger in (explain_button.click, text.submit, word.submit, against.submit):
@@ -105,7 +109,7 @@ def create_why(session: Session, header: Header) -> Tab:
     )
 
 
-def _question(session: Session, model: str, text: str, word: str, against: str) -> tuple[Any, Any]:
+def _question(session: AppState, model: str, text: str, word: str, against: str) -> tuple[Any, Any]:
     """The model, and the prediction that is asked about."""
     from bertviz_lab.interpret import choose_target
     from bertviz_lab.interpret.predictions.predictions import encode_masked
@@ -116,7 +120,7 @@ def _question(session: Session, model: str, text: str, word: str, against: str) 
     return checkpoint, choose_target(checkpoint, inputs, choice=choice, against=other)
 
 
-def explain(session: Session, model: str, text: str, word: str, against: str) -> tuple[str, str]:
+def explain(session: AppState, model: str, text: str, word: str, against: str) -> tuple[str, str]:
     """How likely the answer is, and the strip of tokens."""
     from bertviz_lab.interpret import METHODS, attribute, fill_mask, trace_text
 
@@ -139,7 +143,7 @@ def explain(session: Session, model: str, text: str, word: str, against: str) ->
     return facts_payload(items, note=note), payload
 
 
-def effects(session: Session, model: str, text: str, word: str, against: str, off: str) -> str:
+def effects(session: AppState, model: str, text: str, word: str, against: str, off: str) -> str:
     """The map of all heads, with those marked that are off."""
     from bertviz_lab.interpret import ablate_heads
 
@@ -155,7 +159,7 @@ def effects(session: Session, model: str, text: str, word: str, against: str, of
 
 
 def changed(
-    session: Session, model: str, text: str, word: str, against: str, off: str, causal: bool
+    session: AppState, model: str, text: str, word: str, against: str, off: str, causal: bool
 ) -> tuple[str, str]:
     """What is switched off, and the answer before and after."""
     from bertviz_lab.interpret import fill_mask
@@ -183,7 +187,7 @@ def changed(
     return facts_payload([("Changed", how)], note=note), with_link(payload, "why", model, "change", **fields)
 
 
-def toggle(session: Session, data: dict[str, Any], model: str, off: str) -> str:
+def toggle(session: AppState, data: dict[str, Any], model: str, off: str) -> str:
     """Switch a head off, or on again; the column after the last head stands for all of the layer together."""
     heads, count = _heads(off), session.models.open(model).config.num_attention_heads
     layer, head = int(data.get("row", -1)), int(data.get("column", -1))
@@ -191,14 +195,14 @@ def toggle(session: Session, data: dict[str, Any], model: str, off: str) -> str:
     return json.dumps(sorted(heads - meant if meant <= heads else heads | meant))
 
 
-def pick(session: Session, data: dict[str, Any], model: str) -> tuple[Any, ...]:
+def pick(session: AppState, data: dict[str, Any], model: str) -> tuple[Any, ...]:
     """Put an example into the field and explain it."""
     (text,) = picked(data, 1)
     return text, "", "", *explain(session, model, text, "", "")
 
 
 def follow_model(
-    session: Session, model: str, shown: str, asked_model: str, text: str, word: str, against: str
+    session: AppState, model: str, shown: str, asked_model: str, text: str, word: str, against: str
 ) -> tuple[Any, ...]:
     """Examples and explanation for a model; where it is another one, all heads are on again."""
     try:

@@ -24,7 +24,7 @@ def test_a_frame_can_be_read_back():
     cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
     np.testing.assert_allclose((cells / 255) ** 2, found.attentions, atol=0.005)
     assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
-    (blank,) = body["blanks"]
+    (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]
     (asked,) = found.masked_tokens[0].watched
     assert blank["watched"] == [[pytest.approx(asked.probability, rel=0.01), asked.rank]]
@@ -104,7 +104,7 @@ def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
     assert sum(step < 1000 for step in steps) > 25
 
 
-def test_rows_without_a_number_are_passed_over_and_the_part_that_reads_forwards_is_apart():
+def test_rows_without_a_number_are_passed_over_and_the_part_that_is_causal_is_apart():
     log = rows([1, 2, 4])
     log[1] |= {"mlm_loss": None, "causal_loss": 6.5}
     body = curve_body(log)

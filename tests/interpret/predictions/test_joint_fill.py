@@ -10,7 +10,7 @@ from tests.little import little_checkpoint
 TEXT = "the [MASK] cat [MASK] on the [MASK]"
 
 
-def test_one_blank_is_filled_as_fill_mask_does() -> None:
+def test_one_masked_token_is_filled_as_fill_mask_does() -> None:
     checkpoint = little_checkpoint()
     text = "the red [MASK] sat"
     best = fill_mask(checkpoint, text, 3).masks[0].candidates
@@ -20,7 +20,7 @@ def test_one_blank_is_filled_as_fill_mask_does() -> None:
     assert found.joint[0].ids == found.independent.ids
 
 
-def test_independent_blanks_are_the_first_guesses_of_fill_mask() -> None:
+def test_independent_masked_tokens_are_the_first_guesses_of_fill_mask() -> None:
     checkpoint = little_checkpoint()
     found = joint_fill(checkpoint, TEXT)
     firsts = [mask.candidates[0] for mask in fill_mask(checkpoint, TEXT).masks]
@@ -28,7 +28,7 @@ def test_independent_blanks_are_the_first_guesses_of_fill_mask() -> None:
     assert found.independent.probabilities == pytest.approx([c.probability for c in firsts], abs=1e-6)
 
 
-def test_with_one_way_each_blank_is_filled_in_the_text_as_it_then_is() -> None:
+def test_with_one_way_each_masked_token_is_filled_in_the_text_as_it_then_is() -> None:
     checkpoint = little_checkpoint()
     (way,) = joint_fill(checkpoint, TEXT, beams=1).joint
     ids, left = torch.tensor([checkpoint.tokenizer.encode(TEXT).ids]), [0, 1, 2]

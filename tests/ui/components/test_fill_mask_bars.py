@@ -19,7 +19,7 @@ def sentence(page: Page) -> str:
     return page.locator("#fill .sentence").inner_text()
 
 
-def test_sentence_reads_with_its_blanks(visit: Visit):
+def test_sentence_reads_with_its_masked_tokens(visit: Visit):
     page = visit()
     assert sentence(page) == "the blank 1 sat on the blank 2 ."
 
@@ -58,7 +58,7 @@ def test_word_ending_joins_the_word_before(visit: Visit):
     assert sentence(page) == "thes sat on the blank 2 ."
 
 
-def test_clicked_words_ask_to_be_hidden_and_blanks_to_come_back(visit: Visit, desk: Desk):
+def test_clicked_words_ask_to_be_hidden_and_masked_tokens_to_come_back(visit: Visit, desk: Desk):
     page = visit()
     page.locator("#fill .word", has_text="sat").click()
     page.locator("#fill .hole").first.click()

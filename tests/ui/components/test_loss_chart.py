@@ -258,7 +258,7 @@ def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visi
     assert took < 400  # milliseconds to redraw everything, on a busy machine
 
 
-def test_the_part_that_reads_forwards_is_shown_and_explained(visit: Visit, feed: Feed, desk: Desk):
+def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     rows = events(200, forwards=80)
     until = next(place for place, row in enumerate(rows) if row.get("step") == 61)
@@ -284,7 +284,7 @@ def test_the_part_that_reads_forwards_is_shown_and_explained(visit: Visit, feed:
     expect(chart).to_have_attribute("aria-label", re_contains("Up to step 80 it reads forwards"))
 
 
-def test_a_run_that_never_reads_forwards_says_nothing_of_it(visit: Visit, feed: Feed):
+def test_a_run_that_never_is_causal_says_nothing_of_it(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*events(200), ending(200)]))
     expect(page.locator("#loss .panels")).to_be_visible()

@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.ui.rpc import Direct, tell_progress
+from bertviz_lab.ui.rpc import Rpc, tell_progress
 from tests.browser import eventually
 from tests.ui.components.harness import running
 
@@ -34,7 +34,7 @@ def served() -> Iterator[tuple[str, Desk]]:
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
-            direct = Direct()
+            direct = Rpc()
             text, loud = gr.Textbox(elem_id="text", label="text"), gr.Textbox(elem_id="loud", label="loud")
             answered = gr.Textbox(elem_id="answer", label="answer")
             is_open = gr.Checkbox(False, elem_id="open", label="open")
