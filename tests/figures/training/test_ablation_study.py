@@ -56,7 +56,7 @@ def test_probes_that_differ_clearly_are_told_the_clearest_first():
     near = outcome("no-positions", log(0.8, right=with_all), log(0.6, right=with_all), {}, TITLES)["words"][0]
     assert "less than 25 points on every kind" in near
     early = [*log(0.6), {"event": "ProbesDone", "step": 0, "probes": "tiny-town", "right": without}]
-    assert outcome("no-positions", log(0.8, right=with_all), early, {})["words"][0].startswith("Attention itself")
+    assert outcome("no-positions", log(0.8, right=with_all), early, {})["words"][0].startswith("Self-attention is")
 
 
 def test_the_outcome_teaches_and_warns():
