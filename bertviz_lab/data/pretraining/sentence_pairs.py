@@ -57,7 +57,7 @@ def _pairs(
     documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """The examples of one document; `longest` is the room for A and B besides [CLS], [SEP] and [SEP]."""
-    bounds = documents.sentence_bounds(index)
+    bounds = documents.sentence_bounds(index).tolist()
     sentences = len(bounds) - 1
     target = _target_length(rng, longest, short_probability)
     first = 0  # first sentence of the chunk being gathered
@@ -68,13 +68,13 @@ def _pairs(
             continue
         gathered = last - first + 1
         a_sentences = 1 if gathered == 1 else int(rng.integers(1, gathered))
-        a = (int(bounds[first]), int(bounds[first + a_sentences]))
+        a = (bounds[first], bounds[first + a_sentences])
         if gathered == 1 or rng.random() < 0.5:
             b = _random_run(documents, index, rng, target - (a[1] - a[0]))
             label = IS_RANDOM
             last = first + a_sentences - 1  # the sentences of the chunk that were not used are put back
         else:
-            b = (a[1], int(bounds[last + 1]))
+            b = (a[1], bounds[last + 1])
             label = IS_NEXT
         a, b = _truncate(a, b, longest, rng)
         yield (*a, *b, label)
@@ -89,7 +89,7 @@ def _ordered(
     A sentence alone has no order. ALBERT's code then falls back to a random B, which teaches topic, not order;
     here a chunk goes on to its second sentence, and one left over at the end of a document is not used.
     """
-    bounds = documents.sentence_bounds(index)
+    bounds = documents.sentence_bounds(index).tolist()
     target = _target_length(rng, longest, short_probability)
     first = 0
     for last in range(1, len(bounds) - 1):
@@ -97,7 +97,7 @@ def _ordered(
             continue
         border = first + int(rng.integers(1, last - first + 1))
         swapped = rng.random() < 0.5
-        front, back = (int(bounds[first]), int(bounds[border])), (int(bounds[border]), int(bounds[last + 1]))
+        front, back = (bounds[first], bounds[border]), (bounds[border], bounds[last + 1])
         a, b = _truncate(*((back, front) if swapped else (front, back)), longest, rng)
         yield (*a, *b, SWAPPED if swapped else IN_ORDER)
         first = last + 1
@@ -107,14 +107,14 @@ def _runs(
     documents: CorpusView, index: int, rng: np.random.Generator, longest: int, short_probability: float
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Without next-sentence prediction: runs of whole sentences as A, and no B (RoBERTa's "doc-sentences")."""
-    bounds = documents.sentence_bounds(index)
+    bounds = documents.sentence_bounds(index).tolist()
     target = _target_length(rng, longest, short_probability)
     first = 0
     for last in range(len(bounds) - 1):
         if last < len(bounds) - 2 and bounds[last + 2] - bounds[first] <= target:
             continue
-        for start in range(int(bounds[first]), int(bounds[last + 1]), longest):  # a sentence may exceed the room
-            yield (start, min(start + longest, int(bounds[last + 1])), 0, 0, NO_LABEL)
+        for start in range(bounds[first], bounds[last + 1], longest):  # a sentence may exceed the room
+            yield (start, min(start + longest, bounds[last + 1]), 0, 0, NO_LABEL)
         first = last + 1
 
 

@@ -24,27 +24,31 @@ _WINDOWS = os.name == "nt"
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
-    """A new file to write; it takes the place of `path` when the block ends, and is gone if the block fails."""
+def atomic_file(path: Path, durable: bool = True) -> Iterator[Path]:
+    """A new file to write; it takes the place of `path` when the block ends, and is gone if the block fails.
+
+    With `durable=False` it is not flushed to the disk first: no reader meets half of it, but a power cut may lose it.
+    """
     fresh = path.with_name(f".{path.name}-{secrets.token_hex(4)}")
     try:
         yield fresh
-        flush(fresh)
+        if durable:
+            flush(fresh)
         os.replace(fresh, path)
     except BaseException:
         fresh.unlink(missing_ok=True)
         raise
 
 
-def write_bytes(path: Path, content: bytes) -> None:
+def write_bytes(path: Path, content: bytes, durable: bool = True) -> None:
     """Replace a file in one step: a reader, or a crash, meets the old content or the new."""
-    with atomic_file(path) as fresh:
+    with atomic_file(path, durable) as fresh:
         fresh.write_bytes(content)
 
 
-def write_json(path: Path, body: Any) -> None:
+def write_json(path: Path, body: Any, durable: bool = True) -> None:
     """Replace a JSON file in one step; NaN and infinity become null."""
-    write_bytes(path, strict_json.dumps(body, indent=2, ensure_ascii=False).encode())
+    write_bytes(path, strict_json.dumps(body, indent=2, ensure_ascii=False).encode(), durable)
 
 
 @contextmanager

@@ -244,3 +244,15 @@ def test_a_setting_that_is_out_of_range_is_named(tmp_path):
 def test_a_finished_run_keeps_its_checkpoint_where_no_model_was_written():
     state = RunState(model="run/checkpoints/step-00000005", step=3)
     assert next_state(state, RunFinished(3, 1.0, "failed", "", "no disk")).model == "run/checkpoints/step-00000005"
+
+
+def test_a_step_report_does_not_wait_for_the_disk_and_a_checkpoint_does(tmp_path, monkeypatch):
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: flushed.append("fsync"))
+    steps = [StepDone(n, 1.0, 10, 2.0, 0.1, 1e-3, 5.0, 1.0, {}) for n in range(1, 4)]
+    counts = []
+    for _ in record([*steps, CheckpointSaved(3, "somewhere")], tmp_path):
+        counts.append(len(flushed))
+    assert counts[:3] == [0, 0, 0]
+    assert counts[3] >= 2, "the log, with the lines before it, and the state"
+    assert [row["step"] for row in read_log(tmp_path)[0]] == [1, 2, 3, 3]
