@@ -29,7 +29,7 @@ def measure() -> dict[str, float]:
             page.goto(address)
             page.locator("#tabs").wait_for()
             found["start_to_first_paint"] = time.perf_counter() - began
-            page.get_by_text("The model would write").first.wait_for(timeout=60_000)
+            page.get_by_text("Predictions").first.wait_for(timeout=60_000)
             found["start_to_first_prediction"] = time.perf_counter() - began
             page.get_by_role("tab", name="Pretrain", exact=True).click()
             page.locator("#text-health").get_by_text("Sentences").first.wait_for(timeout=60_000)

@@ -59,17 +59,17 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     expect(page.locator("#recipe-cards")).to_contain_text("25 steps on Tiny Town")
     for name in ABLATIONS:
         card(page, name).get_by_role("checkbox").set_checked(name == "one-layer")
-    page.get_by_role("button", name="Train the whole recipe and 1 other").click()
+    page.get_by_role("button", name="Train the full recipe and 1 ablation").click()
     one = card(page, "one-layer")
-    expect(one.locator(".state")).to_contain_text(re.compile("Waits|Starting|Reading|Training|Trained"))
+    expect(one.locator(".state")).to_contain_text(re.compile("Queued|Starting|Reading|Training|Trained"))
     expect(one.get_by_role("button", name="Reveal")).to_be_disabled()
     for group in one.get_by_role("radiogroup").all():
         group.locator("label", has_text="worse").click()
     expect(one.get_by_role("button", name="Reveal")).to_be_enabled(timeout=TRAINING)
     one.get_by_role("button", name="Reveal").click()
     outcome = one.locator(".outcome")
-    expect(outcome).to_contain_text(re.compile(r"Masked words: \d+\.\d% right"))
-    expect(outcome).to_contain_text(re.compile("As you said|You said: worse"))
+    expect(outcome).to_contain_text(re.compile(r"MLM accuracy: \d+\.\d%"))
+    expect(outcome).to_contain_text(re.compile("Your prediction was right|You predicted: worse"))
     expect(outcome).to_contain_text("one seed")
     runs = {session.runs.config(run).layers: run for run in session.runs.ids()}
     assert set(runs) == {None, 1}

@@ -151,7 +151,7 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
     expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
     unfold(page, "Compare attention: two models, two texts, causal mask")
     difference = page.locator("#attention-difference")
-    expect(difference).to_contain_text("little less before training")
+    expect(difference).to_contain_text("little minus before training")
     page.get_by_role("radio", name="the same with a causal mask").click()
     expect(difference).to_contain_text("Causal minus bidirectional")
     page.get_by_role("radio", name="another text").click()
@@ -160,7 +160,7 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
     page.get_by_role("radio", name="another model").click()
     page.locator("#attention-other-model input").click()
     page.get_by_role("option", name="other (comes with the lab)").click()
-    expect(difference).to_contain_text("little less other")
+    expect(difference).to_contain_text("little minus other")
 
 
 # Why
@@ -177,7 +177,7 @@ def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: t
     unfold(page, "Head ablation")
     heads = page.locator("#why-heads")
     expect(heads.locator("[data-item]")).to_have_count(2 * 3)
-    unfold(page, "What if?")
+    unfold(page, "Interventions")
     change = page.locator("#why-without")
     expect(change).to_contain_text("nothing changed yet")
     heads.locator("[data-item='1']").click()
@@ -204,7 +204,7 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
     expect(table.locator("[data-item]")).to_have_count(9)
     table.locator("[data-item='2']").hover(force=True)
     expect(table.locator(".readout")).to_contain_text("1.000")
-    unfold(page, "On a map")
+    unfold(page, "Map (PCA)")
     expect(page.locator("#vectors-map [data-item]")).to_have_count(3)
     unfold(page, "Nearest neighbours of a word")
     type_into(page.locator("#vectors-word"), "red")

@@ -96,7 +96,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     address, session = served
     page.goto(address)
     upload(page, shared_data / "sst2_glue" / "train.tsv", shared_data / "sst2_glue" / "dev.tsv")
-    fact(page, "Held out", "872")
+    fact(page, "Held-out examples", "872")
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "800")
     fact(page, "Training examples", "800")
@@ -174,7 +174,7 @@ def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, AppS
     folder = shared_data / "mrpc"
     upload(page, folder / "msr_paraphrase_train.txt", folder / "msr_paraphrase_test.txt")
     fact(page, "Training examples", "4,076")
-    fact(page, "Held out", "1,725")
+    fact(page, "Held-out examples", "1,725")
     preview = page.locator("#examples-preview")
     for column, role in (("Quality", "label"), ("#1 String", "text A"), ("#2 String", "text B")):
         expect(preview.locator("th", has_text=column)).to_contain_text(role)
@@ -193,7 +193,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], share
     folder = shared_data / "wnut17"
     upload(page, folder / "wnut17train.conll", folder / "emerging.test.annotated")
     fact(page, "Training examples", "3,394")
-    fact(page, "Held out", "1,287")
+    fact(page, "Held-out examples", "1,287")
     unfold(page, "examples-reading")
     set_number(page, "max_train_examples", "800")
     fact(page, "Training examples", "800")
@@ -245,7 +245,7 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     address, session = served
     page.goto(address)
     tab(page, "Inference")
-    expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, answers")
+    expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, is used instead")
     page.locator("#try-others button", has_text="names").click()
     expect(page.locator("#model-facts")).to_contain_text("BertForTokenClassification")
     marked = page.locator("#try-marked")

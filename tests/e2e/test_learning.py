@@ -94,7 +94,7 @@ def head_pixels(view: Locator) -> str:
 def test_the_tab_shows_something_true_at_first_sight(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
     view = at(page, address)
-    expect(view).to_contain_text("How tiny-town learnt")
+    expect(view).to_contain_text("Training dynamics of tiny-town")
     at_step(view, STEPS[-1])
     text = page.locator("#learning-a textarea").input_value()
     assert guesses(view) == truth(session, STEPS[-1], text)
@@ -222,7 +222,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     before = view.locator(".plane g").evaluate_all(places)
     expect(view.locator(".plane")).to_contain_text("cat")
     loss = interpret.analyze_snapshot(session.histories.snapshot("tiny-town", STEPS[1]), TEXT).loss
-    expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats a word")
+    expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats per token")
     view.get_by_role("slider").focus()
     page.keyboard.press("End")
     at_step(view, STEPS[-1])
@@ -402,7 +402,7 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     view = page.locator("#learning-view")
     expect(view).to_contain_text(f"How {run_id.rsplit('-', 1)[0]} learnt", timeout=60_000)
     expect(page.locator("#learning-a textarea")).to_have_value(COPY)
-    expect(view).to_contain_text("The training is under way", timeout=30_000)
+    expect(view).to_contain_text("Training is in progress", timeout=30_000)
     slider = view.get_by_role("slider")
     # With a few steps there, the second is not the last one, at which the slider would go along with the training.
     eventually(page, lambda: int(slider.get_attribute("max") or 0) > 4, 60)

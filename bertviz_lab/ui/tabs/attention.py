@@ -148,7 +148,7 @@ def differ(
     else:
         other_checkpoint = open_second(session, checkpoint, other_model)
         one, second = trace_text(other_checkpoint, *texts), one
-        title = f"{checkpoint.name} less {other_checkpoint.name}"
+        title = f"{checkpoint.name} minus {other_checkpoint.name}"
         if one.tokens != second.tokens:
             raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
     difference = attention_difference(one, second)

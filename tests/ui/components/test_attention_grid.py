@@ -139,7 +139,7 @@ def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
     expect(legend).to_contain_text("largest weight of each head")
     eventually(page, lambda: pixel(page, 0, 0, row, column) == (253, 231, 37))
     page.get_by_role("radio", name="0 to 1").click()
-    expect(legend).to_contain_text("even scale from 0 to 1")
+    expect(legend).to_contain_text("linear scale from 0 to 1")
     eventually(page, lambda: pixel(page, 0, 0, row, column) != (253, 231, 37))
 
 
@@ -334,7 +334,7 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., P
     special = [token in ("[CLS]", "[SEP]") for token in SENTENCE]
     share = truth[:, special].sum() / SIZE
     expect(page.locator("#attention .one .small").first).to_contain_text(f"{100 * share:.1f}%")
-    page.get_by_role("radio", name="left out of the sum").click()
+    page.get_by_role("radio", name="renormalised").click()
     page.locator("#attention .map .top").focus()
     for key in ("PageUp", "Home", "ArrowDown"):
         page.keyboard.press(key)
@@ -400,7 +400,7 @@ def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: 
 def test_rows_of_differences_are_not_scaled_up(visit: Callable[..., Page], feed: Callable[[str, str], None]):
     page = visit()
     page.locator("#attention .knobs summary").click()
-    scaled = page.get_by_role("radio", name="left out of the sum")
+    scaled = page.get_by_role("radio", name="renormalised")
     scaled.check(force=True)
     expect(page.locator("#attention .one")).to_contain_text("which are left out")
     difference = attention(4, 4, SIZE, seed=1) - attention(4, 4, SIZE)

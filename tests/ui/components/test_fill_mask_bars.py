@@ -21,7 +21,7 @@ def sentence(page: Page) -> str:
 
 def test_sentence_reads_with_its_masked_tokens(visit: Visit):
     page = visit()
-    assert sentence(page) == "the blank 1 sat on the blank 2 ."
+    assert sentence(page) == "the masked token 1 sat on the masked token 2 ."
 
 
 def test_candidates_stand_in_order_with_their_share(visit: Visit):
@@ -39,13 +39,13 @@ def test_candidates_stand_in_order_with_their_share(visit: Visit):
 def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, desk: Desk):
     page = visit()
     page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
-    assert sentence(page) == "the dog sat on the blank 2 ."
+    assert sentence(page) == "the dog sat on the masked token 2 ."
     page.locator("#fill .blank").nth(1).get_by_role("button", name="man").click()
     assert sentence(page) == "the dog sat on the man ."
     pressed = page.locator('#fill .candidate[aria-pressed="true"]')
     expect(pressed).to_have_count(2)
     page.keyboard.press("Enter")
-    assert sentence(page) == "the dog sat on the blank 2 ."
+    assert sentence(page) == "the dog sat on the masked token 2 ."
     eventually(page, lambda: len(desk.told("candidate_select")) == 3)
     told = desk.told("candidate_select")
     assert {"position": 2, "token": "dog", "id": 51, "chosen": True} in told
@@ -55,7 +55,7 @@ def test_click_puts_a_candidate_into_the_sentence_and_out_again(visit: Visit, de
 def test_word_ending_joins_the_word_before(visit: Visit):
     page = visit()
     page.locator("#fill .blank").nth(0).get_by_role("button", name="##s").click()
-    assert sentence(page) == "thes sat on the blank 2 ."
+    assert sentence(page) == "thes sat on the masked token 2 ."
 
 
 def test_clicked_words_ask_to_be_hidden_and_masked_tokens_to_come_back(visit: Visit, desk: Desk):
@@ -72,7 +72,7 @@ def test_another_sentence_starts_afresh(visit: Visit, feed: Feed):
     page.locator("#fill .blank").nth(0).get_by_role("button", name="dog").click()
     feed("fill", fill_mask_payload(filled(["[CLS]", "a", "[MASK]", "ran", "[SEP]"])))
     expect(page.locator("#fill .blank")).to_have_count(1)
-    assert sentence(page) == "a blank ran"
+    assert sentence(page) == "a masked token ran"
 
 
 def test_hostile_words_and_candidates_are_text(visit: Visit, feed: Feed):

@@ -98,7 +98,7 @@ def test_lost_connection_is_said_and_outlived(visit: Visit, feed: Feed, desk: De
     feed("loss", live_payload("r1"))
     expect(page.locator("#loss .stage")).to_contain_text("step 30")
     desk.poll_fails = True
-    expect(page.locator("#loss .state")).to_contain_text("connection to the server is lost")
+    expect(page.locator("#loss .state")).to_contain_text("onnection to server lost")
     desk.poll_fails = False
     desk.runs["r1"] = events(40)
     expect(page.locator("#loss .stage")).to_contain_text("step 40")
@@ -179,7 +179,7 @@ def test_without_next_sentence_there_is_no_panel_for_it(visit: Visit, feed: Feed
     expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
     expect(page.locator('#loss [data-panel="nsp"]')).to_be_hidden()
     expect(page.locator('#loss [data-panel="accuracy"] .now span')).to_have_count(1)
-    expect(page.locator("#loss .state")).not_to_contain_text("next sentence")
+    expect(page.locator("#loss .state")).not_to_contain_text("NSP")
 
 
 def test_keys_and_mouse_read_the_values_of_a_step(visit: Visit, feed: Feed):
@@ -264,32 +264,32 @@ def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed
     until = next(place for place, row in enumerate(rows) if row.get("step") == 61)
     desk.runs["r1"], desk.states["r1"] = rows[:until], {"status": "training"}
     feed("loss", live_payload("r1"))
-    expect(page.locator("#loss .stage")).to_have_text("Training: step 60 of 500, reading forwards")
+    expect(page.locator("#loss .stage")).to_have_text("Training: step 60 of 500, causal-LM warm-up")
     masked, each = (
         next(row[name] for row in rows[until - 1 :: -1] if name in row) for name in ("mlm_loss", "causal_loss")
     )
     now = page.locator('#loss [data-panel="mlm"] .now span')
-    expect(now).to_have_text([re.compile("^next word [67]"), re.compile("masked words [67]")])
+    expect(now).to_have_text([re.compile("^next token [67]"), re.compile("masked tokens [67]")])
     expect(page.locator("#loss [role=status]").last).to_contain_text(
         f"MLM loss {masked:.3f}, unigram baseline 9.011, next-token loss {each:.3f}"
     )
     expect(page.locator("#loss .legend")).to_contain_text("next token (causal-LM warm-up)")
-    expect(page.locator("#loss .why")).to_contain_text("every word is a question; masked, only one in seven is")
+    expect(page.locator("#loss .why")).to_contain_text("In causal LM every token gives a training signal")
 
     # Once it is over, the band stays and the curve's last value is no longer the present one.
     desk.runs["r1"] = rows
     expect(page.locator("#loss .stage")).to_have_text("Training: step 200 of 500")
     expect(now).to_have_count(1)
     chart = page.locator('#loss [data-panel="mlm"] .top')
-    expect(chart).to_have_attribute("aria-label", re_contains("Up to step 80 it reads forwards"))
+    expect(chart).to_have_attribute("aria-label", re_contains("Up to step 80 is causal-LM warm-up"))
 
 
-def test_a_run_that_never_is_causal_says_nothing_of_it(visit: Visit, feed: Feed):
+def test_without_causal_lm_warm_up_nothing_is_said_of_it(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*events(200), ending(200)]))
     expect(page.locator("#loss .panels")).to_be_visible()
     expect(page.locator("#loss .why")).to_be_hidden()
-    assert "forwards" not in page.locator("#loss").inner_text()
+    assert "causal" not in page.locator("#loss").inner_text()
 
 
 def test_the_readout_tells_only_what_a_step_has(visit: Visit, feed: Feed):
@@ -300,14 +300,14 @@ def test_the_readout_tells_only_what_a_step_has(visit: Visit, feed: Feed):
     page.keyboard.press("Home")
     readout = page.locator("#loss .readout")
     expect(readout).to_contain_text("MLM loss")
-    expect(readout).not_to_contain_text("next-word")
+    expect(readout).not_to_contain_text("next-token")
     page.keyboard.press("ArrowRight")
-    expect(readout).to_contain_text(re.compile(r"next-word loss \d\.\d+ · accuracy -?\d+\.\d %$"))
-    expect(readout).not_to_contain_text("masked-word")
+    expect(readout).to_contain_text(re.compile(r"next-token loss \d\.\d+ · accuracy -?\d+\.\d%$"))
+    expect(readout).not_to_contain_text("MLM")
     assert "–" not in readout.inner_text()
 
 
-def test_saved_rows_hold_the_values_of_reading_forwards(visit: Visit, feed: Feed):
+def test_saved_rows_hold_the_values_of_the_causal_lm_warm_up(visit: Visit, feed: Feed):
     page = visit()
     rows = [row for row in events(30, forwards=20) if row["event"] == "StepDone"]
     feed("loss", replay_payload(events(30, forwards=20)))
@@ -340,8 +340,8 @@ def test_a_run_on_the_order_of_sentences_calls_it_so(visit: Visit, feed: Feed):
     rows = events(60)
     rows[1] = {**rows[1], "objective": "mlm+sop"}
     feed("loss", replay_payload([*rows, ending(60)]))
-    expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("Sentence-order loss")
-    expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("sentence order")
+    expect(page.locator('#loss [data-panel="nsp"] .heading')).to_have_text("SOP loss")
+    expect(page.locator('#loss [data-panel="accuracy"] .now')).to_contain_text("SOP")
 
 
 def test_smoothing_leaves_gaps_where_there_are_none_of_the_values(page: Page):

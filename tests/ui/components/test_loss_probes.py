@@ -62,13 +62,13 @@ def test_can_means_at_the_last_two_times(visit: Visit, feed: Feed):
     page = visit()
     rows = learning(article=200, tense=100)
     feed("loss", replay_payload(rows))
-    expect(line(page, "article")).to_contain_text("Not yet")
-    expect(line(page, "tense")).to_contain_text("It can now")
+    expect(line(page, "article")).to_contain_text("not yet")
+    expect(line(page, "tense")).to_contain_text("passes")
     expect(line(page, "tense")).to_have_attribute("title", re.compile("last two times"))
     feed("loss", replay_payload([*rows, done(210, article=0.79, tense=0.8)]))
     expect(page.locator("#loss .abilities .bar")).to_contain_text("at step 210")
-    expect(line(page, "article")).to_contain_text("Not yet")
-    expect(line(page, "tense")).to_contain_text("It can now")
+    expect(line(page, "article")).to_contain_text("not yet")
+    expect(line(page, "tense")).to_contain_text("passes")
 
 
 def test_chance_is_drawn_in_every_line_and_told(visit: Visit, feed: Feed):
@@ -92,9 +92,9 @@ def test_the_lines_follow_a_run(visit: Visit, feed: Feed, desk: Desk):
     desk.runs["r1"], desk.states["r1"] = rows[:first], {"status": "training"}
     feed("loss", live_payload("r1"))
     expect(page.locator("#loss .abilities .bar")).to_contain_text("at step 20")
-    expect(line(page, "article")).to_contain_text("Not yet")
+    expect(line(page, "article")).to_contain_text("not yet")
     desk.runs["r1"] = rows
-    expect(line(page, "article")).to_contain_text("It can now")
+    expect(line(page, "article")).to_contain_text("passes")
     points = (line(page, "article").locator("polyline").get_attribute("points") or "").split()
     assert len(points) == len(STEPS)
     places = [float(point.split(",")[0]) for point in points]
@@ -106,7 +106,7 @@ def test_a_run_that_was_gone_on_with_forgets_what_came_after_its_checkpoint(visi
     rows = learning(article=20)
     again = [{**rows[1], "step": 60}, done(100), done(200)]
     feed("loss", replay_payload([*rows, *again]))
-    expect(line(page, "article")).to_contain_text("Not yet")
+    expect(line(page, "article")).to_contain_text("not yet")
     points = (line(page, "article").locator("polyline").get_attribute("points") or "").split()
     assert len(points) == len(STEPS)
 

@@ -48,18 +48,18 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
     ]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
     table = page.get_by_role("table")
-    expect(table.get_by_role("row", name="positions yes no")).to_be_visible()
+    expect(table.get_by_role("row", name="position_embeddings yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
     best = table.get_by_role("row", name="MLM accuracy").locator("b")
     expect(best).to_contain_text("80.0%")
     expect(best).to_contain_text("(best)")
-    expect(page.get_by_text("cannot be weighed against each other")).to_be_hidden()
+    expect(page.get_by_text("their metrics are not comparable")).to_be_hidden()
 
 
 def test_scores_on_other_texts_are_not_weighed_against_each_other(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "one", SETTINGS, rows(0.8)), RunView("", "other", {"corpus": ("b.txt",)}, rows(0.4))]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    expect(page.get_by_text("cannot be weighed against each other")).to_be_visible()
+    expect(page.get_by_text("their metrics are not comparable")).to_be_visible()
     expect(page.locator("table b")).to_have_count(0)
 
 
@@ -72,7 +72,7 @@ def test_keys_read_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
     expect(readout).to_have_text("step 40: whole 80.0% · half 40.0%")
     page.keyboard.press("ArrowLeft")
     expect(readout).to_have_text("step 30: whole 60.0% · half 30.0%")
-    page.get_by_role("radio", name="next sentences").check()
+    page.get_by_role("radio", name="NSP accuracy").check()
     plot.focus()
     page.keyboard.press("Home")
     expect(readout).to_have_text("step 10: whole 50.0% · half –")
@@ -124,7 +124,7 @@ def test_curves_table_and_probes_can_be_saved(page: Page, tmp_path: Path) -> Non
 def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    expect(page.locator(".plot")).to_contain_text("None of these runs was scored on this")
+    expect(page.locator(".plot")).to_contain_text("None of these runs has this metric")
     expect(page.get_by_text("Minimal-pair probes")).to_be_hidden()
 
 
@@ -132,9 +132,9 @@ def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None
     open_alone(page, tmp_path, RECIPE_CARDS, recipe_payload({}, 500, 0, ticked=("one-layer",)))
     expect(page.locator(".card")).to_have_count(len(ABLATIONS))
     button = page.locator("button.start")
-    expect(button).to_have_text("Train the whole recipe and 1 other")
+    expect(button).to_have_text("Train the full recipe and 1 ablation")
     page.get_by_role("button", name="Tick all").click()
-    expect(button).to_have_text(f"Train the whole recipe and {len(ABLATIONS)} others")
+    expect(button).to_have_text(f"Train the full recipe and {len(ABLATIONS)} ablations")
     for box in page.get_by_role("checkbox").all():
         box.uncheck()
     expect(button).to_be_disabled()

@@ -28,9 +28,9 @@ def test_columns_hold_what_the_encoding_holds(visit: Visit):
     assert row(page, "token") == list(truth.tokens)
     assert row(page, "id") == [str(number) for number in truth.ids]
     assert row(page, "position") == [str(index) for index in range(17)]
-    assert row(page, "attention") == ["1"] * 14 + ["0"] * 3
+    assert row(page, "attention mask") == ["1"] * 14 + ["0"] * 3
     assert row(page, "segment") == ["0 A"] * 10 + ["1 B"] * 4 + ["0"] * 3
-    expect(page.locator("#tokens .heading")).to_have_text("9 words became 11 tokens, and 3 were added around them")
+    expect(page.locator("#tokens .heading")).to_have_text("9 words became 11 tokens, plus 3 special tokens")
 
 
 def test_pieces_of_a_word_are_joined(visit: Visit):
@@ -54,7 +54,7 @@ def test_tokens_explain_themselves_to_mouse_and_keyboard(visit: Visit, desk: Des
     page.keyboard.press("ArrowRight")
     expect(readout).to_contain_text("##ably is piece 3 of 3")
     page.keyboard.press("Home")
-    expect(readout).to_contain_text("[CLS] opens every input")
+    expect(readout).to_contain_text("[CLS] classification token at the start of every input")
     expect(page.locator("#tokens .token button").first).to_be_focused()
     eventually(page, lambda: desk.told("token_select") == [{"position": 6}])
 
@@ -91,7 +91,7 @@ def test_cut_text_is_reported(visit: Visit, feed: Feed):
     cut = encoding(SENTENCE)
     cut.dropped_a = ("a", "b")
     feed("tokens", token_payload(cut))
-    expect(page.locator("#tokens")).to_contain_text("2 tokens did not fit and were left out")
+    expect(page.locator("#tokens")).to_contain_text("2 tokens did not fit and were truncated")
 
 
 def test_hostile_tokens_are_text(visit: Visit, feed: Feed):
@@ -142,9 +142,9 @@ def test_masking_shows_what_was_given_and_what_is_asked(visit: Visit):
     assert row(page, "your text", "masking") == SENTENCE
     given = row(page, "input", "masking")
     assert (given[3], given[6], given[11]) == ("[MASK]", "tree", "was")
-    asked = row(page, "must predict", "masking")
+    asked = row(page, "label", "masking")
     assert {index: text for index, text in enumerate(asked) if text} == {3: "cat", 6: "##believ", 11: "was"}
-    signs = row(page, "what happened", "masking")
+    signs = row(page, "masking", "masking")
     assert len({signs[index] for index in (0, 1, 3, 6, 11)}) == 5  # told apart without colour
     page.locator("#masking .token button").nth(6).click()
     expect(page.locator("#masking .readout")).to_contain_text("The model sees tree in its place")

@@ -157,15 +157,15 @@ def test_numbers_words_and_answers_have_their_own_looks(visit: Visit, feed: Feed
     page = visit()
     items = page.locator("#examples [role=option]")
     feed("examples", examples_payload(tuned.numbers(), title="Numbers"))
-    expect(items.nth(0)).to_contain_text("true 2.500predicted 2.000off by −0.500")
+    expect(items.nth(0)).to_contain_text("true 2.500predicted 2.000error −0.500")
     feed("examples", examples_payload(tuned.tagged(), title="Words"))
     expect(items.nth(0)).to_contain_text("1 wrong label")
     expect(items.nth(0).locator(".wrong.word")).to_have_text("Rome B-PER, not B-LOC")
     expect(items.nth(1)).to_contain_text("all labels correct")
     feed("examples", examples_payload(tuned.answered(), title="Answers"))
-    expect(items.nth(0)).to_contain_text("right at nine / nine o'clock")
+    expect(items.nth(0)).to_contain_text("true at nine / nine o'clock")
     expect(items.nth(1)).to_contain_text("predicted not in the passage")
-    expect(items.nth(1).get_by_role("img", name="right:")).to_be_visible()
+    expect(items.nth(1).get_by_role("img", name="correct:")).to_be_visible()
 
 
 def test_an_empty_list_says_so(visit: Visit, feed: Feed):
