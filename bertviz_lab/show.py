@@ -90,36 +90,36 @@ def fill_mask(filled: FillMask) -> View:
     return _view(FILL_MASK_BARS, "Predictions for the masked tokens", fill_mask_payload(filled), 420)
 
 
-def attribution(found: Attribution | Sequence[Attribution]) -> View:
+def attribution(attributions: Attribution | Sequence[Attribution]) -> View:
     """Attribution of a prediction to its tokens, by one method or several."""
-    several = [found] if isinstance(found, Attribution) else list(found)
+    several = [attributions] if isinstance(attributions, Attribution) else list(attributions)
     return _view(SCORES, "Attribution", attribution_payload(several), 360)
 
 
-def ablate_heads(found: HeadAblation) -> View:
+def head_ablation(ablation: HeadAblation) -> View:
     """Effect of each head on a prediction (head ablation)."""
-    payload = head_ablation_payload(found.effects, found.baseline - found.without_layer, found.target.title)
+    payload = head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, ablation.target.title)
     return _view(CHART, "Head ablation", payload, 640)
 
 
-def difference(one: TextTrace, other: TextTrace, title: str = "The second minus the first") -> View:
+def difference(first: TextTrace, second: TextTrace, title: str = "The second minus the first") -> View:
     """Attention of the second trace minus the first; both have the same tokens, layers and heads."""
-    encoding = one.encoding
-    found = attention_difference(one, other)
+    encoding = first.encoding
+    weights = attention_difference(first, second)
     payload = difference_payload(
-        one.tokens, encoding.token_type_ids, found, title, special=encoding.special_tokens_mask
+        first.tokens, encoding.token_type_ids, weights, title, special=encoding.special_tokens_mask
     )
     return _view(ATTENTION_GRID, title, payload, 900)
 
 
-def next_sentence(found: NextSentence) -> View:
+def next_sentence(prediction: NextSentence) -> View:
     """Whether B follows A."""
-    return _view(CHART, "Next sentence", next_sentence_payload(found.is_next, found.is_random), 320)
+    return _view(CHART, "Next sentence", next_sentence_payload(prediction.is_next, prediction.is_random), 320)
 
 
-def similarity(found: Similarity) -> View:
+def similarity(result: Similarity) -> View:
     """Cosine similarity of sentences."""
-    return _view(CHART, "Cosine similarity of the sentences", similarity_payload(found.texts, found.cosines), 480)
+    return _view(CHART, "Cosine similarity of the sentences", similarity_payload(result.texts, result.cosines), 480)
 
 
 def logit_lens(lens: LogitLens) -> View:
@@ -127,9 +127,11 @@ def logit_lens(lens: LogitLens) -> View:
     return _view(CHART, "Logit lens", logit_lens_payload(lens), 560)
 
 
-def pseudo_log_likelihood(found: PseudoLogLikelihood) -> View:
+def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
     """Surprisal of each token (pseudo-log-likelihood)."""
-    payload = surprisal_payload(found.encoding, found.log_probabilities, found.expected, found.total, found.perplexity)
+    payload = surprisal_payload(
+        scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
+    )
     return _view(SCORES, "Surprisal of each token", payload, 360)
 
 

@@ -21,7 +21,7 @@ def views(checkpoint: Checkpoint) -> dict[str, show.View]:
         "masking": show.masking(interpret.mask_text(checkpoint.tokenizer, TEXT, seed=1)),
         "fill_mask": show.fill_mask(interpret.fill_mask(checkpoint, TEXT)),
         "attribution": show.attribution(interpret.attribute(checkpoint, TEXT)),
-        "ablate_heads": show.ablate_heads(interpret.ablate_heads(checkpoint, TEXT)),
+        "ablate_heads": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
         "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
         "pseudo-log-likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
     }

@@ -1,4 +1,4 @@
-"""Vectors: what a token starts as, what it becomes from layer to layer, and what lies near what."""
+"""Embeddings: the sum that the encoder is given, sentence similarity, nearest tokens, words in context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ class EmbeddingSum:
         return {"token": self.token, "segment": self.segment, "position": self.position}
 
     def norms(self) -> dict[str, NDArray[np.float32]]:
-        """Length of each vector, (tokens,)."""
+        """The norm of each vector, (tokens,)."""
         return {name: np.linalg.norm(part, axis=-1) for name, part in (self.parts() | {"sum": self.total}).items()}
 
     def cosines(self) -> dict[str, NDArray[np.float32]]:
-        """How far each part points where the sum points, (tokens,), from -1 to 1."""
+        """The cosine similarity of each part and the sum, (tokens,)."""
         return {name: cosine(part, self.total) for name, part in self.parts().items()}
 
 
-def cosine(one: NDArray[np.floating], other: NDArray[np.floating]) -> NDArray[np.float32]:
-    """The cosine of the angle between vectors, over the last dimension; 0 where one has no length."""
-    lengths = np.linalg.norm(one, axis=-1) * np.linalg.norm(other, axis=-1)
-    return ((one * other).sum(-1) / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float32]:
+    """The cosine similarity of vectors, over the last dimension; 0 where one of them is 0."""
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    return ((a * b).sum(-1) / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
 
 @torch.inference_mode()
@@ -59,13 +59,13 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
 
 @dataclass(frozen=True)
 class Similarity:
-    """Texts as vectors and the cosine of each pair."""
+    """Sentence embeddings and the cosine similarity of each pair."""
 
     texts: tuple[str, ...]
     vectors: NDArray[np.float32]  # (texts, hidden)
     cosines: NDArray[np.float32]  # (texts, texts)
-    map: NDArray[np.float32]  # (texts, 2): the plane in which they differ most
-    explained: float  # share of all differences that this plane shows
+    map: NDArray[np.float32]  # (texts, 2): the first two principal components
+    explained: float  # share of the variance in them
 
 
 @torch.inference_mode()
@@ -113,7 +113,7 @@ def pool(hidden_BLD: torch.Tensor, attention_mask_BL: torch.Tensor, pooling: Poo
 
 
 def plane(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float32], float]:
-    """The two directions in which vectors differ most (principal components), and the share of variance they hold.
+    """The first two principal components of vectors, and the share of the variance that they explain.
 
     (n, hidden) to (n, 2). A direction's sign means nothing; it is chosen so that the largest number is positive.
     """
@@ -140,7 +140,7 @@ class Neighbour:
 
 @torch.inference_mode()
 def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
-    """The tokens whose word embeddings point most nearly the same way; the word itself is left out.
+    """The tokens with the most similar word embeddings by cosine; the word itself is left out.
 
     Raises `InputError` where the word is not one token.
     """
@@ -172,20 +172,20 @@ class ContextComparison:
 
 
 def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
-    """How the vectors of one word part company in two contexts, such as "bank" by a river and in a street.
+    """How the embeddings of one word diverge in two contexts, such as "bank" by a river and in a street.
 
     Of a word in several pieces the mean is taken; of several occurrences the first. Raises `InputError` where the
     word is not in both texts.
     """
-    ways = [_way(checkpoint, text, word) for text in (text_a, text_b)]
-    points, explained = plane(np.concatenate(ways))
+    paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
+    points, explained = plane(np.concatenate(paths))
     map_a, map_b = np.split(points, 2)
-    moved = [np.concatenate([[np.float32(1)], cosine(way[1:], way[:-1])]) for way in ways]
-    return ContextComparison(word, cosine(*ways), moved[0], moved[1], map_a, map_b, explained)
+    moved = [np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths]
+    return ContextComparison(word, cosine(*paths), moved[0], moved[1], map_a, map_b, explained)
 
 
 @torch.inference_mode()
-def _way(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
+def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.float32]:
     """A word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding

@@ -1,4 +1,4 @@
-"""From a person's text to what a model takes, refusing in one sentence what it cannot take."""
+"""From text to the tensors that a model takes; what it cannot take is refused in one sentence."""
 
 from dataclasses import dataclass
 
@@ -12,12 +12,12 @@ from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-_TOKENS_AT_ONCE = 1024  # that a model is given when it is asked for many variants of a text
+_TOKENS_PER_BATCH = 1024  # when a model is run on many variants of a text
 
 
 def variants_per_batch(length: int) -> int:
     """How many variants of a text of `length` tokens make a batch."""
-    return max(1, _TOKENS_AT_ONCE // length)
+    return max(1, _TOKENS_PER_BATCH // length)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """The prediction at every layer: what the masked-LM head would say if the model stopped there.
 
-The head was trained for the last layer only, so what it reads out of earlier ones is a view, not their meaning
+The head was trained on the last layer only, so its predictions from earlier ones are an approximation
 (nostalgebraist 2020, "interpreting GPT: the logit lens").
 """
 

@@ -132,9 +132,9 @@ def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
     ids, mask, types = (torch.tensor([row]) for row in rows)
     out = backbone(checkpoint)(ids, mask, types, masked_positions=torch.tensor([asked]))
     probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
-    found = []
+    losses = []
     for position, row_V in zip(asked, probabilities_PV, strict=True):
         probability = float(row_V[masked.labels[position]])
         (guess,) = candidates_of(checkpoint.tokenizer, row_V, 1)
-        found.append(PositionLoss(position, -math.log(max(probability, 1e-38)), probability, guess))
-    return MaskedLoss(tuple(found))
+        losses.append(PositionLoss(position, -math.log(max(probability, 1e-38)), probability, guess))
+    return MaskedLoss(tuple(losses))

@@ -70,10 +70,10 @@ def masking_statistics(
     rows = max(1, _DRAWS_AT_ONCE // len(encoding))
     for start in range(0, draws, rows):
         ids = np.tile(np.array(encoding.ids), (min(rows, draws - start), 1))
-        found = mask_batch(ids, np.full(len(ids), len(encoding)), rule, rng).outcomes
-        hit = (found == MASKED) | (found == REPLACED) | (found == KEPT)
+        outcome_BL = mask_batch(ids, np.full(len(ids), len(encoding)), rule, rng).outcomes
+        hit = (outcome_BL == MASKED) | (outcome_BL == REPLACED) | (outcome_BL == KEPT)
         chosen += hit.sum(0)
-        each = np.stack([(found == kind).sum(1) for kind in kinds])
+        each = np.stack([(outcome_BL == kind).sum(1) for kind in kinds])
         counts += each.sum(1)
         squares += ((each - hit.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
     total = int(chosen.sum())

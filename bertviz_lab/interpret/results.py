@@ -107,10 +107,10 @@ class Results:
 
     def slices(self) -> tuple[Slice, ...]:
         """The score by length, and for labels of texts by the true label."""
-        found = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
+        slices = list(self._by("length", _length_name, [f"up to {n} words" for n in _LENGTHS] + ["longer"]))
         if self.task == "classification":
-            found += self._by("label", self._true_name, self._names)
-        return tuple(found)
+            slices += self._by("label", self._true_name, self._names)
+        return tuple(slices)
 
     def _true_name(self, example: Example) -> str:
         """The label of a text as the scores name it."""
@@ -118,13 +118,13 @@ class Results:
         return label if label in self.labels else self._names[-1]
 
     def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
-        found = []
+        slices = []
         for name in names:
             places = [place for place, example in enumerate(self.examples) if name_of(example) == name]
             if places:
                 part = [self.examples[place] for place in places], [self.predictions[place] for place in places]
-                found.append(Slice(kind, name, len(places), score(*part, self.task, self.labels)[self.measure]))
-        return found
+                slices.append(Slice(kind, name, len(places), score(*part, self.task, self.labels)[self.measure]))
+        return slices
 
     @property
     def measure(self) -> str:
@@ -176,7 +176,7 @@ def read_results(folder: Path) -> Results:
 
 def _prediction(body: dict[str, Any]) -> Prediction:
     plural = {name: tuple(body[name]) for name in ("probabilities", "labels", "certainty")}
-    return Prediction(**(body | plural | {"best": tuple(tuple(one) for one in body["best"])}))
+    return Prediction(**(body | plural | {"best": tuple(tuple(answer) for answer in body["best"])}))
 
 
 def _example_score(example: Example, prediction: Prediction) -> float:

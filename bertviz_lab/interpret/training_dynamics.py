@@ -64,8 +64,8 @@ class SnapshotAnalysis:
     @property
     def loss(self) -> float | None:
         """Mean of `losses`; None where there are none."""
-        found = None if self.losses is None else self.losses[~np.isnan(self.losses)]
-        return float(found.mean()) if found is not None and found.size else None
+        scored = None if self.losses is None else self.losses[~np.isnan(self.losses)]
+        return float(scored.mean()) if scored is not None and scored.size else None
 
 
 @torch.inference_mode()
@@ -114,14 +114,14 @@ def _masked_tokens(
     """The predictions at each [MASK], read from the vectors around every layer, (layers + 1, tokens, hidden)."""
     tokenizer = checkpoint.tokenizer
     positions = encoding.mask_positions(tokenizer.mask_id)[:MOST_MASKS]
-    found = []
+    masked_tokens = []
     for position in positions:
         rows_SV = head_logits(checkpoint.model, "token", states_SLD[:, position]).float().softmax(-1)
         best = [candidates_of(tokenizer, row_V, 1)[0] for row_V in rows_SV]
         likeliest = candidates_of(tokenizer, rows_SV[-1], min(top_k, checkpoint.config.vocab_size))
         asked = tuple(ranked(tokenizer, rows_SV[-1], token) for token in watched)
-        found.append(MaskedToken(position, likeliest, asked, tuple(best)))
-    return tuple(found)
+        masked_tokens.append(MaskedToken(position, likeliest, asked, tuple(best)))
+    return tuple(masked_tokens)
 
 
 def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:

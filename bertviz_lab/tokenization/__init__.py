@@ -1,4 +1,9 @@
-"""Text to token ids and back: train or load a WordPiece or BPE tokenizer, and see how it splits a text."""
+"""Tokenization: text to token ids and back, by WordPiece or byte-level BPE.
+
+In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
+(normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
+Face folders), `explain` (a split step by step), `mask_spelling` (advice for a mistyped [MASK]).
+"""
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
 from bertviz_lab.tokenization.explain import MergeStep, SplitStep, WordSplit, explain

@@ -84,7 +84,7 @@ def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
 
 
 def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[SplitStep, ...]]:
-    """WordPiece: take the longest token that the word begins with, then the longest that goes on from there
+    """WordPiece: take the longest token that the word begins with, then the longest that continues from there
     ...
 
     Source: google-research/bert, tokenization.py, WordpieceTokenizer.

@@ -210,8 +210,8 @@ class Tokenizer:
 
     def id(self, token: str) -> int | None:
         """A token's id, or None where the vocabulary has no such token."""
-        found: int | None = self.backend.token_to_id(token)
-        return found
+        token_id: int | None = self.backend.token_to_id(token)
+        return token_id
 
     @property
     def vocab_size(self) -> int:

@@ -156,11 +156,11 @@ def _special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path)
             named = named.get("content")
         usual = getattr(SpecialTokens(), role)
         candidates = (named, usual, getattr(_OTHER_SPELLING, role))
-        found = next((token for token in candidates if isinstance(token, str) and token in vocab), None)
-        if found is None:
+        spelling = next((token for token in candidates if isinstance(token, str) and token in vocab), None)
+        if spelling is None:
             missing.append(usual)
         else:
-            spellings[role] = found
+            spellings[role] = spelling
     if missing:
         raise InputError(f"The vocabulary in {path} lacks {' and '.join(missing)}, which BERT needs.")
     return SpecialTokens(**spellings)

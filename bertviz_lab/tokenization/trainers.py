@@ -1,4 +1,4 @@
-"""Learn a vocabulary from text: WordPiece or byte-level BPE, by the `tokenizers` library.
+"""The WordPiece trainer and the byte-level BPE trainer: learn a vocabulary from text, by the `tokenizers` library.
 
 Both learn in the same way (Sennrich et al. 2016): begin with single characters, count which two neighbouring
 pieces stand together most often inside words, make that pair a new piece, and repeat until the vocabulary is
@@ -26,9 +26,9 @@ from bertviz_lab.tokenization.pipeline import (
     wordpiece_stages,
 )
 
-# Text goes to the library in parts of about this many characters: a book given as one string would otherwise
+# Text goes to the library in chunks of about this many characters: a book given as one string would otherwise
 # need many times its size in memory.
-_PART = 1 << 16
+_CHUNK = 1 << 16
 # A run of non-spaces longer than this is no word but data (base64, a page without spaces); every merge walks
 # through the words it touches, so a megabyte in one word would take hours.
 _LONGEST_WORD = 500
@@ -56,7 +56,7 @@ def train_wordpiece(
             f"A vocabulary of {vocab_size} tokens is too small: choose more than {len(special.all)}, "
             "which the special tokens take."
         )
-    learner = _learner(models.WordPiece(unk_token=special.unk), wordpiece_stages(lowercase=lowercase))
+    backend = _untrained_backend(models.WordPiece(unk_token=special.unk), wordpiece_stages(lowercase=lowercase))
     characters: Counter[str] = Counter()
 
     # The trainer numbers "##a", "##b" ... in the order in which a hash map gives the words, and the number
@@ -71,12 +71,12 @@ def train_wordpiece(
         show_progress=False,
         continuing_subword_prefix="##",
     )
-    learner.train_from_iterator(_parts(texts, characters, on_progress), trainer)
+    backend.train_from_iterator(_chunks(texts, characters, on_progress), trainer)
 
-    alphabet = _alphabet(learner, characters, room=vocab_size - len(special.all))
+    alphabet = _alphabet(backend, characters, room=vocab_size - len(special.all))
     if not alphabet:
         raise InputError("There is no text to learn a vocabulary from: give a text with words in it.")
-    learnt = sorted(learner.get_vocab(with_added_tokens=False).items(), key=lambda item: item[1])
+    learnt = sorted(backend.get_vocab(with_added_tokens=False).items(), key=lambda item: item[1])
     merged = (token for token, _ in learnt if len(token.removeprefix("##")) > 1 and token not in special.all)
     tokens = [*special.all, *alphabet]
     # Pieces are learnt greedily, the most frequent pair first, so the first ones are the right ones to keep.
@@ -101,7 +101,7 @@ def train_bpe(
             f"Byte-level BPE needs a vocabulary of at least {smallest} tokens (256 bytes and "
             f"{len(special.all)} special tokens), and {vocab_size} were asked for: choose more, or WordPiece."
         )
-    learner = _learner(models.BPE(), bpe_stages(lowercase=lowercase))
+    backend = _untrained_backend(models.BPE(), bpe_stages(lowercase=lowercase))
     characters: Counter[str] = Counter()
     trainer = trainers.BpeTrainer(
         vocab_size=vocab_size,
@@ -110,31 +110,33 @@ def train_bpe(
         initial_alphabet=byte_characters,
         show_progress=False,
     )
-    learner.train_from_iterator(_parts(texts, characters, on_progress), trainer)
+    backend.train_from_iterator(_chunks(texts, characters, on_progress), trainer)
     if not "".join(characters).strip():
         raise InputError("There is no text to learn a vocabulary from: give a text with words in it.")
-    learnt = json.loads(learner.to_str())["model"]
+    learnt = json.loads(backend.to_str())["model"]
     return bpe_backend(learnt["vocab"], [(left, right) for left, right in learnt["merges"]], lowercase=lowercase)
 
 
-def _learner(model: models.Model, stages: tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]) -> Backend:
-    """What the trainer asks how to normalise text and to separate its words.
+def _untrained_backend(
+    model: models.Model, stages: tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]
+) -> Backend:
+    """A backend with the normalizer and the pre-tokenizer that the trainer uses.
 
     It knows no special tokens: those it knew it would take out of the text and learn from as words ("[MAS", "##K]").
     """
-    learner = Backend(model)
-    learner.normalizer, learner.pre_tokenizer = stages
-    return learner
+    backend = Backend(model)
+    backend.normalizer, backend.pre_tokenizer = stages
+    return backend
 
 
-def _parts(texts: Iterable[str], characters: Counter[str], on_progress: Callable[[int], None] | None) -> Iterator[str]:
-    """The texts in parts that the trainer can take, while `characters` counts what goes by."""
+def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: Callable[[int], None] | None) -> Iterator[str]:
+    """The texts in chunks for the trainer, while `characters` counts their characters."""
     done = 0
     for text in texts:
         text = replace_surrogates(text)
         start = 0
         while start < len(text):
-            end = min(start + _PART, len(text))
+            end = min(start + _CHUNK, len(text))
             if end < len(text):  # cut at a space where there is one, so that no word is cut
                 space = max(text.rfind(" ", start, end), text.rfind("\n", start, end))
                 end = space if space > start else end
@@ -164,7 +166,7 @@ def _continuations() -> tuple[str, ...]:
     )
 
 
-def _alphabet(learner: Backend, characters: Counter[str], *, room: int) -> list[str]:
+def _alphabet(backend: Backend, characters: Counter[str], *, room: int) -> list[str]:
     """The single-character tokens to keep, in the order of the characters.
 
     A character that makes up at least a millionth of the text is kept
@@ -175,8 +177,8 @@ def _alphabet(learner: Backend, characters: Counter[str], *, room: int) -> list[
     isolated: set[str] = set()
     for character, count in characters.items():
         # Between two letters it shows what becomes of it: joined with them, a word of its own, or nothing.
-        between = learner.normalizer.normalize_str(f"a{character}a")
-        words = [word for word, _ in learner.pre_tokenizer.pre_tokenize_str(between)]
+        between = backend.normalizer.normalize_str(f"a{character}a")
+        words = [word for word, _ in backend.pre_tokenizer.pre_tokenize_str(between)]
         alone = "".join(words[1:-1])
         isolated.update(alone)
         for normalized in words[0][1:-1] if len(words) == 1 else alone:

@@ -106,7 +106,7 @@ def _frame(
         "layers": layers,
         "heads": heads,
     }
-    return body if special is None else body | {"special": [bool(one) for one in special]}
+    return body if special is None else body | {"special": [bool(flag) for flag in special]}
 
 
 def layer_cells(attentions: NDArray[np.floating], layer: int) -> str:

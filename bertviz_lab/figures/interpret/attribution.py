@@ -48,8 +48,14 @@ def attribution_payload(
     """The payload of the strip of scores; `attention` (tokens,) is shown beside the methods, as what it is not."""
     first = attributions[0]
     rows = [
-        ScoreRow(found.method, _SAYS[found.method], found.scores, plus=True, digits=2 if _large(found.scores) else 3)
-        for found in attributions
+        ScoreRow(
+            a.method,
+            _SAYS[a.method],
+            a.scores,
+            plus=True,
+            digits=2 if _large(a.scores) else 3,
+        )
+        for a in attributions
     ]
     if attention is not None:
         rows.append(ScoreRow("attention", _SAYS["attention"], attention, "bar", digits=3))
@@ -61,9 +67,9 @@ def attribution_payload(
             f"With this text {first.target.name}{odds} is {_times(first.change)} as with every token masked: the "
             f"logarithm of that is {first.change:+.2f}."
         ]
-    for found in attributions:
-        if found.error is not None:
-            told.append(f"The {found.method} attributions sum to that with a residual of {abs(found.error):.3f}.")
+    for a in attributions:
+        if a.error is not None:
+            told.append(f"The {a.method} attributions sum to that with a residual of {abs(a.error):.3f}.")
     return scores_payload(
         first.encoding,
         rows,

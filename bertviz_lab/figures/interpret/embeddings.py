@@ -21,9 +21,9 @@ class SumLike(Protocol):
     def cosines(self) -> dict[str, NDArray[np.floating]]: ...
 
 
-def embedding_payload(found: SumLike) -> Payload:
+def embedding_payload(embeddings: SumLike) -> Payload:
     """The norm of each of the three embeddings, and its cosine with their sum."""
-    norms, cosines = found.norms(), found.cosines()
+    norms, cosines = embeddings.norms(), embeddings.cosines()
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
         ScoreRow(
@@ -46,7 +46,7 @@ def embedding_payload(found: SumLike) -> Payload:
         for name, values in cosines.items()
     ]
     return scores_payload(
-        found.encoding,
+        embeddings.encoding,
         rows,
         title="token + segment + position",
         sentence="The input embedding is the sum of three learned vectors; bars show their norms.",

@@ -83,5 +83,5 @@ def surprisal_payload(
         sentence="Each token is masked in turn, with the rest of its word; darker means higher surprisal.",
         note=f"Pseudo-log-likelihood {total:.1f} nats, pseudo-perplexity {perplexity:.1f}: the model is on "
         f"average as uncertain as among {perplexity:.1f} equally likely tokens (Salazar et al. 2020).",
-        file="surprise",
+        file="surprisal",
     )

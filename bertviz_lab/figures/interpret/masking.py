@@ -142,10 +142,10 @@ def losses_payload(masked: MaskedLike, losses: Any) -> Payload:
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length
     guesses, chances = [""] * length, [""] * length
-    for found in losses.positions:
-        values[found.position] = found.loss
-        guesses[found.position] = found.guess.token
-        chances[found.position] = f"{found.probability:.1%}"
+    for position_loss in losses.positions:
+        values[position_loss.position] = position_loss.loss
+        guesses[position_loss.position] = position_loss.guess.token
+        chances[position_loss.position] = f"{position_loss.probability:.1%}"
     nothing = [None] * length
     return scores_payload(
         masked.encoding,

@@ -1,4 +1,4 @@
-"""Why a fine-tuned model said what it said about one labelled example."""
+"""Attribution of a fine-tuned model's prediction for one labelled example."""
 
 import math
 
@@ -12,7 +12,7 @@ from bertviz_lab.training.finetuning.scoring import Prediction
 
 
 def texts_of_example(example: Example) -> tuple[str, str | None]:
-    """An example as the text, or the pair, that a model reads; words with blanks between them."""
+    """An example as the text, or the pair, that a model reads; words joined by spaces."""
     if isinstance(example, LabelledText):
         return example.text_a, example.text_b
     if isinstance(example, LabelledWords):
@@ -49,9 +49,9 @@ def _shown_passage(checkpoint: Checkpoint, example: Question, prediction: Predic
     """The part of a passage that the model saw around its answer, and where in it that starts; None for no answer."""
     if not prediction.label:
         return example.passage, None
-    found = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
+    answer = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
     first, end = next(
-        (window for window in found.windows if window[0] <= prediction.start and prediction.end <= window[1]),
+        (window for window in answer.windows if window[0] <= prediction.start and prediction.end <= window[1]),
         (0, len(example.passage)),
     )
     return example.passage[first:end], prediction.start - first
@@ -71,9 +71,9 @@ def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledW
     place = (wrong or [place for place, (_, said) in enumerate(pairs) if said != "O"] or [0])[0]
     start = len(" ".join(example.words[:place])) + bool(place)
     offsets = inputs.encoding.offsets
-    found = [n for n, (first, end) in enumerate(offsets) if first <= start < end]
-    if not found:  # a word that the tokenizer dropped, or beyond what the model reads
+    positions = [n for n, (first, end) in enumerate(offsets) if first <= start < end]
+    if not positions:  # a word that the tokenizer dropped, or beyond what the model reads
         return choose_target(checkpoint, inputs, "word")
     true, said = pairs[place]
     against = true if true != said and true in checkpoint.config.labels else None
-    return choose_target(checkpoint, inputs, "word", position=found[0], choice=said, against=against)
+    return choose_target(checkpoint, inputs, "word", position=positions[0], choice=said, against=against)

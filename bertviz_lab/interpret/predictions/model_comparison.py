@@ -30,7 +30,7 @@ class FillComparison:
 
 
 def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
-    """The same architecture and vocabulary with weights as before training: what it says is chance."""
+    """The same architecture and vocabulary with weights at random, as before training."""
     model = type(checkpoint.model)(checkpoint.config, generator=torch.Generator().manual_seed(seed))
     return replace(checkpoint, model=model.eval(), name="before training", card="", path=None)
 
@@ -61,17 +61,17 @@ def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int =
     return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(masks))
 
 
-def attention_difference(one: TextTrace, other: TextTrace) -> NDArray[np.float32]:
+def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.float32]:
     """Attention of the second less that of the first, (layers, heads, tokens, tokens); each row sums to 0.
 
-    Texts may differ, their tokens are set beside each other by position.
+    Texts may differ, their tokens are set beside each second by position.
 
     Raises `InputError` where the two have not as many layers, heads and tokens.
     """
-    if one.attentions.shape[:2] != other.attentions.shape[:2]:
+    if first.attentions.shape[:2] != second.attentions.shape[:2]:
         raise InputError("These two models differ in layers or heads: their attention cannot be subtracted.")
-    if len(one.tokens) != len(other.tokens):
+    if len(first.tokens) != len(second.tokens):
         raise InputError(
-            f"One text has {len(one.tokens)} tokens and the other {len(other.tokens)}: choose texts of equal length."
+            f"One text has {len(first.tokens)} tokens and the other {len(second.tokens)}: choose texts of equal length."
         )
-    return other.attentions - one.attentions
+    return second.attentions - first.attentions

@@ -16,7 +16,7 @@ AUTO = "auto"
 class ProbeReport:
     """A model's answers to a set of probes.
 
-    `right` has kind -> share of its pairs found right, where 0.5 is guessing; `kinds` has kind -> what a model can do
+    `right` has kind -> accuracy on its pairs, where 0.5 is chance; `kinds` has kind -> what a model can do
     that tells good from bad; `scores` has every pair with the log-probabilities, in nats, of both its texts.
     """
 
@@ -44,21 +44,21 @@ def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
 def _named(checkpoint: Checkpoint, name: str) -> Probes:
     if name not in PROBES:
         raise InputError(f"There are no probes {name!r}; there are {', '.join(PROBES)}.")
-    found = probes_that_fit(name, checkpoint.tokenizer)
-    if found is None:
+    probes = probes_that_fit(name, checkpoint.tokenizer)
+    if probes is None:
         raise InputError(
             f"{checkpoint.name or 'This model'} has too few of the words of the {PROBES[name].title} probes in its "
             "vocabulary: choose other probes, or another model."
         )
-    return found
+    return probes
 
 
 def _best_fitting(checkpoint: Checkpoint) -> Probes:
     """The set of which the vocabulary has the largest share of pairs."""
-    fitting = [found for name in PROBES if (found := probes_that_fit(name, checkpoint.tokenizer))]
+    fitting = [probes for name in PROBES if (probes := probes_that_fit(name, checkpoint.tokenizer))]
     if not fitting:
         raise InputError(
             f"{checkpoint.name or 'This model'} knows too few words of any probes, which are English: there is nothing "
             "to ask it."
         )
-    return max(fitting, key=lambda found: len(found.pairs) / len(PROBES[found.name].pairs))
+    return max(fitting, key=lambda probes: len(probes.pairs) / len(PROBES[probes.name].pairs))

@@ -68,7 +68,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
     """Label every word of a text of any length.
 
     A text is cut into words as the tokenizer does, for BERT at white space and around each mark, so "U.S." is four.
-    Words that were cut otherwise can be given as such; their text is then the words with blanks between them. Every
+    Words that were cut otherwise can be given as such; their text is then the words joined by spaces. Every
     word is tokenized by itself, and labelled at its first token, as in fine-tuning.
 
     Raises `InputError` where there is no word or the model labels no words.
@@ -101,11 +101,11 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
         probabilities[mine] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
 
     labels = checkpoint.config.labels
-    found = tuple(
+    labelled = tuple(
         WordLabel(text[start:end], start, end, labels[best], float(row[best]))
         for (start, end), row, best in zip(spans, probabilities, probabilities.argmax(1).tolist(), strict=True)
     )
-    return WordLabels(text, found, _entities(text, found, labels), labels, probabilities, len(windows))
+    return WordLabels(text, labelled, _entities(text, labelled, labels), labels, probabilities, len(windows))
 
 
 def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
@@ -198,17 +198,17 @@ def answer_question(
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())
-    (found,) = extract_answers(asked, windows, starts, ends, n_best=n_best)
+    (answer,) = extract_answers(asked, windows, starts, ends, n_best=n_best)
     shown = [
         (w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0)) for w in windows
     ]
     return PassageAnswer(
         question=question,
         passage=passage,
-        text=found.text(threshold),
-        best=found.best,
-        no_answer=found.no_answer,
-        no_answer_probability=found.no_answer_probability,
+        text=answer.text(threshold),
+        best=answer.best,
+        no_answer=answer.no_answer,
+        no_answer_probability=answer.no_answer_probability,
         windows=tuple(shown),
         question_cut=windows[0].question_cut,
     )
