@@ -10,6 +10,9 @@ PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
 VENV := .venv
 RUN := $(VENV)/bin/python
 
+# Two workers; tests/conftest.py says which tests stay together and which come first.
+WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
+
 .PHONY: app test quick check bench docs reproduce browser clean
 .DEFAULT_GOAL := app
 
@@ -17,10 +20,10 @@ app: $(VENV)/.app
 	@$(RUN) app.py $(ARGS)
 
 test: $(VENV)/.test browser
-	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) $(ARGS)
 
 quick: $(VENV)/.test
-	@HF_HUB_OFFLINE=1 $(RUN) -m pytest -n 2 --dist loadgroup -m "not browser and not training and not slow" $(ARGS)
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) -m "not browser and not training and not slow" --hypothesis-profile quick $(ARGS)
 
 check: $(VENV)/.test
 	$(RUN) -m ruff format --check .

@@ -24,6 +24,8 @@ pytest_plugins = ["tests.browser"]
 settings.register_profile("lab", deadline=None, print_blob=True)
 # `pytest --hypothesis-profile thorough` looks for what a hundred examples do not show.
 settings.register_profile("thorough", deadline=None, print_blob=True, max_examples=5000)
+# `make quick` looks at a few examples of each property.
+settings.register_profile("quick", deadline=None, print_blob=True, max_examples=15)
 settings.load_profile("lab")
 
 TESTS = Path(__file__).parent
@@ -45,7 +47,11 @@ TRAINING = (
 SHARED_SERVERS = ("ui/components",)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+#: The longest files first, so that no worker is left alone with one at the end.
+LONGEST_FIRST = ("e2e", "ui/components", "ui", "jobs", "training", "test_command_line.py", "benchmarks", "test_docs.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark tests by what they need, and keep those of a file (or of files that share a server) in one worker."""
     for item in items:
         path = item.path.relative_to(TESTS)
@@ -55,7 +61,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("training")
         if item.get_closest_marker("xdist_group") is None:
             shared = [part for part in SHARED_SERVERS if path.is_relative_to(part)]
-            item.add_marker(pytest.mark.xdist_group(shared[0] if shared else str(path)))
+            item.add_marker(pytest.mark.xdist_group(shared[0] if shared else path.as_posix()))
+    if hasattr(config, "workerinput"):
+        items.sort(key=_rank)
+
+
+def _rank(item: pytest.Item) -> int:
+    path = item.path.relative_to(TESTS)
+    ranks = (rank for rank, part in enumerate(LONGEST_FIRST) if path.is_relative_to(part))
+    return next(ranks, len(LONGEST_FIRST))
 
 
 @pytest.fixture(autouse=True)

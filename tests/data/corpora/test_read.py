@@ -137,6 +137,7 @@ def test_an_error_from_the_listener_ends_reading(tmp_path):
 
 
 @pytest.mark.parametrize("piece", ["word ", "w", "我是学生", '"a. (b '])
+@pytest.mark.slow
 def test_a_line_of_ten_megabytes_is_read_whole_and_in_short_sentences(tmp_path, piece):
     line = piece * (10_000_000 // len(piece.encode("utf-8")))
     characters = most = 0
@@ -147,6 +148,7 @@ def test_a_line_of_ten_megabytes_is_read_whole_and_in_short_sentences(tmp_path, 
     assert most <= LONGEST_SENTENCE
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_over_one_long_line(tmp_path):
     path = written(tmp_path, "line.txt", PROSE * 40_000)
     assert path.stat().st_size > 7e6
@@ -160,6 +162,7 @@ def test_memory_stays_flat_over_one_long_line(tmp_path):
     assert peak < 4e6
 
 
+@pytest.mark.slow
 def test_memory_stays_flat_over_many_documents(tmp_path):
     path = written(tmp_path, "wiki.txt", f"{PROSE}\n{PROSE}\n\n" * 20_000)
     assert path.stat().st_size > 8e6

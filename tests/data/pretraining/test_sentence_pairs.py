@@ -171,6 +171,7 @@ def test_truncation_takes_from_front_and_back_by_a_coin_a_token():
     assert fronts.var() == pytest.approx(5, abs=0.6)
 
 
+@pytest.mark.slow
 def test_one_document_in_ten_is_cut_short():
     view = corpus_of([[1] * 200] * 2_000)
     longest = np.zeros(2_000, dtype=int)

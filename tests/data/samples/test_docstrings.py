@@ -22,6 +22,7 @@ def read() -> tuple[list[Document], float]:
     return seconds_to_read()
 
 
+@pytest.mark.slow
 def test_the_library_holds_a_megabyte_of_prose(read: tuple[list[Document], float]) -> None:
     found, _ = read
     assert sum(len(sentence) + 1 for document in found for sentence in document.sentences) > 1_000_000
