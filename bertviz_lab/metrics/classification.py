@@ -1,4 +1,4 @@
-"""Scores of a classifier: how often it is right, class by class, and beside a guess."""
+"""Scores of a classifier: accuracy, F1 by class, MCC, and the majority-class baseline."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class ClassificationReport:
     balanced_accuracy: float  # the mean recall of the classes that occur in truth
     macro_f1: float  # every class counts the same
     weighted_f1: float  # classes count as often as they occur in truth
-    mcc: float  # Matthews' correlation: 0 for a guess, whatever the classes' shares
+    mcc: float  # Matthews' correlation: 0 at chance, whatever the classes' shares
     per_class: tuple[ClassScores, ...]
     confusion: NDArray[np.int64]
     majority: str

@@ -51,7 +51,7 @@ def entity_spans(tags: Sequence[str]) -> tuple[tuple[str, int, int], ...]:
     begin one, and whatever follows "E" or "S" does too.
     """
     spans = []
-    start, kind, closed = 0, "", True  # closed: the next word cannot go on
+    start, kind, closed = 0, "", True  # closed: the next word cannot continue the span
     for index, tag in enumerate(tags):
         prefix, type_ = split_tag(tag)
         if kind and (prefix in "OBS" or closed or type_ != kind):

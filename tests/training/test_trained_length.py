@@ -1,6 +1,7 @@
 """The trained length of a model: saved as the tokenizer's `model_max_length`, and honoured where inputs are longer."""
 
 import json
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from bertviz_lab.training.checkpoints.snapshots import trained_length_at
 from bertviz_lab.training.finetuning import setup
 from bertviz_lab.training.finetuning.predict import truncation_warning
 from bertviz_lab.training.finetuning.task_data import read_task_splits
-from bertviz_lab.training.pretraining.curriculum import Curriculum, Position, Stage
+from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, Stage
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
 from bertviz_lab.training.runs.events import RunStarted
 from tests.little import little_checkpoint
@@ -60,7 +61,8 @@ def test_short_sequences_first_count_until_the_long_ones_had_a_twentieth_of_the_
 @pytest.mark.parametrize(("done", "stage", "length"), [(0.0, 0, 12), (0.5, 0, 12), (0.52, 1, 12), (0.53, 1, 24)])
 def test_the_trained_length_of_a_curriculum_follows_its_progress(done, stage, length, tokenizer):
     stages = tuple(Stage(until, support.small_data(tokenizer, seq_len=n)) for until, n in ((0.5, 12), (1.0, 24)))
-    assert Curriculum(stages, lambda: done, Position(stage)).trained_length == length
+    with closing(Curriculum(stages, lambda: done, DataPosition(stage))) as curriculum:
+        assert curriculum.trained_length == length
 
 
 @pytest.mark.parametrize(("seq_len", "length"), [(32, 32), (16, 24)])

@@ -73,7 +73,7 @@ def _trials(
     state: Mapping[str, Any],
     should_stop: Callable[[], bool],
 ) -> Iterator[Event]:
-    """All trials from where the run stands; each ends with its scores, and the best of all becomes the run's model."""
+    """All remaining trials; each ends with its scores, and the best of all becomes the run's model."""
     done: list[dict[str, Any]] = nan_for_null(state.get("done", []))
     first = len(done)
     ended = [row["step"] for row in done]
@@ -96,7 +96,7 @@ def _trials(
     ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
     for number in range(first, len(trials)):
         (stop,) = hardware.broadcast(number > first and should_stop())
-        if stop:  # the checkpoint of the trial before is where the run goes on
+        if stop:  # the run resumes from the checkpoint of the trial before
             ending = replace(ending, reason="stopped")
             break
         here, checkpoint = (state, saved) if number == first else ({}, None)
@@ -129,7 +129,7 @@ def _trials(
 
 
 def _is_best(row: Mapping[str, Any], done: Sequence[Mapping[str, Any]], metric: str) -> bool:
-    """Whether a trial gives the run its model: the best score wins, random weights only where there is nothing else."""
+    """Whether a trial's model becomes the run's: the best score wins, one from random weights only if it is alone."""
     rivals = [other for other in done if not other["random"]]
     if row["random"] or not rivals:
         return not rivals

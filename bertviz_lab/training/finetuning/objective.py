@@ -121,7 +121,7 @@ class FinetuningTask:
 
         step = self.earlier_steps + progress.step
         path = self.checkpoints.folder / f"step-{step:08d}"
-        # Before its first step a trial has nothing to save: the run goes on from the end of the trial before it.
+        # Before its first step a trial has nothing to save: the run resumes from the end of the trial before it.
         if self.hardware.is_main and (progress.step or not self.earlier_steps):
             path = self.checkpoints.save(step, write)
         self.hardware.barrier()

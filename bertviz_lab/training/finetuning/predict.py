@@ -1,4 +1,4 @@
-"""What a fine-tuned model says about many texts, and how good it is on labelled ones."""
+"""Predictions of a fine-tuned model for many texts, and its scores on labelled ones."""
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
@@ -57,7 +57,7 @@ def predict_with(
     batches = TaskBatches(features, _AT_ONCE, checkpoint.tokenizer.pad_id, seed=0)
     hardware = choose_hardware("fp32", checkpoint.config, threads)
     model = checkpoint.model
-    if hardware.device.type != "cpu":  # others go on using it where it is
+    if hardware.device.type != "cpu":  # the caller's model stays on its device
         model = deepcopy(model).to(hardware.device)
     may_refuse = checkpoint.config.handle_impossible_answer is not False
     return predict_examples(model, examples, batches, task, labels, hardware, may_refuse=may_refuse)

@@ -1,4 +1,4 @@
-"""What a model says about labelled examples, and how good that is: predictions in, scores out, a task at a time."""
+"""Loss, predictions and scores of each task: logits to predictions, predictions to metrics."""
 
 import math
 from collections import Counter
@@ -33,7 +33,7 @@ METRICS: dict[Task, str] = {"classification": "accuracy", "regression": "spearma
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says about one example; which fields are set depends on the task.
+    """A prediction for one example; which fields are set depends on the task.
 
     Attributes:
         label: the class, or for regression the number as text, or the answer ("" for none).
@@ -248,7 +248,7 @@ def metric_of(task: Task, labels: Sequence[str], wanted: str = "auto") -> str:
 def majority_baselines(
     train: Sequence[Example], held_out: Sequence[Example], task: Task, labels: Sequence[str]
 ) -> dict[str, float]:
-    """What is scored without a model: always the commonest label, the mean number, "no answer" to every question."""
+    """Scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
     if task == "classification":
         texts = cast(Sequence[LabelledText], train)
         met = Counter(str(e.label) for e in texts)
