@@ -62,7 +62,7 @@ def fewer_embeddings(folder: Path) -> None:
         (spoil_config(position_embedding_type="relative_key"), "relative positions"),
         (spoil_config(is_decoder=True, add_cross_attention=True), "cross-attention"),
         (spoil_config(hidden_act="prelu"), "hidden_act 'prelu' is not known"),
-        (spoil_config(hidden_size=25), "cannot be shared equally by 4 heads"),
+        (spoil_config(hidden_size=25), "is not divisible by 4 heads"),
         (spoil_config(hidden_size=48), "asks for"),
         (spoil_config(hidden_size="24"), "hidden_size must be a whole number"),
         (spoil_config(hidden_dropout_prob="none"), "hidden_dropout_prob must be"),
