@@ -247,7 +247,7 @@ def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tu
     view = at(page, served[0])
     chips = page.locator("#learning-examples .chip")
     expect(chips.first).to_be_visible()
-    for number in range(chips.count()):
+    for number in reversed(range(chips.count())):
         texts = followed_texts(served[1], "tiny-town")[number]
         chips.nth(number).click()
         expect(page.locator("#learning-a textarea, #learning-a input").first).to_have_value(texts[0])

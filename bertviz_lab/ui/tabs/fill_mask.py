@@ -66,7 +66,7 @@ def create_fill_mask(session: AppState, header: Header) -> Tab:
     with gr.Accordion("Several masked tokens jointly", open=False, elem_id="fill-together-part") as together_part:
         together = chart(label="All masked tokens jointly", elem_id="fill-together")
     with gr.Accordion("Surprisal (pseudo-log-likelihood)", open=False, elem_id="fill-surprise-part") as surprise_part:
-        surprises = scores(label=" each token", elem_id="fill-surprise")
+        surprises = scores(label="Surprisal of each token", elem_id="fill-surprise")
     with gr.Accordion("How is this computed?", open=False):
         gr.HTML(_EXPLANATION, elem_classes="explanation")
     # The words behind the masked tokens that were made by a click, in their order, so that a click brings them back.

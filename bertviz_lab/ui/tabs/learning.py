@@ -21,7 +21,7 @@ from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
 from bertviz_lab.ui.snapshots import Question
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import QUIET, Tab
+from bertviz_lab.ui.view_contract import TYPING, Tab
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20
@@ -81,7 +81,7 @@ def create_learning(session: AppState, header: Header, own: gr.BrowserState, tab
     for trigger in (show_button.click, text_a.submit, text_b.submit, words.submit):
         direct.ask(trigger, draw, [history, *texts], view)
     # The picker's choices come by `direct`, so Gradio would refuse its value as the input of an event of its own.
-    filled = examples.pick(clicked(pick), None, texts, **QUIET)
+    filled = examples.pick(clicked(pick), None, texts, **TYPING)
     direct.ask(filled.then, draw, [history, *texts], view)
     others = [examples, *texts, view]
     direct.ask(history.input, in_order(partial(choose, session)), [history, examples, *texts], others)
