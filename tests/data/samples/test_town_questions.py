@@ -10,8 +10,8 @@ import pytest
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town import imagine
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS
-from bertviz_lab.data.samples.tiny_town.question_templates import TELLS
 from bertviz_lab.data.samples.tiny_town.questions import (
+    TELLS,
     impossible,
     lines_of,
     questions,
@@ -97,7 +97,7 @@ def test_a_name_behind_a_pronoun_is_found_where_it_stands_last() -> None:
         (story, asked)
         for story in TOLD
         for asked in questions(story)
-        if "{he} buys {a_thing}" in " ".join(story.ways) and asked.text.startswith("Who buys")
+        if "{hero.he} buys {a_thing}" in " ".join(story.ways) and asked.text.startswith("Who buys")
     ]
     assert found
     for story, asked in found:

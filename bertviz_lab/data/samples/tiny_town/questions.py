@@ -1,7 +1,8 @@
 """Questions about stories of Tiny Town, each with its answer in the story, or without one.
 
-An answer is a stretch of the sentence that tells it; who is only called he or she there is to be looked up where the
-name stands last before it.
+questions.tsv has, beside sentences of the plots, the questions that they answer; a general question is one that plots
+without it might answer too, in words of their own. An answer is a stretch of the sentence that tells it; who is only
+called he or she there is to be looked up where the name stands last before it.
 """
 
 from __future__ import annotations
@@ -11,14 +12,20 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
-from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
-from bertviz_lab.data.samples.tiny_town.question_templates import GENERAL, TELLS
+from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot, read_table
 from bertviz_lab.data.samples.tiny_town.stories import Story, fill, imagine
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, THINGS
 
+_TABLE = read_table("questions.tsv")
+#: A way to say a beat -> what it answers: (question, answer).
+TELLS = {
+    way: tuple((row["question"], row["answer"]) for row in rows)
+    for way, rows in groupby(_TABLE, key=lambda row: row["sentence"])
+}
+_GENERAL = {row["question"] for row in _TABLE if row["general"]}
 _PER_STORY, _IMPOSSIBLE = 5, 0.25  # questions, and the share of them that the story does not answer
 
 
@@ -77,7 +84,7 @@ def _of_another_plot(story: Story) -> set[str]:
     """What other kinds of story tell, asked of the people in this one."""
     named = {asked for plot in PLOTS for asked in _asked(plot) if "{hero}" in asked or "{friend}" in asked}
     own = {_question(asked, story) for asked in _asked(story.plot)}
-    return {_question(asked, story) for asked in named - GENERAL} - own
+    return {_question(asked, story) for asked in named - _GENERAL} - own
 
 
 def _asked(plot: Plot) -> set[str]:

@@ -7,6 +7,7 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
@@ -51,8 +52,8 @@ def third_person(verb: str) -> str:
     return f"{first} {rest}" if rest else first
 
 
-def slots(plot: Plot, world: World) -> dict[str, str]:
-    """What each `{slot}` of the plot's sentences says in this world."""
+def slots(plot: Plot, world: World) -> dict[str, Any]:
+    """What the `{slots}` of the plot's sentences stand for: the world itself, and what follows from it."""
     thing = world.clothes if plot.wearable else world.thing
     size, other_size = world.sizes
     article = "" if thing.plural else "a "
@@ -60,16 +61,7 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
     does = world.place.keeper_does if world.scene_keeper else world.place.animal_does
     left = world.number - 1
     flowers_left = f"{world.colour} {world.flower[left > 1]} {'are' if left > 1 else 'is'}"
-    return {
-        "hero": world.hero.name,
-        "he": world.hero.he,
-        "him": world.hero.him,
-        "himself": world.hero.himself,
-        "friend": world.friend.name,
-        "fhe": world.friend.he,
-        "fhimself": world.friend.himself,
-        "neighbour": world.neighbour.name,
-        "nhe": world.neighbour.he,
+    return vars(world) | {
         "noun": thing.noun,
         "thing": f"{world.colour} {thing.noun}",
         "other_thing": f"{world.other_colour} {thing.noun}",
@@ -82,35 +74,15 @@ def slots(plot: Plot, world: World) -> dict[str, str]:
         "use": thing.use,
         "mend_tool": thing.tool,
         "mend_home": TOOL_HOMES[thing.tool],
-        "colour": world.colour,
-        "other_colour": world.other_colour,
-        "place": world.place.name,
         "resident": resident[world.scene_plural],
         "resident_does": does if world.scene_plural else third_person(does),
         "landmark": world.place.landmark[world.landmark_plural],
-        "room": world.room,
-        "spot": f"{world.spot[0]} the {world.spot[1]}",
-        "other_spot": f"{world.other_spot[0]} the {world.other_spot[1]}",
-        "trap": world.trouble.trap,
-        "why": world.trouble.why,
-        "tool": world.trouble.tool,
+        "spot": "{} the {}".format(*world.spot),
+        "other_spot": "{} the {}".format(*world.other_spot),
         "tool_home": TOOL_HOMES[world.trouble.tool],
-        "animal": world.pet.animal,
-        "food": world.pet.food,
-        "voice": world.pet.voice,
-        "fur": world.fur,
-        "storm": world.storm.noun,
-        "storm_does": world.storm.does,
-        "sky": world.storm.sky,
-        "storm_feel": world.storm.feel,
-        "dish": world.dish.name,
-        "a_dish": f"a {world.dish.name}",
-        "topping": world.dish.topping,
-        "taste": world.dish.taste,
         "flower": world.flower[0],
         "flowers": world.flower[1],
         "flowers_left": f"{NUMBERS[left]} {flowers_left}",
-        "night_animals": world.night_animals,
         "number": NUMBERS[world.number],
         "other_number": NUMBERS[world.other_number],
         "sum": NUMBERS[world.number + world.other_number],

@@ -1,13 +1,15 @@
 """The people, things and places of Tiny Town, and the draw of what is true in one story.
 
 Everything a story may say follows from a `World`: who it is about, what they have, which colour it is, where it lies,
-which tool helps and where that tool is kept. The words are few and plain, so that each is one token.
+which tool helps and where that tool is kept. The words, in world.json, are few and plain: each is one token.
 """
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import dataclass
+from importlib import resources
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,10 @@ class Person:
     name: str
     he: str
     him: str
-    his: str
     himself: str
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -82,11 +86,11 @@ class Dish:
 
 
 def _woman(name: str) -> Person:
-    return Person(name, "she", "her", "her", "herself")
+    return Person(name, "she", "her", "herself")
 
 
 def _man(name: str) -> Person:
-    return Person(name, "he", "him", "his", "himself")
+    return Person(name, "he", "him", "himself")
 
 
 PEOPLE = (
@@ -98,88 +102,21 @@ NEIGHBOURS = (_woman("Grandma"), _man("Grandpa"))
 COLOURS = ("red", "blue", "green", "yellow", "orange", "purple", "white", "black")
 FUR = ("white", "black", "brown", "grey")
 
-THINGS = (
-    Thing("kite", False, "flies", "fly", "glue"),
-    Thing("ball", False, "throws", "throw", "glue"),
-    Thing("bike", False, "rides", "ride", "hammer"),
-    Thing("drum", False, "plays", "play", "hammer"),
-    Thing("book", False, "reads", "read", "glue"),
-    Thing("truck", False, "pushes", "push", "hammer"),
-    Thing("train", False, "pulls", "pull", "hammer"),
-    Thing("doll", False, "hugs", "hug", "needle"),
-    Thing("bag", False, "carries", "carry", "needle"),
-    Thing("umbrella", False, "opens", "open", "needle"),
-    Thing("blocks", True, "builds with", "build with", "glue"),
-    Thing("marbles", True, "rolls", "roll", "glue"),
-    Thing("keys", True, "carries", "carry", "hammer"),
-    Thing("skates", True, "wears", "wear", "hammer"),
-)
-CLOTHES = (
-    Thing("hat", False, "wears", "wear", "needle"),
-    Thing("coat", False, "wears", "wear", "needle"),
-    Thing("scarf", False, "wears", "wear", "needle"),
-    Thing("boots", True, "wears", "wear", "glue"),
-    Thing("gloves", True, "wears", "wear", "needle"),
-    Thing("socks", True, "wears", "wear", "needle"),
-)
-SIZES = (("big", "small"), ("small", "big"), ("long", "short"), ("short", "long"))
-
-PLACES = (
-    Place("farm", ("hen", "hens"), "eat", ("farmer", "farmers"), "work", ("gate", "gates")),
-    Place("pond", ("duck", "ducks"), "swim", ("painter", "painters"), "paint", ("stone", "stones")),
-    Place("park", ("squirrel", "squirrels"), "climb", ("runner", "runners"), "run", ("bench", "benches")),
-    Place("garden", ("bee", "bees"), "hum", ("gardener", "gardeners"), "dig", ("bush", "bushes")),
-    Place("harbour", ("gull", "gulls"), "fly", ("sailor", "sailors"), "wave", ("boat", "boats")),
-    Place("forest", ("bird", "birds"), "sing", ("ranger", "rangers"), "rest", ("cave", "caves")),
-    Place("beach", ("crab", "crabs"), "hide", ("swimmer", "swimmers"), "laugh", ("rock", "rocks")),
-    Place("field", ("lamb", "lambs"), "jump", ("shepherd", "shepherds"), "sleep", ("fence", "fences")),
-)
-
+_TABLES = json.loads(resources.files(__package__).joinpath("world.json").read_text(encoding="utf-8"))
+THINGS = tuple(Thing(**row) for row in _TABLES["things"])
+CLOTHES = tuple(Thing(**row) for row in _TABLES["clothes"])
+PLACES = tuple(Place(**row) for row in _TABLES["places"])
+TROUBLES = tuple(Trouble(**row) for row in _TABLES["troubles"])
+PETS = tuple(Pet(**row) for row in _TABLES["pets"])
+STORMS = tuple(Weather(**row) for row in _TABLES["storms"])
+DISHES = tuple(Dish(**row) for row in _TABLES["dishes"])
 #: room -> where one looks in it, as (preposition, noun, the noun is plural)
-ROOMS = {
-    "kitchen": (("under", "table", False), ("behind", "pots", True)),
-    "bedroom": (("under", "bed", False), ("behind", "pillows", True)),
-    "hall": (("behind", "door", False), ("under", "coats", True)),
-    "attic": (("behind", "box", False), ("under", "papers", True)),
+ROOMS: dict[str, tuple[tuple[str, str, bool], ...]] = {
+    room: tuple(map(tuple, spots)) for room, spots in _TABLES["rooms"].items()
 }
-
-TROUBLES = (
-    Trouble("tree", "high", "ladder"),
-    Trouble("roof", "high", "ladder"),
-    Trouble("lake", "deep", "net"),
-    Trouble("river", "deep", "net"),
-    Trouble("sand", "heavy", "spade"),
-    Trouble("cellar", "dark", "lamp"),
-)
-
 #: tool -> the place where it is kept
-TOOL_HOMES = {
-    "ladder": "shed",
-    "hammer": "shed",
-    "net": "harbour",
-    "spade": "garden",
-    "lamp": "kitchen",
-    "needle": "bedroom",
-    "glue": "school",
-}
-
-PETS = (
-    Pet("kitten", "milk", "meows"),
-    Pet("puppy", "meat", "barks"),
-    Pet("rabbit", "clover", "squeaks"),
-    Pet("pony", "hay", "neighs"),
-)
-STORMS = (
-    Weather("rain", "falls", "grey", "wet"),
-    Weather("snow", "falls", "white", "cold"),
-    Weather("wind", "blows", "dark", "cold"),
-)
-DISHES = (
-    Dish("cake", "apples", "sweet"),
-    Dish("pie", "plums", "sweet"),
-    Dish("tart", "berries", "good"),
-    Dish("pizza", "tomatoes", "good"),
-)
+TOOL_HOMES: dict[str, str] = _TABLES["tool_homes"]
+SIZES = (("big", "small"), ("small", "big"), ("long", "short"), ("short", "long"))
 FLOWERS = (("rose", "roses"), ("tulip", "tulips"), ("daisy", "daisies"))
 NIGHT_ANIMALS = ("owls", "mice", "cats", "foxes")
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
