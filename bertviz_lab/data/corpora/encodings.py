@@ -11,8 +11,8 @@ from typing import IO
 
 import charset_normalizer
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.file_signatures import binary_kind
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import READABLE, Source
 from bertviz_lab.errors import InputError
 

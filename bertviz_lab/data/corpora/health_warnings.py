@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from bertviz_lab.data.corpora.file_names import quoted
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sentences import LONGEST_SENTENCE
 
 _FEW_TOKENS = 20_000

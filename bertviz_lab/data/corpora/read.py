@@ -13,14 +13,13 @@ from pathlib import Path
 
 from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.encodings import recognise
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
 from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
 from bertviz_lab.data.corpora.formats.records import json_paragraphs, jsonl_paragraphs
 from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
-from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
 from bertviz_lab.data.corpora.sentences import split_and_count
 from bertviz_lab.data.corpora.sources import MAX_BYTES, Meter, Source, close_archives, find_sources
 from bertviz_lab.errors import InputError

@@ -1,9 +1,7 @@
-"""What reading found out: one line a file, for the health report."""
+"""What is told of the files that were read: notes for the health report, and names that are safe in a message."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-
-from bertviz_lab.data.corpora.file_names import quoted
 
 
 @dataclass
@@ -53,3 +51,17 @@ class ReadingNotes:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
         if len(self.files) > most:
             yield f"{len(self.files) - most:,} more files were read."
+
+
+def printable(name: str, longest: int = 120) -> str:
+    """`name` without characters that break a line or cannot be encoded; a long one loses its middle."""
+    name = "".join(c if c.isprintable() else "\ufffd" for c in name)
+    if len(name) > longest:
+        keep = longest // 2
+        name = f"{name[:keep]}…{name[-keep:]}"
+    return name
+
+
+def quoted(name: str) -> str:
+    """`name` in quotation marks; angle brackets become ‹ and ›, so that no page takes a name for markup."""
+    return '"' + printable(name).replace("<", "\u2039").replace(">", "\u203a").replace('"', "'") + '"'

@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from bertviz_lab.data.corpora.file_names import printable, quoted
 from bertviz_lab.data.corpora.file_signatures import container_kind
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, printable, quoted
 from bertviz_lab.errors import InputError
 
 #: Text that somebody sends may be this large altogether, after unpacking. A person's own is read however large it is.

@@ -28,7 +28,7 @@ _GPT2 = r"\n|'(?:[stmd]|re|ve|ll)| ?[A-Za-z]+| ?[0-9]+| ?[^A-Za-z0-9 \n]+"
 _BEYOND_ASCII = r" ?[^ \n]*[^\x00-\x7f \n][^ \n]*|"
 
 
-class WordLookup:
+class CachedTokenizer:
     """The ids of many sentences, with a memory of the words seen."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:

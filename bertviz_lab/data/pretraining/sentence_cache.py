@@ -9,7 +9,7 @@ from bertviz_lab.data.corpora.document import Document
 _PART = 5_000  # sentences of a document that are handed out at once, so that a whole book is never held
 
 
-def write_spool(documents: Iterable[Document], path: Path) -> int:
+def write_sentence_cache(documents: Iterable[Document], path: Path) -> int:
     """Write documents as they come; returns how many there were."""
     count = 0
     with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
@@ -22,7 +22,7 @@ def write_spool(documents: Iterable[Document], path: Path) -> int:
     return count
 
 
-def read_spool(path: Path) -> Iterator[Document]:
+def read_sentence_cache(path: Path) -> Iterator[Document]:
     """The documents again, in order, named by their number; long ones in parts."""
     sentences: list[str] = []
     number, continues = 1, False

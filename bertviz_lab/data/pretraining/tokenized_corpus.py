@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.data.corpora.document import Document
-from bertviz_lab.data.pretraining.cached_tokenizer import WordLookup
+from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
@@ -63,7 +63,7 @@ class TokenizedCorpus:
             (folder / name).unlink(missing_ok=True)
         dtype = np.uint16 if tokenizer.vocab_size <= 2**16 else np.uint32
         frequencies = np.zeros(tokenizer.vocab_size, dtype=np.int64)
-        lookup = WordLookup(tokenizer)
+        lookup = CachedTokenizer(tokenizer)
         count = tokens = sentences = 0  # so far
         last = done = 0  # where the document that is being written ends, and where the one before it does
         with ExitStack() as stack:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Dropped, Example, LabelledWords, Question, Task, TaskData
 from bertviz_lab.data.tasks.reading.raw_data import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertviz_lab.data.corpora.encodings import recognise
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.tables import whole_lines
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
 from bertviz_lab.data.tasks.reading.columns import Profile, find_column, split_header, text_columns

@@ -7,7 +7,7 @@ from bertviz_lab.data.probes import PROBES, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.targets import require_head
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.pretraining.probing import PairScore, Questions, shares_right
+from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy
 
 AUTO = "auto"
 
@@ -37,8 +37,8 @@ def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
     """
     model = require_head(checkpoint, "token")
     probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
-    scores = Questions(probes, checkpoint.tokenizer, checkpoint.max_length).ask(model)
-    return ProbeReport(probes, shares_right(scores), scores)
+    scores = ProbeScorer(probes, checkpoint.tokenizer, checkpoint.max_length).score(model)
+    return ProbeReport(probes, probe_accuracy(scores), scores)
 
 
 def _named(checkpoint: Checkpoint, name: str) -> Probes:

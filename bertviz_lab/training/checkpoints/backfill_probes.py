@@ -6,7 +6,7 @@ from typing import Any
 
 from bertviz_lab.data.probes import Probes
 from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
-from bertviz_lab.training.pretraining.probing import Questions, shares_right
+from bertviz_lab.training.pretraining.probing import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone, to_json
 
 Row = Mapping[str, Any]
@@ -27,10 +27,10 @@ def backfill_probes(rows: Sequence[Row], snapshots: SnapshotReader, probes: Prob
 def probe_snapshots(rows: Sequence[Row], snapshots: SnapshotReader, probes: Probes) -> Iterator[ProbesDone]:
     """The probe results of every snapshot without any in the log, the earliest first."""
     probed = {row["step"] for row in rows if row.get("event") == "ProbesDone"}
-    questions = Questions(probes, snapshots.tokenizer, snapshots.config.max_position_embeddings)
+    probe_scorer = ProbeScorer(probes, snapshots.tokenizer, snapshots.config.max_position_embeddings)
     for step in snapshots.steps():
         if step not in probed:
-            right = shares_right(questions.ask(snapshots.open(step).model))
+            right = probe_accuracy(probe_scorer.score(snapshots.open(step).model))
             before = [row for row in rows if row.get("event") in ("StepDone", "EvalDone") and row["step"] <= step]
             seconds, tokens = (before[-1][name] if before else 0 for name in ("seconds", "tokens"))
             yield ProbesDone(step, float(seconds), int(tokens), probes.name, right)

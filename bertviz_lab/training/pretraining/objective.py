@@ -28,7 +28,7 @@ from bertviz_lab.training.pretraining.evaluate import (
     predict,
     right,
 )
-from bertviz_lab.training.pretraining.probing import Questions, shares_right
+from bertviz_lab.training.pretraining.probing import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone
 
 
@@ -45,7 +45,7 @@ class PretrainingTask:
     hardware: Hardware
     checkpoints: CheckpointManager
     snapshots: SnapshotWriter
-    questions: Questions | None = None  # about what the model can do already
+    probe_scorer: ProbeScorer | None = None  # about what the model can do already
     start_length: int = 0  # trained length of the model that the run continues from
 
     @property
@@ -108,12 +108,12 @@ class PretrainingTask:
         )
 
     def probe(self, progress: Progress) -> ProbesDone | None:
-        if self.questions is None:
+        if self.probe_scorer is None:
             return None
         # One process asks; the others would find the same.
-        right = shares_right(self.questions.ask(self.model)) if self.hardware.is_main else {}
+        right = probe_accuracy(self.probe_scorer.score(self.model)) if self.hardware.is_main else {}
         right = broadcast_object(self.hardware.accelerator, right)
-        return ProbesDone(progress.step, progress.seconds, progress.tokens, self.questions.probes.name, right)
+        return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)
 
     def should_stop_early(self) -> bool:
         return False

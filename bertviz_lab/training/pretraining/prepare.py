@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.corpora.read import read_documents
-from bertviz_lab.data.pretraining.sentence_cache import read_spool, sample_sentences, write_spool
+from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -54,7 +54,7 @@ def prepare(
             max_bytes=math.inf,
             on_progress=progress.report,
         )
-        count = write_spool(progress.checked(documents), spool)
+        count = write_sentence_cache(progress.checked(documents), spool)
         if count == 0:
             raise InputError("The text holds no sentences to train on.")
         return count
@@ -75,9 +75,8 @@ def prepare(
     def tokenize(progress: _Progress) -> None:
         tokenizer.save(folder / "tokenizer")
         saved = Tokenizer.load(folder / "tokenizer")
-        TokenizedCorpus.write(
-            progress.checked(read_spool(spool)), saved, folder / "corpus", lambda done: progress.report(done, documents)
-        )
+        text = progress.checked(read_sentence_cache(spool))
+        TokenizedCorpus.write(text, saved, folder / "corpus", lambda done: progress.report(done, documents))
 
     try:
         documents = yield from _in_background("read", "Reading the corpus", should_stop, read)

@@ -33,7 +33,7 @@ from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
-from bertviz_lab.training.pretraining.probing import Questions
+from bertviz_lab.training.pretraining.probing import ProbeScorer
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
@@ -120,7 +120,7 @@ def pretrain(
     curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position_in_data)
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
-    questions = Questions(probes, tokenizer, model_config.max_position_embeddings) if probes else None
+    probe_scorer = ProbeScorer(probes, tokenizer, model_config.max_position_embeddings) if probes else None
     task = PretrainingTask(
         bare,
         model_config,
@@ -131,7 +131,7 @@ def pretrain(
         hardware,
         store,
         snapshots,
-        questions,
+        probe_scorer,
         start_length=(start.trained_length or 0) if start else 0,
     )
     yield RunStarted(

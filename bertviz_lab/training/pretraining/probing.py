@@ -1,8 +1,8 @@
-"""Which of two sentences a model finds likelier: probes, scored while it learns.
+"""Minimal-pair probes, scored while a model trains: which of two sentences it finds likelier.
 
-A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is hidden in turn, with the later
-pieces of its word (Kauf and Ivanova 2023), and asked for. That is what `interpret.pseudo_log_likelihood` adds up, here
-for hundreds of sentences at once. What happens next in a story is asked of the next-sentence head.
+A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is masked in turn, with the later
+pieces of its word (Kauf and Ivanova 2023), and predicted; here for hundreds of sentences at once. What happens next in
+a story is scored by the next-sentence head.
 """
 
 from collections import defaultdict
@@ -68,16 +68,16 @@ class _Batch:
 
 
 @dataclass(frozen=True)
-class Questions:
-    """Probes as inputs of a model: made once, asked again and again. What exceeds `max_length` tokens is cut."""
+class ProbeScorer:
+    """Probes as inputs of a model: encoded once, scored again and again, truncated to `max_length` tokens."""
 
     probes: Probes
     tokenizer: Tokenizer
     max_length: int = 512
 
     @cached_property
-    def _hidden(self) -> list[_Batch]:
-        """Every sentence with each of its tokens hidden."""
+    def _masked_sentences(self) -> list[_Batch]:
+        """Every sentence with each of its tokens masked."""
         return list(_batches(row for text, encoding in self._encodings(False) for row in self._rows(text, encoding)))
 
     @cached_property
@@ -105,7 +105,7 @@ class Questions:
             yield _Row(text, ids, encoding.token_type_ids, place, encoding.ids[place])
 
     @torch.inference_mode()
-    def ask(self, model: nn.Module) -> tuple[PairScore, ...]:
+    def score(self, model: nn.Module) -> tuple[PairScore, ...]:
         """The scores of every pair that the model has a head for, in their order.
 
         The model is asked where it lies, in 32 bits and without dropout, and left in the mode it was in; nothing is
@@ -115,7 +115,7 @@ class Questions:
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
         reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
         with evaluating(model):
-            for batch in self._hidden if reads_words else ():
+            for batch in self._masked_sentences if reads_words else ():
                 sums.index_add_(0, batch.texts, _log_probabilities(model, batch))
             for batch in self._next if reads_pairs else ():
                 sums.index_add_(0, batch.texts, _log_probabilities(model, batch, of_pairs=True))
@@ -131,7 +131,7 @@ def text_of(pair: MinimalPair, sentence: str) -> str:
     return f"{pair.context} {sentence}".strip()
 
 
-def shares_right(scores: Iterable[PairScore]) -> dict[str, float]:
+def probe_accuracy(scores: Iterable[PairScore]) -> dict[str, float]:
     """For each kind the share of its pairs of which the good one is likelier; 0.5 is guessing."""
     kinds: dict[str, list[float]] = defaultdict(list)
     for score in scores:
@@ -141,7 +141,7 @@ def shares_right(scores: Iterable[PairScore]) -> dict[str, float]:
 
 def score_probes(model: BertHead, tokenizer: Tokenizer, probes: Probes) -> dict[str, float]:
     """For each kind of probe that the model has a head for the share of pairs that it finds right."""
-    return shares_right(Questions(probes, tokenizer, model.config.max_position_embeddings).ask(model))
+    return probe_accuracy(ProbeScorer(probes, tokenizer, model.config.max_position_embeddings).score(model))
 
 
 def _batches(rows: Iterable[_Row]) -> Iterator[_Batch]:

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.read import read_documents
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES, READABLE, find_sources
 from bertviz_lab.errors import InputError
 from tests.data.support import PROSE, read, text_of, written, zipped

@@ -11,7 +11,7 @@ from tokenizers import AddedToken
 
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining import cached_tokenizer
-from bertviz_lab.data.pretraining.cached_tokenizer import WordLookup
+from bertviz_lab.data.pretraining.cached_tokenizer import CachedTokenizer
 from bertviz_lab.tokenization import Tokenizer
 
 TEXT = [
@@ -27,8 +27,8 @@ def tokenizer(request) -> Tokenizer:
     return Tokenizer.train(TEXT, vocab_size=400, algorithm=algorithm, lowercase=lowercase)
 
 
-def looked_up(tokenizer: Tokenizer, sentences: list[str], table: WordLookup | None = None) -> list[list[int]]:
-    ids, sizes = (table or WordLookup(tokenizer)).ids(sentences)
+def looked_up(tokenizer: Tokenizer, sentences: list[str], table: CachedTokenizer | None = None) -> list[list[int]]:
+    ids, sizes = (table or CachedTokenizer(tokenizer)).ids(sentences)
     return [part.tolist() for part in np.split(ids, np.cumsum(sizes)[:-1])] if sentences else []
 
 
@@ -43,7 +43,7 @@ def test_the_ids_are_those_of_the_tokenizer(tokenizer, sentences):
 
 
 def test_ordinary_text_is_looked_up_and_not_split_again(tokenizer, monkeypatch):
-    table = WordLookup(tokenizer)
+    table = CachedTokenizer(tokenizer)
     looked_up(tokenizer, TEXT, table)
     asked: list[str] = []
     monkeypatch.setattr(Tokenizer, "ids", lambda self, texts: asked.extend(texts) or [])
@@ -55,7 +55,7 @@ def test_ordinary_text_is_looked_up_and_not_split_again(tokenizer, monkeypatch):
 
 def test_what_is_remembered_is_bounded(tokenizer, monkeypatch):
     monkeypatch.setattr(cached_tokenizer, "_REMEMBERED", 50)
-    table = WordLookup(tokenizer)
+    table = CachedTokenizer(tokenizer)
     sentences = [f"word{i} and another{i}" for i in range(40)]
     for i in range(0, 40, 2):
         assert looked_up(tokenizer, sentences[i : i + 2], table) == tokenizer.ids(sentences[i : i + 2])

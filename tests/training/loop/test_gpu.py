@@ -5,7 +5,7 @@ import torch
 
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.hardware import choose_hardware
-from bertviz_lab.training.pretraining.probing import Questions
+from bertviz_lab.training.pretraining.probing import ProbeScorer
 from bertviz_lab.training.runs.events import StepDone
 from tests.little import little_checkpoint
 from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config
@@ -45,8 +45,8 @@ def test_a_run_learns_and_its_model_opens_anywhere(text, tmp_path, precision):
 
 def test_probe_results_on_a_gpu_are_those_of_the_cpu():
     one = little_checkpoint()
-    questions = Questions(SOME, one.tokenizer)
-    here = questions.ask(one.model)
-    there = questions.ask(one.model.cuda())
+    probe_scorer = ProbeScorer(SOME, one.tokenizer)
+    here = probe_scorer.score(one.model)
+    there = probe_scorer.score(one.model.cuda())
     for a, b in zip(here, there, strict=True):
         assert (a.good, a.bad) == pytest.approx((b.good, b.bad), abs=1e-2)

@@ -13,7 +13,7 @@ from bertviz_lab.data.probes.minimal_pair import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
 from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.probing import PairScore, Questions, score_probes, shares_right, text_of
+from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy, score_probes, text_of
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone, from_json, to_json
 from bertviz_lab.training.runs.run_folder import record
 from tests.little import little_checkpoint
@@ -41,7 +41,7 @@ def little() -> Checkpoint:
 
 def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
     assert len(little.tokenizer.encode("catsunbelievably").ids) > 3, "a word in pieces is among them"
-    for score in Questions(SOME, little.tokenizer).ask(little.model):
+    for score in ProbeScorer(SOME, little.tokenizer).score(little.model):
         if score.pair.position is not None:
             for sentence, found in ((score.pair.good, score.good), (score.pair.bad, score.bad)):
                 assert found == pytest.approx(
@@ -50,14 +50,16 @@ def test_sentences_score_what_surprise_adds_up(little: Checkpoint) -> None:
 
 
 def test_what_happens_next_is_the_next_sentence_head_s_answer(little: Checkpoint) -> None:
-    (score,) = (score for score in Questions(SOME, little.tokenizer).ask(little.model) if score.pair.position is None)
+    (score,) = (
+        score for score in ProbeScorer(SOME, little.tokenizer).score(little.model) if score.pair.position is None
+    )
     for sentence, found in ((score.pair.good, score.good), (score.pair.bad, score.bad)):
         expected = next_sentence(little, score.pair.context, sentence).is_next
         assert torch.tensor(found).exp().item() == pytest.approx(expected, abs=1e-5)
 
 
 def test_what_is_longer_than_the_model_reads_is_cut_as_elsewhere(little: Checkpoint) -> None:
-    (score, *_) = Questions(SOME, little.tokenizer, max_length=5).ask(little.model)
+    (score, *_) = ProbeScorer(SOME, little.tokenizer, max_length=5).score(little.model)
     assert score.good == pytest.approx(pseudo_log_likelihood(little, "the old man").total, abs=1e-4)
 
 
@@ -79,8 +81,8 @@ def test_asking_leaves_no_trace_and_gives_the_same_answers_twice(mode: bool) -> 
     one = little_checkpoint(hidden_dropout_prob=0.5)
     one.model.train(mode)
     stream, before = torch.get_rng_state(), {name: t.clone() for name, t in one.model.state_dict().items()}
-    questions = Questions(SOME, one.tokenizer)
-    assert questions.ask(one.model) == questions.ask(one.model)
+    probe_scorer = ProbeScorer(SOME, one.tokenizer)
+    assert probe_scorer.score(one.model) == probe_scorer.score(one.model)
     assert one.model.training is mode
     assert torch.equal(torch.get_rng_state(), stream)
     assert all(torch.equal(t, before[name]) for name, t in one.model.state_dict().items())
@@ -88,9 +90,9 @@ def test_asking_leaves_no_trace_and_gives_the_same_answers_twice(mode: bool) -> 
 
 
 def test_many_rows_go_in_batches(little: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Questions(SOME, little.tokenizer).ask(little.model)
+    whole = ProbeScorer(SOME, little.tokenizer).score(little.model)
     monkeypatch.setattr("bertviz_lab.training.pretraining.probing._TOKENS_AT_ONCE", 10)
-    for one, other in zip(whole, Questions(SOME, little.tokenizer).ask(little.model), strict=True):
+    for one, other in zip(whole, ProbeScorer(SOME, little.tokenizer).score(little.model), strict=True):
         assert (one.good, one.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
 
 
@@ -111,7 +113,7 @@ def test_a_model_whose_weights_are_no_numbers_guesses() -> None:
 
 def test_shares_are_of_each_kind() -> None:
     scores = [PairScore(PAIRS[0], 1.0, 0.0), PairScore(PAIRS[1], 0.0, 1.0), PairScore(PAIRS[2], 0.0, 0.0)]
-    assert shares_right(scores) == {"agreement": 0.5, "copy": 0.5}
+    assert probe_accuracy(scores) == {"agreement": 0.5, "copy": 0.5}
 
 
 def test_an_untrained_model_is_near_chance(little: Checkpoint) -> None:
@@ -192,5 +194,5 @@ def test_the_sets_are_asked_within_their_time_of_a_tiny_model() -> None:
     """Not in seconds, which are the machine's, but in tokens that are read."""
     folder = Path(__file__).parents[3] / "checkpoints"
     for name, model, most in (("tiny-town", "tiny-town", 40_000), ("english", "wiki-tiny", 20_000)):
-        questions = Questions(PROBES[name], Tokenizer.load(folder / model))
-        assert sum(batch.ids.numel() for batch in questions._hidden) < most
+        probe_scorer = ProbeScorer(PROBES[name], Tokenizer.load(folder / model))
+        assert sum(batch.ids.numel() for batch in probe_scorer._masked_sentences) < most

@@ -13,11 +13,10 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Self
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.layout import guess_layout
 from bertviz_lab.data.corpora.formats.records import record_paragraphs, text_field_of
 from bertviz_lab.data.corpora.formats.text import Paragraphs, lay_out
-from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
 PREFIX = "dataset:"

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TextIO
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES, known_name
 from bertviz_lab.data.corpora.formats.text import Paragraphs
-from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
 from bertviz_lab.data.tasks.reading.raw_data import RawTable, quoted_list
 from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions

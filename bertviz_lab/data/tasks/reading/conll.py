@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo
 from bertviz_lab.data.tasks.reading.raw_data import (
     DropReport,

@@ -13,11 +13,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePath
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.tables import guess_dialect
-from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import (
     Kinds,
     Meter,

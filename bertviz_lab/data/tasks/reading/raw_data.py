@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Dropped, FileInfo, Question
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.

@@ -3,7 +3,7 @@
 import codecs
 from dataclasses import dataclass
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.tasks.examples import TASKS
 from bertviz_lab.errors import InputError

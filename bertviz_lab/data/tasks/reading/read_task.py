@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import OnProgress
 from bertviz_lab.data.tasks.examples import Example, FileInfo, LabelledText, LabelledWords, Task, TaskData
 from bertviz_lab.data.tasks.reading.columns import Columns, choose_columns, split_header

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.tasks.examples import FileInfo
 from bertviz_lab.data.tasks.reading.raw_data import (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from bertviz_lab.data.corpora.file_names import quoted
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Answer, FileInfo, Question
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawQuestions, RepairCounter, preview
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions

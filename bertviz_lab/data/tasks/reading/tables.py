@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
+from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
 from bertviz_lab.data.tasks.reading.columns import Columns
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from bertviz_lab.data.corpora.encodings import recognise
-from bertviz_lab.data.corpora.file_names import quoted
 from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.formats.tables import whole_lines
-from bertviz_lab.data.corpora.reading_notes import FileNotes
+from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.data.corpora.sources import Meter, Source
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, pluralized
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
