@@ -46,6 +46,7 @@ def arguments_of(command: list[str]) -> list[str] | None:
     return command[command.index("bertviz_lab") + 1 :] if "bertviz_lab" in command else None
 
 
+EXAMPLES = [path for path in DOCUMENTS if blocks(path, "python") and path.name != "api.md"]  # whose are signatures
 EVERY_COMMAND = [(path.name, command) for path in DOCUMENTS for command in commands(path)]
 
 
@@ -98,10 +99,8 @@ def smaller(arguments: list[str]) -> str:
 
 
 @pytest.mark.training
-@pytest.mark.parametrize("path", [path for path in DOCUMENTS if blocks(path, "python")], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_python_blocks_run_in_order(path: Path, desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    if path.name == "api.md":
-        pytest.skip("its blocks are signatures")
     names: dict[str, object] = {}
     for block in blocks(path, "python"):
         for printed, small in REPLACED.items():
