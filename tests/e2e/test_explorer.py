@@ -392,7 +392,7 @@ def test_a_link_opens_what_another_has_seen(
     [
         ("fill", "layers", {"text": TEXT}, "#fill-layers", "Logit lens"),
         ("fill", "beside", {"text": TEXT, "other": "other"}, "#fill-comparison", "little and other"),
-        ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Reading forwards only"),
+        ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Causal minus bidirectional"),
         ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads [data-item='1']", "off"),
         ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "causal mask"),
         ("vectors", "near", {"word": "red"}, "#vectors-near", "Nearest neighbours of red"),
