@@ -56,13 +56,6 @@ def _changed(kind: str, context: str, good: str, position: int, word: str) -> Mi
     return MinimalPair(kind, context, good, good[:start] + word + good[end:], position)
 
 
-def _said(story: Story, *beats: str) -> Iterator[tuple[int, str]]:
-    """The sentences of a story that say one of these beats, with their places; "plot beat" names a beat."""
-    for index, (beat, sentence) in enumerate(zip(story.beats, story.sentences, strict=True)):
-        if f"{story.plot.name} {beat}" in beats or beat in beats:
-            yield index, sentence
-
-
 _BASES = (
     *("belong", "bring", "buy", "call", "cost", "get", "give", "go", "keep", "look", "make", "mend", "need", "pick"),
     *("plant", "put", "run", "see", "show", "take", "visit", "want"),
@@ -70,29 +63,17 @@ _BASES = (
 _NUMBER = {"is": "are", "has": "have"} | {third_person(base): base for base in _BASES}
 _OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.items()}
 
-#: Beats whose first verb stands beside its subject.
-_BESIDE = (
-    *("lost have", "lost gone", "lost look", "lost none", "lost give", "stuck go", "stuck stuck", "stuck fetch"),
-    *(
-        "swap have",
-        "swap wrong",
-        "swap also",
-        "swap give",
-        "gift wish",
-        "gift wrap",
-        "gift now",
-        "pet call",
-        "pet food",
-    ),
-    *("storm home", "storm keep", "quarrel want", "bake wish", "bake make", "mend whole", "mend try"),
-    *("seeds plant", "seeds dry", "seeds pick", "market less", "market more", "race have", "race other"),
-)
-#: Beats with a noun between the subject and the verb, and whether that noun may differ in number from the subject.
-_ACROSS = ("scene", "lost state", "bake ready", "market cost")
+
+def _by_verb(story: Story, verb: str) -> Iterator[tuple[int, str]]:
+    """The sentences of the beats with this `Beat.verb`, with their places."""
+    beats = {beat.name for beat in story.plot.beats if beat.verb == verb}
+    for index, (beat, sentence) in enumerate(zip(story.beats, story.sentences, strict=True)):
+        if beat in beats:
+            yield index, sentence
 
 
 def _agreement(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
-    for _, sentence in _said(story, *_BESIDE):
+    for _, sentence in _by_verb(story, "beside"):
         for position, word in enumerate(words(sentence)):
             if word in _OTHER_NUMBER:
                 yield _changed("agreement", "", sentence, position, _OTHER_NUMBER[word])
@@ -110,7 +91,7 @@ _RESIDENT_NUMBER = _residents()
 
 def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     forms = _OTHER_NUMBER | _RESIDENT_NUMBER
-    for index, sentence in _said(story, *_ACROSS):
+    for index, sentence in _by_verb(story, "across"):
         said = words(sentence)
         # "The NOUN near the OTHER verb": the verb is the first form after the second "the" and its noun.
         for position in range(4, len(said)):
@@ -161,15 +142,15 @@ def _colour_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
 
 def _owner_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     world = story.world
-    if not story.plot.gives_away:
+    if not story.plot.gives_away or "now" not in story.beats:
         return
-    for index, sentence in _said(story, "now"):
-        said = words(sentence)
-        owner, other = world.friend.name, world.hero.name
-        if owner not in said:
-            owner, other = other, owner
-        context = " ".join(story.sentences[index - 2 : index])
-        yield _changed("owner_copy", context, sentence, said.index(owner), other)
+    index = story.beats.index("now")
+    sentence = story.sentences[index]
+    said = words(sentence)
+    owner, other = world.friend.name, world.hero.name
+    if owner not in said:
+        owner, other = other, owner
+    yield _changed("owner_copy", " ".join(story.sentences[index - 2 : index]), sentence, said.index(owner), other)
 
 
 def _word_order(story: Story, rng: random.Random) -> Iterator[MinimalPair]:

@@ -78,10 +78,11 @@ def test_an_unknown_sample_is_refused_with_the_names_that_exist() -> None:
 def test_the_files_are_part_of_the_package() -> None:
     project = Path(__file__).parents[3] / "pyproject.toml"
     patterns = tomllib.loads(project.read_text())["tool"]["setuptools"]["package-data"]["bertviz_lab.data.samples"]
-    assert patterns == ["task_samples/*"]
+    assert patterns == ["task_samples/*", "tiny_town/*.tsv", "tiny_town/*.json"]
     found = {file.name for file in sample_path("topics").parent.iterdir() if file.is_file()}
     assert found == {
         "__init__.py",
+        "catalogue.json",
         *(name for sample in TASK_SAMPLES.values() for name in (sample.file, sample.held_out) if name),
     }
 

@@ -9,8 +9,9 @@ buildings, planets), ORG (companies, clubs, schools, parties, offices; a town th
 months and years by name or number, without "on" or "in"; no durations and no times of day).
 """
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -39,72 +40,16 @@ class TaskSample:
     description: str
     task: str
     file: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any]
     start: str = ""
     held_out: str = ""
 
 
-TASK_SAMPLES: dict[str, TaskSample] = {
-    sample.name: sample
-    for sample in (
-        TaskSample(
-            "sentiment",
-            "Good or bad?",
-            "440 sentences in which somebody likes or dislikes a film, a meal, a school ... One in four is hard: it "
-            "denies (“not bad at all”), changes its mind, compares, means the opposite or only hints.",
-            "classification",
-            "sentiment.tsv",
-            {"epochs": 15, "batch_size": 16, "eval_share": 0.2},
-        ),
-        TaskSample(
-            "topics",
-            "What is it about?",
-            "400 sentences about sport, science, politics, music or food. Single words often give the topic away, "
-            "so a small model does well with few examples.",
-            "classification",
-            "topics.tsv",
-            {"epochs": 10, "batch_size": 16, "eval_share": 0.2},
-        ),
-        TaskSample(
-            "paraphrases",
-            "Do they say the same?",
-            "240 pairs of sentences. Many pairs with the same words differ in meaning (“the cat chased the mouse”, "
-            "“the mouse chased the cat”), and many with other words do not: very hard for small models.",
-            "classification",
-            "paraphrases.tsv",
-            {"epochs": 20, "batch_size": 16, "eval_share": 0.2},
-        ),
-        TaskSample(
-            "entities",
-            "Names in a sentence",
-            "400 sentences in which people, places, organisations and dates are marked word by word. Washington "
-            "is a general in one, a city in another and a team in a third: only the words around it can tell.",
-            "tokens",
-            "entities.conll",
-            {"epochs": 20, "batch_size": 16, "eval_share": 0.2},
-            held_out="entities_held_out.conll",
-        ),
-        TaskSample(
-            "town-questions",
-            "Questions about Tiny Town",
-            "4,964 questions on 1,000 stories, written by this program, which knows the answers; one in four has "
-            "none in its story. Few words and plain sentences: the task that a small model can learn to do well.",
-            "qa",
-            "town_questions.json",
-            {"epochs": 10, "batch_size": 16, "eval_share": 0.1},
-            "tiny-town",
-            "town_questions_held_out.json",
-        ),
-        TaskSample(
-            "questions",
-            "Find the answer",
-            "367 questions about 70 short passages, most of them invented, so that no model knows the answers "
-            "beforehand. One in four has no answer there. Too few for a tiny model: take a larger one.",
-            "qa",
-            "questions.json",
-            {"epochs": 10, "batch_size": 16, "eval_share": 0.2},
-        ),
-    )
+_FOLDER = resources.files(__name__)
+#: In the order in which they are offered.
+TASK_SAMPLES = {
+    entry["name"]: TaskSample(**entry)
+    for entry in json.loads(_FOLDER.joinpath("catalogue.json").read_text(encoding="utf-8"))
 }
 
 
@@ -120,4 +65,4 @@ def sample_path(name: str) -> Path:
     file = {"": TASK_SAMPLES[name].file, "held-out": TASK_SAMPLES[name].held_out}.get(part)
     if not file:
         raise InputError(f'The sample "{name}" has no part "{part}".')
-    return Path(str(resources.files(__name__) / file))
+    return Path(str(_FOLDER / file))

@@ -22,11 +22,13 @@ class Beat:
         name: what happens, one word; unique inside its plot.
         ways: the sentences that say it, one or two.
         share: the share of the stories in which it is said.
+        verb: "beside" its subject, "across" another noun, which may differ from it in number, or "" elsewhere.
     """
 
     name: str
     ways: tuple[str, ...]
     share: float
+    verb: str
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,9 @@ def read_table(name: str) -> list[dict[str, str]]:
 
 
 def _beat(row: dict[str, str]) -> Beat:
-    return Beat(row["beat"], tuple(filter(None, (row["sentence"], row["alternative"]))), float(row["share"]))
+    return Beat(
+        row["beat"], tuple(filter(None, (row["sentence"], row["alternative"]))), float(row["share"]), row["verb"]
+    )
 
 
 PLOTS = tuple(
