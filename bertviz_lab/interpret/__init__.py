@@ -6,6 +6,7 @@ next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (t
 the snapshots of a run) and `results` (of a fine-tuning).
 """
 
+from bertviz_lab.data.tasks.examples import texts_of_example
 from bertviz_lab.interpret.attention.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.attention.head_metrics import (
     METRICS,
@@ -18,7 +19,7 @@ from bertviz_lab.interpret.attention.head_metrics import (
 )
 from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute
-from bertviz_lab.interpret.attribution.example_attribution import explain_example, texts_of_example
+from bertviz_lab.interpret.attribution.example_attribution import explain_example
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
     EmbeddingSum,

@@ -10,7 +10,15 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task, read_examples
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    Task,
+    labels_of_example,
+    read_examples,
+)
 from bertviz_lab.errors import InputError
 from bertviz_lab.metrics import (
     Calibration,
@@ -93,7 +101,7 @@ class Results:
     def _names(self) -> tuple[str, ...]:
         """The model's labels, and after them those that only held-out examples have."""
         if self.task == "tokens":
-            met = {label for e in cast(Sequence[LabelledWords], self.examples) for label in e.labels}
+            met = {label for e in self.examples for label in labels_of_example(e)}
             return (*self.labels, *sorted(met - set(self.labels)))
         met = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
         return (*self.labels, "(unknown to the model)") if met - set(self.labels) else self.labels

@@ -85,6 +85,24 @@ class Question:
 Example = LabelledText | LabelledWords | Question
 
 
+def texts_of_example(example: Example) -> tuple[str, str | None]:
+    """An example as the text, or the pair, that a model reads; words with blanks between them."""
+    if isinstance(example, LabelledText):
+        return example.text_a, example.text_b
+    if isinstance(example, LabelledWords):
+        return " ".join(example.words), None
+    return example.question, example.passage
+
+
+def labels_of_example(example: Example) -> tuple[str, ...]:
+    """The classes in an example: of its text, of each word, or whether its question has an answer; none for numbers."""
+    if isinstance(example, LabelledWords):
+        return example.labels
+    if isinstance(example, Question):
+        return ("answer" if example.answers else "no answer",)
+    return (example.label,) if isinstance(example.label, str) else ()
+
+
 @dataclass(frozen=True)
 class FileInfo:
     """How one file was read, by inference or as given. What does not apply is empty.

@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, TaskData
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, TaskData, texts_of_example
 from bertviz_lab.errors import InputError
 
 #: Regression is stratified by quantiles of its targets.
@@ -26,15 +26,8 @@ def text_keys(examples: Iterable[Example]) -> list[Key]:
             normalised[text] = " ".join(text.lower().split())
         return normalised[text]
 
-    return [tuple(map(normalise, _texts(example))) for example in examples]
-
-
-def _texts(example: Example) -> tuple[str, ...]:
-    if isinstance(example, LabelledWords):
-        return example.words
-    if isinstance(example, Question):
-        return example.question, example.passage
-    return (example.text_a,) if example.text_b is None else (example.text_a, example.text_b)
+    texts = (e.words if isinstance(e, LabelledWords) else filter(None, texts_of_example(e)) for e in examples)
+    return [tuple(map(normalise, each)) for each in texts]
 
 
 def split_examples(

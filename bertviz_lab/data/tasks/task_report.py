@@ -3,11 +3,21 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.examples import Dropped, Example, LabelledWords, Question, Task, TaskData
+from bertviz_lab.data.tasks.examples import (
+    Dropped,
+    Example,
+    LabelledWords,
+    Question,
+    Task,
+    TaskData,
+    labels_of_example,
+    texts_of_example,
+)
 from bertviz_lab.data.tasks.reading.raw_data import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
@@ -136,37 +146,16 @@ def _answer(example: Example) -> str:
     return str(example.label)
 
 
-def _labels(examples: Iterable[Example]) -> Counter[str]:
-    counts: Counter[str] = Counter()
-    for example in examples:
-        if isinstance(example, LabelledWords):
-            counts.update(example.labels)
-        elif isinstance(example, Question):
-            counts["answer" if example.answers else "no answer"] += 1
-        elif isinstance(example.label, str):
-            counts[example.label] += 1
-    return counts
-
-
 def _classes(train: TaskData, held_out: Sequence[Example]) -> tuple[ClassCount, ...]:
-    counts, held = _labels(train.examples), _labels(held_out)
+    counts, held = (Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out))
     names = [*train.labels, *sorted((counts.keys() | held.keys()) - set(train.labels))]
     return tuple(ClassCount(name, counts[name], held[name]) for name in names)
 
 
 def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> tuple[LengthHistogram, float]:
     sample = examples[:: max(1, -(-len(examples) // MAX_MEASURED))]
-    first, second = [], []
-    for example in sample:
-        if isinstance(example, LabelledWords):
-            first.append(" ".join(example.words))
-            second.append("")
-        elif isinstance(example, Question):
-            first.append(example.question)
-            second.append(example.passage)
-        else:
-            first.append(example.text_a)
-            second.append(example.text_b or "")
+    texts = [texts_of_example(example) for example in sample]
+    first, second = [text for text, _ in texts], [pair or "" for _, pair in texts]
     passages = list(dict.fromkeys(second))
     encoded = zip(passages, tokenizer.ids(passages), strict=True)
     measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}

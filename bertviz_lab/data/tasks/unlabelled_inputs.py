@@ -9,7 +9,14 @@ from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    Task,
+    texts_of_example,
+)
 from bertviz_lab.data.tasks.reading.columns import Profile, find_column, split_header, text_columns
 from bertviz_lab.data.tasks.reading.load_files import load_raw_data
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawQuestions, RawSentences
@@ -63,7 +70,7 @@ def read_inputs(
         task_input = _input_for(task, example)
         if task_input is None:
             report.drop("there is no text, or no passage beside the question", Path(path).name, "row", example.row)
-        elif _length(task_input) > max_characters:
+        elif sum(len(text or "") for text in texts_of_example(task_input)) > max_characters:
             raise InputError(f"Row {example.row:,} has more than {max_characters:,} characters: shorten it.")
         else:
             inputs.append(task_input)
@@ -82,14 +89,6 @@ def _lines(path: str | Path) -> list[tuple[int, str]]:
             ]
     finally:
         close_archives(sources)
-
-
-def _length(example: Example) -> int:
-    if isinstance(example, LabelledWords):
-        return sum(map(len, example.words))
-    if isinstance(example, Question):
-        return len(example.question) + len(example.passage)
-    return len(example.text_a) + len(example.text_b or "")
 
 
 def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequence[Example]:

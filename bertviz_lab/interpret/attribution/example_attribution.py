@@ -2,22 +2,13 @@
 
 import math
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, texts_of_example
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute
 from bertviz_lab.interpret.inputs import ModelInputs, encode_inputs
 from bertviz_lab.interpret.predictions.token_labels import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning.scoring import Prediction
-
-
-def texts_of_example(example: Example) -> tuple[str, str | None]:
-    """An example as the text, or the pair, that a model reads; words joined by spaces."""
-    if isinstance(example, LabelledText):
-        return example.text_a, example.text_b
-    if isinstance(example, LabelledWords):
-        return " ".join(example.words), None
-    return example.question, example.passage
 
 
 def explain_example(checkpoint: Checkpoint, example: Example, prediction: Prediction) -> list[Attribution]:

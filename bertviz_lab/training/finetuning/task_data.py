@@ -18,11 +18,10 @@ from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.examples import (
     Example,
-    LabelledText,
-    LabelledWords,
     Task,
     TaskData,
     read_examples,
+    texts_of_example,
     write_examples,
 )
 from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
@@ -107,16 +106,8 @@ def read_task_splits(folder: Path) -> TaskSplits:
 
 
 def texts_of(examples: Sequence[Example]) -> Iterator[str]:
-    """All text in examples, to learn a vocabulary from; a passage that many questions share once."""
-    for example in examples:
-        if isinstance(example, LabelledWords):
-            yield " ".join(example.words)
-        elif isinstance(example, LabelledText):
-            yield example.text_a
-            yield example.text_b or ""
-    yield from dict.fromkeys(
-        text for e in examples if not isinstance(e, (LabelledText, LabelledWords)) for text in (e.question, e.passage)
-    )
+    """All text in examples, to learn a vocabulary from; each text once, such as a passage that many questions share."""
+    yield from dict.fromkeys(text for example in examples for text in texts_of_example(example) if text)
 
 
 def resolve_file(name: str) -> str:

@@ -16,7 +16,15 @@ from typing import Any, cast
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import OnProgress
-from bertviz_lab.data.tasks.examples import Example, FileInfo, LabelledText, LabelledWords, Task, TaskData
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    FileInfo,
+    LabelledText,
+    LabelledWords,
+    Task,
+    TaskData,
+    labels_of_example,
+)
 from bertviz_lab.data.tasks.reading.columns import Columns, choose_columns, split_header
 from bertviz_lab.data.tasks.reading.conll import PLAIN, bio_scheme, to_bio
 from bertviz_lab.data.tasks.reading.labels import (
@@ -105,7 +113,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
             "name the columns of both."
         )
     known = _label_set(train.examples)
-    counts = Counter(chain.from_iterable(map(_labels_of, held_out.examples)))
+    counts = Counter(chain.from_iterable(map(labels_of_example, held_out.examples)))
     unknown = sorted(label for label in counts if label not in known)
     if not unknown or train.task not in ("classification", "tokens"):
         return ()
@@ -123,14 +131,8 @@ def _texts(data: TaskData) -> list[LabelledText]:
     return [example for example in data.examples if isinstance(example, LabelledText)]
 
 
-def _labels_of(example: Example) -> tuple[str, ...]:
-    if isinstance(example, LabelledWords):
-        return example.labels
-    return (example.label,) if isinstance(example, LabelledText) and isinstance(example.label, str) else ()
-
-
 def _label_set(examples: Sequence[Example]) -> set[str]:
-    return set(chain.from_iterable(map(_labels_of, examples)))
+    return set(chain.from_iterable(map(labels_of_example, examples)))
 
 
 @dataclass
