@@ -17,9 +17,9 @@ from bertviz_lab.data.tasks.examples import (
     Task,
     texts_of_example,
 )
-from bertviz_lab.data.tasks.reading.columns import Profile, find_column, split_header, text_columns
+from bertviz_lab.data.tasks.reading.columns import Profile, split_header, text_columns
 from bertviz_lab.data.tasks.reading.load_files import load_raw_data
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawQuestions, RawSentences
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
 from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -100,11 +100,11 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequenc
     split_header(raw, options)
     second: int | None = None
     if options.text_a:
-        first = find_column(raw, options.text_a)
+        first = column_index(options.text_a, raw.column_names, raw.file_name)
     else:
         first, second = text_columns(raw, [Profile.of(column) for column in raw.columns], set())
     if options.text_b:
-        second = None if options.text_b == NO_TEXT else find_column(raw, options.text_b)
+        second = None if options.text_b == NO_TEXT else column_index(options.text_b, raw.column_names, raw.file_name)
     examples = []
     for number, row in zip(raw.numbers, raw.rows, strict=True):
         if len(row) > max(first, second or 0) and row[first].strip():

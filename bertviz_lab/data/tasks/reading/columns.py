@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.raw_data import RawTable, quoted_list
+from bertviz_lab.data.tasks.reading.raw_data import RawTable, column_index, quoted_list
 from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -165,7 +165,7 @@ def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, 
         if table.width == other.width and (table.names is None or other.names is None or table.names == other.names):
             return columns
     given = {
-        role: find_column(table, name)
+        role: column_index(name, table.column_names, table.file_name)
         for role, name in (("text_a", options.text_a), ("text_b", options.text_b), ("label", options.label))
         if name and not (role == "text_b" and name == NO_TEXT)
     }
@@ -187,17 +187,6 @@ def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, 
         pair = _partner(table, text_a)
         text_b = pair if pair != label else None
     return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
-
-
-def find_column(table: RawTable, name: str) -> int:
-    """The column of this name (case aside), or of this number from 1. Raises `InputError` where there is none."""
-    names = table.column_names
-    for candidates, candidate in ((names, name), ([n.lower() for n in names], name.strip().lower())):
-        if candidate in candidates:
-            return candidates.index(candidate)
-    if name.isdigit() and 1 <= int(name) <= table.width:
-        return int(name) - 1
-    raise InputError(f"{quoted(table.file_name)} has no column {quoted(name)}; it has {quoted_list(names, 20)}.")
 
 
 def _lower_names(table: RawTable) -> list[str]:

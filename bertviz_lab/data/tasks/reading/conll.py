@@ -16,7 +16,6 @@ Source: Ramshaw & Marcus 1995 (IOB1), Tjong Kim Sang & Veenstra 1999 (IOB2), Rat
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -25,8 +24,8 @@ from bertviz_lab.data.tasks.reading.raw_data import (
     DropReport,
     RawSentences,
     RepairCounter,
+    column_index,
     preview,
-    quoted_list,
     row_location,
 )
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
@@ -40,7 +39,6 @@ _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 #: A file with a larger fraction of malformed sentences is refused.
 _MAX_MALFORMED = 0.2
-_Row = tuple[int, list[str]]  # the number of a line, and its cells
 
 
 def looks_like_conll(lines: Sequence[str]) -> bool:
@@ -64,78 +62,70 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     return few and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
-def read_conll(file: TextFile, options: ReadOptions, report: DropReport) -> RawSentences:
-    """Sentences in columns; those with a line of another width are dropped.
+def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawSentences:
+    """Sentences in columns, or in CoNLL-U for the format "conllu", where the label is `upos` unless another is given.
+
+    Sentences with a line of another width, or with a word without a label, are dropped.
 
     Raises:
         InputError: there is only one column, a given column is missing, or too many sentences are malformed.
     """
+    is_conllu = format_name == "conllu"
     sample = file.sample()
-    delimiter = options.delimiter.strip(" ") or _find_delimiter(sample)
-    rows = [_cells(line, delimiter) for line in _token_lines(sample)]
-    width = Counter(map(len, rows)).most_common(1)[0][0] if rows else 1
+    delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(sample)
+    shown = [_cells(line, delimiter) for line in _token_lines(sample)]
+    width = Counter(map(len, shown)).most_common(1)[0][0] if shown else 1
     if width < 2:
         raise InputError(
             f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
         )
-    columns = tuple(str(n) for n in range(1, width + 1))
-    word = _column(options.text_a, columns, 0, file.name)
-    label = _column(options.label, columns, width - 1, file.name)
-    labels = {row[label] for row in rows if len(row) == width}
+    columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
+    word = column_index(options.text_a or ("form" if is_conllu else columns[0]), columns, file.name)
+    label = column_index(options.label or ("upos" if is_conllu else columns[-1]), columns, file.name)
+    labels = {row[label] for row in shown if len(row) == len(columns)}
+    missing = {"", "_"} if is_conllu else {""}
 
     def is_comment(line: str) -> bool:
         """A line that begins with # is a comment, unless it is a word "#" whose label other words have too."""
         cells = _cells(line, delimiter)
-        return len(cells) != width or cells[label] not in labels
+        return len(cells) != len(columns) or cells[label] not in labels
 
     info = FileInfo(
-        file.name, "conll", file.encoding, delimiter or " ", columns=columns,
-        text_a=columns[word], label=columns[label], rows=preview(rows),
+        file.name, format_name, file.encoding, delimiter or " ", columns=columns,
+        text_a=columns[word], label=columns[label], rows=preview(shown),
     )  # fmt: skip
     sentences = RawSentences(info, "line")
     skipped = RepairCounter(file.name, "line")
     malformed, first_malformed = 0, ""
     for block in _blocks(file, is_comment):
-        rows_of_block = [(number, _cells(line, delimiter)) for number, line in block]
-        other = _row_of_other_width(rows_of_block, width, file.name, report)
-        if other:
+        rows = [(number, _cells(line, delimiter)) for number, line in block]
+        uneven = [(number, len(row)) for number, row in rows if len(row) != len(columns)]
+        if uneven:
+            number, cells = uneven[0]
+            report.drop(f"its sentence has a line of {cells} columns, not {len(columns)}", file.name, "line", number)
             malformed += 1
-            first_malformed = first_malformed or f"{row_location(file.name, 'line', other[0])} has {len(other[1])}"
+            first_malformed = first_malformed or f"{row_location(file.name, 'line', number)} has {cells}"
             continue
-        _add_sentence(sentences, rows_of_block, word, label, skipped, report)
-        options.check_count(len(sentences.words), file.name)
+        if is_conllu:
+            rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
+        for number, row in rows:
+            skipped.add(number, not row[word])
+        rows = [(number, row) for number, row in rows if row[word]]
+        unlabelled = [number for number, row in rows if row[label] in missing]
+        if unlabelled:
+            report.drop("its sentence has a word without a label", file.name, "line", unlabelled[0])
+        elif rows:
+            sentences.words.append(tuple(row[word] for _, row in rows))
+            sentences.labels.append(tuple(row[label] for _, row in rows))
+            sentences.rows.append(rows[0][0])
+            options.check_count(len(sentences.words), file.name)
     if malformed > _MAX_MALFORMED * (malformed + len(sentences.words)):
         raise InputError(
             f"{malformed:,} of {malformed + len(sentences.words):,} sentences of {quoted(file.name)} have a line that "
-            f"is not {width} columns (first: {first_malformed}); correct them, or give the delimiter."
+            f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
-    _note_skipped(skipped, file, report)
-    return sentences
-
-
-def read_conllu(file: TextFile, options: ReadOptions, report: DropReport) -> RawSentences:
-    """Sentences of CoNLL-U, labelled by `upos` or by the column that `options.label` names ("xpos", "deprel", "5")."""
-    label = _column(options.label.lower(), _CONLLU_COLUMNS, _CONLLU_COLUMNS.index("upos"), file.name)
-    word = _column(options.text_a.lower(), _CONLLU_COLUMNS, _CONLLU_COLUMNS.index("form"), file.name)
-    info = FileInfo(
-        file.name, "conllu", file.encoding, "\t", columns=_CONLLU_COLUMNS,
-        text_a=_CONLLU_COLUMNS[word], label=_CONLLU_COLUMNS[label],
-    )  # fmt: skip
-    sentences = RawSentences(info, "line")
-    skipped = RepairCounter(file.name, "line")
-    for block in _blocks(file, lambda line: line.startswith("#")):
-        rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in block]
-        if not sentences.info.rows:
-            sentences.info = replace(info, rows=preview([row for _, row in rows]))
-        if _row_of_other_width(rows, len(_CONLLU_COLUMNS), file.name, report):
-            continue
-        rows = [(number, row) for number, row in rows if "-" not in row[0] and "." not in row[0]]
-        if any(row[label] == "_" for _, row in rows):
-            report.drop(f"a word has no {_CONLLU_COLUMNS[label]}", file.name, "line", block[0][0])
-            continue
-        _add_sentence(sentences, rows, word, label, skipped, report)
-        options.check_count(len(sentences.words), file.name)
-    _note_skipped(skipped, file, report)
+    skipped.note_in(report, "line without a word was left out", "lines without a word were left out")
+    file.note_losses(report)
     return sentences
 
 
@@ -168,46 +158,6 @@ def _cells(line: str, delimiter: str) -> list[str]:
     if not delimiter:
         return line.split()
     return [cell.strip() for cell in line.rstrip().split(delimiter)]
-
-
-def _row_of_other_width(rows: list[_Row], width: int, file_name: str, report: DropReport) -> _Row | None:
-    """The first row of a sentence that does not have `width` cells; if there is one, the sentence is dropped."""
-    for number, row in rows:
-        if len(row) != width:
-            report.drop(f"its sentence has a line of {len(row)} columns, not {width}", file_name, "line", number)
-            return number, row
-    return None
-
-
-def _add_sentence(
-    sentences: RawSentences, rows: list[_Row], word: int, label: int, skipped: RepairCounter, report: DropReport
-) -> None:
-    for number, row in rows:
-        if not row[word].strip():
-            skipped.add(number)
-    rows = [(number, row) for number, row in rows if row[word].strip()]
-    unlabelled = next((number for number, row in rows if not row[label]), None)
-    if unlabelled is not None:
-        report.drop("its sentence has a word without a label", sentences.info.name, "line", unlabelled)
-    elif rows:
-        sentences.words.append(tuple(row[word] for _, row in rows))
-        sentences.labels.append(tuple(row[label] for _, row in rows))
-        sentences.rows.append(rows[0][0])
-
-
-def _note_skipped(skipped: RepairCounter, file: TextFile, report: DropReport) -> None:
-    skipped.note_in(report, "line without a word was left out", "lines without a word were left out")
-    file.note_losses(report)
-
-
-def _column(name: str, columns: tuple[str, ...], default: int, file_name: str) -> int:
-    if not name:
-        return default
-    if name in columns:
-        return columns.index(name)
-    if name.isdigit() and 1 <= int(name) <= len(columns):
-        return int(name) - 1
-    raise InputError(f"{quoted(file_name)} has no column {quoted(name)}; it has {quoted_list(columns)}.")
 
 
 def bio_scheme(sentences: Sequence[Sequence[str]]) -> str:

@@ -26,7 +26,7 @@ from bertviz_lab.data.corpora.sources import (
     find_sources,
     megabytes,
 )
-from bertviz_lab.data.tasks.reading.conll import looks_like_conll, read_conll, read_conllu
+from bertviz_lab.data.tasks.reading.conll import looks_like_conll, read_conll
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.data.tasks.reading.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
@@ -125,10 +125,8 @@ def _read_source(source: Source, meter: Meter, options: ReadOptions, report: Dro
     file_format = detect_format(source.name, file.sample(), options)
     if file_format in ("json", "jsonl"):
         return read_json(file, file_format, options, report)
-    if file_format == "conllu":
-        return read_conllu(file, options, report)
-    if file_format == "conll":
-        return read_conll(file, options, report)
+    if file_format in ("conll", "conllu"):
+        return read_conll(file, file_format, options, report)
     if file_format == "label-text":
         return read_label_lines(file, options, report)
     return read_table(file, options, report)

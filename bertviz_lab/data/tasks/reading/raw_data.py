@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Dropped, FileInfo, Question
+from bertviz_lab.errors import InputError
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
 MAX_COLUMNS = 1_000
@@ -102,6 +103,16 @@ def quoted_list(names: Sequence[str], limit: int = 10) -> str:
     """Names in quotation marks, separated by commas, `limit` of them at most."""
     more = f" and {len(names) - limit:,} more" if len(names) > limit else ""
     return ", ".join(map(quoted, names[:limit])) + more
+
+
+def column_index(name: str, names: Sequence[str], file_name: str) -> int:
+    """The column of this name (case aside), or of this number from 1. Raises `InputError` where there is none."""
+    for candidates, candidate in ((list(names), name), ([n.lower() for n in names], name.strip().lower())):
+        if candidate in candidates:
+            return candidates.index(candidate)
+    if name.isdigit() and 1 <= int(name) <= len(names):
+        return int(name) - 1
+    raise InputError(f"{quoted(file_name)} has no column {quoted(name)}; it has {quoted_list(names, 20)}.")
 
 
 def pluralized(count: int, singular: str, plural: str) -> str:
