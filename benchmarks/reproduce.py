@@ -19,6 +19,7 @@ from typing import Any
 
 from huggingface_hub import split_torch_state_dict_into_shards
 
+from benchmarks.backfill_probes import backfill_probes
 from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of
 from benchmarks.task_datasets import folder as data_folder
@@ -26,7 +27,6 @@ from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import LENGTHS, list_snapshots, snapshot_files

@@ -1,7 +1,6 @@
 """The options of every command; those of a training run are the fields of its config."""
 
 import argparse
-import dataclasses
 import os
 import types
 import typing
@@ -11,6 +10,7 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.config.options import options_of
 
 
 def command_parser(description: str, commands: Mapping[str, Callable[..., Any]]) -> argparse.ArgumentParser:
@@ -91,7 +91,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
 def add_options(parser: argparse.ArgumentParser, config: type, names: Sequence[str] = ()) -> None:
     """Add a flag for each field of a config (or for `names`); an option that is not given is not set."""
     hints = typing.get_type_hints(config)
-    for field in dataclasses.fields(config):
+    for field in options_of(config):
         if names and field.name not in names:
             continue
         flag, hint = "--" + field.name.replace("_", "-"), hints[field.name]

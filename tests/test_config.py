@@ -124,7 +124,6 @@ def test_every_option_of_pretraining_has_a_help_text_and_a_default_that_it_accep
     config = PretrainConfig(corpus=("book.txt",))
     for field in dataclasses.fields(config):
         assert field.metadata["help"]
-        assert field.metadata["group"] in {"basic", "text", "advanced"}
     assert config.preset in PRESETS
 
 
@@ -245,7 +244,6 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
     config = FinetuneConfig(train=("a.csv",))
     for field in dataclasses.fields(config):
         assert field.metadata["help"]
-        assert field.metadata["group"] in {"basic", "data", "advanced"}
         low, high = field.metadata["low"], field.metadata["high"]
         if low is None:
             continue

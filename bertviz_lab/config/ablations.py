@@ -134,18 +134,7 @@ _SETTINGS: dict[str, Any] = {
 #: Steps of a run that takes about a minute on two idle cores.
 STEPS = 2000
 #: What may differ between runs of one study: it changes what is reported, not what is learned.
-_ASIDE = (
-    *(
-        "threads",
-        "eval_every",
-        "checkpoint_every",
-        "keep_checkpoints",
-        "snapshot_room",
-        "tracker",
-        "time_budget",
-        "probes",
-    ),
-)
+_ASIDE = "threads eval_every checkpoint_every keep_checkpoints snapshot_room tracker time_budget probes".split()
 
 
 def ablated(name: str, *, steps: int = STEPS, seed: int = 0, threads: int = 0) -> PretrainConfig:

@@ -3,30 +3,26 @@
 import dataclasses
 import difflib
 import math
-from collections.abc import Collection, Mapping
-from dataclasses import field
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import Field, field
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-ConfigT = TypeVar("ConfigT", bound="DataclassInstance")
-
 
 def option(
     default: Any,
     help: str,
     *,
-    group: str = "basic",
     label: str = "",
     choices: tuple[str, ...] = (),
     low: float | None = None,
     high: float | None = None,
 ) -> Any:
     """A config field with what the command line and the page need to draw it."""
-    meta = {"help": help, "group": group, "label": label, "choices": choices, "low": low, "high": high}
+    meta = {"help": help, "label": label, "choices": choices, "low": low, "high": high}
     return field(default=default, metadata=meta)
 
 
@@ -47,24 +43,9 @@ def check_options(config: Any) -> None:
                 raise InputError(f"{flag} must be a whole number, not {value!r}.")
 
 
-def changed_settings(config: ConfigT, given: Mapping[str, Any], adjustable: Collection[str]) -> ConfigT:
-    """The settings of a resumed run, with those changed that may change.
-
-    Raises `InputError` naming a setting that may not.
-    """
-    for name, value in given.items():
-        if name not in adjustable and value != getattr(config, name):
-            raise InputError(
-                f"--{name.replace('_', '-')} cannot change when a run is resumed (it is {getattr(config, name)!r}); "
-                "use another --out to start a new run."
-            )
-    return dataclasses.replace(config, **given)
-
-
-def known_settings(config: type, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What a file says about the fields that a config has; other versions of the lab may have others."""
-    known = {f.name for f in dataclasses.fields(config)}
-    return {name: value for name, value in body.items() if name in known}
+def options_of(config: type["DataclassInstance"]) -> list[Field[Any]]:
+    """The fields of a config in the order in which people read them: its own, then those that all runs share."""
+    return sorted(dataclasses.fields(config), key=lambda field: field.name not in config.__annotations__)
 
 
 def is_number(value: object) -> bool:

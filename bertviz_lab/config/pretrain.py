@@ -1,11 +1,11 @@
 """Every setting of pretraining, declared once: the command line, the page and the documentation are drawn from it."""
 
-import dataclasses
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from bertviz_lab.config.model import PRESETS, BertConfig
-from bertviz_lab.config.options import changed_settings, check_options, known_settings, option, parse_duration
+from bertviz_lab.config.options import option, parse_duration
+from bertviz_lab.config.training import TrainingConfig
 from bertviz_lab.errors import InputError
 
 #: name -> what it sets other than the defaults below, which are the lab's own.
@@ -46,19 +46,19 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
 }
 
-#: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
-ADJUSTABLE = frozenset(
-    "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps threads eval_every checkpoint_every "
-    "keep_checkpoints snapshot_room probes tracker".split()
-)
-
 
 @dataclass(frozen=True)
-class PretrainConfig:
+class PretrainConfig(TrainingConfig):
     """Everything that decides a pretraining run; saved as the run's `config.json`, enough to repeat it.
 
     Raises `InputError` naming the option when a value is out of range.
     """
+
+    #: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
+    adjustable: ClassVar[frozenset[str]] = frozenset(
+        "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps threads eval_every checkpoint_every "
+        "keep_checkpoints snapshot_room probes tracker".split()
+    )
 
     corpus: tuple[str, ...] = option(
         (), "Text files, folders, patterns such as 'books/*.txt', sample:tiny-town, or dataset:NAME from the hub"
@@ -76,126 +76,66 @@ class PretrainConfig:
         "sentence-order prediction (SOP)",
         choices=("mlm+nsp", "mlm", "mlm+sop"),
     )
-    vocab_size: int = option(8192, "Vocabulary size of the tokenizer to be trained", group="text", low=64, high=100_000)
-    tokenizer: str = option("", "Folder of an existing tokenizer, instead of training one", group="text")
+    vocab_size: int = option(8192, "Vocabulary size of the tokenizer to be trained", low=64, high=100_000)
+    tokenizer: str = option("", "Folder of an existing tokenizer, instead of training one")
     algorithm: Literal["wordpiece", "bpe"] = option(
-        "wordpiece", "Tokenizer: WordPiece or byte-level BPE", group="text", choices=("wordpiece", "bpe")
+        "wordpiece", "Tokenizer: WordPiece or byte-level BPE", choices=("wordpiece", "bpe")
     )
-    lowercase: bool = option(True, "Lowercase and strip accents (uncased)", group="text")
-    documents: str = option("auto", "Document boundary", group="text", choices=("auto", "blank-line", "file"))
-    text_field: str = option("", "Column or field of a table that holds the text; inferred if empty", group="text")
-    seq_len: int = option(128, "Max sequence length in tokens", group="advanced", low=8, high=512)
+    lowercase: bool = option(True, "Lowercase and strip accents (uncased)")
+    documents: str = option("auto", "Document boundary", choices=("auto", "blank-line", "file"))
+    text_field: str = option("", "Column or field of a table that holds the text; inferred if empty")
+    seq_len: int = option(128, "Max sequence length in tokens", low=8, high=512)
     short_seq_len: int = option(
-        32, "Sequence length of the first part of a run; 0 uses --seq-len throughout", group="advanced", low=0, high=512
+        32, "Sequence length of the first part of a run; 0 uses --seq-len throughout", low=0, high=512
     )
-    short_share: float = option(
-        0.45, "Fraction of the run that uses the shorter sequences", group="advanced", low=0.0, high=1.0
-    )
-    batch_size: int = option(16, "Batch size: sequences per optimizer step", group="advanced", low=1, high=65_536)
-    gradient_accumulation_steps: int = option(
-        1,
-        "Gradient accumulation: micro-batches per optimizer step, to use less memory",
-        group="advanced",
-        low=1,
-        high=4096,
-    )
+    short_share: float = option(0.45, "Fraction of the run that uses the shorter sequences", low=0.0, high=1.0)
+    batch_size: int = option(16, "Batch size: sequences per optimizer step", low=1, high=65_536)
     causal_share: float = option(
         0.25,
         "Causal-LM warm-up: fraction of the run, at its start, that trains next-token prediction",
-        group="advanced",
         low=0.0,
         high=0.9,
     )
-    mask_probability: float = option(
-        0.15, "Fraction of the tokens selected for prediction", group="advanced", low=0.01, high=0.9
-    )
+    mask_probability: float = option(0.15, "Fraction of the tokens selected for prediction", low=0.01, high=0.9)
     masking: str = option(
         "dynamic",
         "New masks in every epoch (dynamic), or ten sets that repeat, as in Google's code (static)",
-        group="advanced",
         choices=("dynamic", "static"),
     )
     mask_split: str = option(
-        "80/10/10",
-        "Percent of the selected tokens: [MASK] / random token / unchanged",
-        group="advanced",
-        choices=("80/10/10", "100/0/0"),
+        "80/10/10", "Percent of the selected tokens: [MASK] / random token / unchanged", choices=("80/10/10", "100/0/0")
     )
-    whole_word: bool = option(False, "Whole-word masking: mask all subwords of a word together", group="advanced")
-    span_masking: bool = option(
-        False, "Span masking: mask spans of up to ten adjacent words, as in SpanBERT", group="advanced"
-    )
-    short_seq_probability: float = option(
-        0.1, "Fraction of examples that are shortened at random", group="advanced", low=0.0, high=1.0
-    )
-    layers: int | None = option(
-        None, "Number of layers; by default those of --preset", group="advanced", low=1, high=48
-    )
-    heads: int | None = option(
-        None, "Attention heads per layer; by default those of --preset", group="advanced", low=1, high=64
-    )
-    share_layers: bool = option(False, "Cross-layer parameter sharing, as in ALBERT", group="advanced")
-    segment_embeddings: bool = option(True, "Add segment (token type) embeddings", group="advanced")
-    position_embeddings: bool = option(True, "Add position embeddings", group="advanced")
-    bidirectional: bool = option(
-        True, "Bidirectional self-attention; without it a causal mask, as in GPT", group="advanced"
-    )
+    whole_word: bool = option(False, "Whole-word masking: mask all subwords of a word together")
+    span_masking: bool = option(False, "Span masking: mask spans of up to ten adjacent words, as in SpanBERT")
+    short_seq_probability: float = option(0.1, "Fraction of examples that are shortened at random", low=0.0, high=1.0)
+    layers: int | None = option(None, "Number of layers; by default those of --preset", low=1, high=48)
+    heads: int | None = option(None, "Attention heads per layer; by default those of --preset", low=1, high=64)
+    share_layers: bool = option(False, "Cross-layer parameter sharing, as in ALBERT")
+    segment_embeddings: bool = option(True, "Add segment (token type) embeddings")
+    position_embeddings: bool = option(True, "Add position embeddings")
+    bidirectional: bool = option(True, "Bidirectional self-attention; without it a causal mask, as in GPT")
     optimizer: str = option(
-        "muon",
-        "Optimizer: AdamW, or Muon for the encoder's matrices and AdamW for the rest",
-        group="advanced",
-        choices=("adamw", "muon"),
+        "muon", "Optimizer: AdamW, or Muon for the encoder's matrices and AdamW for the rest", choices=("adamw", "muon")
     )
-    learning_rate: float | None = option(
-        None, "Peak learning rate; by default one suited to the model size", group="advanced", low=1e-7, high=1.0
-    )
-    warmup: float = option(0.06, "Learning-rate warm-up as a fraction of the run", group="advanced", low=0.0, high=0.9)
-    weight_decay: float = option(
-        0.01, "AdamW weight decay, on all but biases and LayerNorm", group="advanced", low=0.0, high=1.0
-    )
+    warmup: float = option(0.06, "Learning-rate warm-up as a fraction of the run", low=0.0, high=0.9)
     adam_beta2: float = option(
-        0.98,
-        "Adam beta2: decay rate of the second-moment estimate (the paper: 0.999)",
-        group="advanced",
-        low=0.5,
-        high=0.99999,
+        0.98, "Adam beta2: decay rate of the second-moment estimate (the paper: 0.999)", low=0.5, high=0.99999
     )
-    dropout: float = option(0.0, "Dropout (the paper: 0.1)", group="advanced", low=0.0, high=0.9)
-    max_grad_norm: float = option(1.0, "Gradient clipping: max norm", group="advanced", low=1e-3, high=1000.0)
-    precision: str = option(
-        "auto",
-        "Floating-point precision; auto picks the fastest that the hardware supports",
-        group="advanced",
-        choices=("auto", "fp32", "bf16", "fp16"),
-    )
-    seed: int = option(0, "Seed of every random stream", group="advanced", low=0, high=2**31 - 1)
-    threads: int = option(0, "CPU threads; 0 takes all cores", group="advanced", low=0, high=1024)
-    eval_every: float = option(
-        15.0, "Seconds between evaluations on the held-out set", group="advanced", low=0.1, high=86_400.0
-    )
-    checkpoint_every: float = option(60.0, "Seconds between checkpoints", group="advanced", low=0.1, high=86_400.0)
-    keep_checkpoints: int = option(
-        2, "Number of latest checkpoints to keep, besides the best", group="advanced", low=1, high=1000
-    )
+    dropout: float = option(0.0, "Dropout (the paper: 0.1)", low=0.0, high=0.9)
+    eval_every: float = option(15.0, "Seconds between evaluations on the held-out set", low=0.1, high=86_400.0)
+    keep_checkpoints: int = option(2, "Number of latest checkpoints to keep, besides the best", low=1, high=1000)
     snapshot_room: int = option(
         200,
         "Megabytes for snapshots of the weights at steps 0, 1, 2, 5, 10 and so on (training dynamics); 0 keeps none",
-        group="advanced",
         low=0,
         high=1_000_000,
     )
-    probes: bool = option(True, "Score minimal-pair probes at each snapshot", group="advanced")
-    tracker: str = option(
-        "", "Also log to this tracker, such as tensorboard, by its name in Accelerate", group="advanced"
-    )
+    probes: bool = option(True, "Score minimal-pair probes at each snapshot")
 
     def __post_init__(self) -> None:
         if isinstance(self.corpus, str) or not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
-        check_options(self)
-        if self.gradient_accumulation_steps > self.batch_size:
-            steps = self.gradient_accumulation_steps
-            raise InputError(f"--gradient-accumulation-steps {steps} is more than the batch size, {self.batch_size}.")
+        super().__post_init__()
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         width = PRESETS[self.preset][1]
@@ -212,22 +152,10 @@ class PretrainConfig:
         """The settings of a recipe, with those given put in their place. Raises `InputError`."""
         return cls(**(RECIPES.get(recipe, {}) | given | {"recipe": recipe}))
 
-    def resumed_with(self, **given: Any) -> Self:
-        """The settings of a resumed run, with those changed that may change.
-
-        Raises `InputError` naming a setting that may not.
-        """
-        return changed_settings(self, given, ADJUSTABLE)
-
     @property
     def time_budget_seconds(self) -> float | None:
         """Length of the run in seconds, or None where the number of steps decides."""
         return None if self.steps is not None else parse_duration(self.time_budget)
-
-    @property
-    def uses_pairs(self) -> bool:
-        """Whether examples are sentence pairs, for next-sentence or sentence-order prediction."""
-        return self.objective != "mlm"
 
     def model_config(self, vocab_size: int) -> BertConfig:
         """The model this run trains, for the vocabulary its tokenizer turned out to have."""
@@ -248,11 +176,3 @@ class PretrainConfig:
         """Of the chosen tokens the shares that become [MASK] and a random token; the others stay as they are."""
         masked, random, _ = (int(part) / 100 for part in self.mask_split.split("/"))
         return masked, random
-
-    def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-    @classmethod
-    def from_dict(cls, body: dict[str, Any]) -> Self:
-        values = known_settings(cls, body)
-        return cls(**(values | {"corpus": tuple(values.get("corpus", ()))}))

@@ -2,5 +2,5 @@
 
 In reading order: `checkpoint` (load and save), `checkpoint_manager` (rotation, checksums), `optimizer_state` (what a
 resumed run needs), `atomic_io` (atomic writes, locks), `snapshots` and `snapshot_reader` (fp16 weights at log-spaced
-steps), `backfill_probes` (probe results of snapshots), `model_card`, `export`.
+steps), `model_card`, `export`.
 """

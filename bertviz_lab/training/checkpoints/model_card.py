@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.config.options import options_of
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -170,8 +171,8 @@ def _command(name: str, config: RunConfig) -> str:
 
 def _arguments(config: RunConfig) -> Iterator[str]:
     """The options that differ from their defaults, as they are typed."""
-    for name, field in type(config).__dataclass_fields__.items():
-        value, flag = getattr(config, name), name.replace("_", "-")
+    for field in options_of(type(config)):
+        name, value, flag = field.name, getattr(config, field.name), field.name.replace("_", "-")
         if value == field.default:
             continue
         if isinstance(value, bool):

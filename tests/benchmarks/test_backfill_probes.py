@@ -1,7 +1,7 @@
 """What a model could do, asked of its snapshots: what the run itself tells, at the same places."""
 
+from benchmarks.backfill_probes import backfill_probes
 from bertviz_lab.data.probes import probes_for
-from bertviz_lab.training.checkpoints.backfill_probes import backfill_probes
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_log, record
 from tests.training.pretraining.test_probing import town_run
