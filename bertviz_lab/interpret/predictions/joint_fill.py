@@ -80,7 +80,9 @@ def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, 
         grown = [
             new for beam, table in zip(candidates, tables, strict=True) for new in _grow(beam, table, positions, beams)
         ]
-        candidates = sorted(_different(grown), key=lambda beam: -beam.score)[:beams]
+        # The same sequence may be reached in several orders: the best of them replaces the others.
+        distinct = {tuple(beam.ids.tolist()): beam for beam in sorted(grown, key=lambda beam: beam.score)}
+        candidates = sorted(distinct.values(), key=lambda beam: -beam.score)[:beams]
     return JointFill(
         inputs.encoding,
         positions,
@@ -100,16 +102,6 @@ def _grow(beam: _Beam, table_PV: Tensor, positions: tuple[int, ...], beams: int)
         filled = (*beam.filled, (place, int(token_id), float(score.exp())))
         grown.append(_Beam(ids, filled, beam.score + float(score)))
     return grown
-
-
-def _different(candidates: list[_Beam]) -> list[_Beam]:
-    """The same sequence may be reached in several orders: the best of them."""
-    best: dict[tuple[int, ...], _Beam] = {}
-    for beam in candidates:
-        key = tuple(beam.ids.tolist())
-        if key not in best or beam.score > best[key].score:
-            best[key] = beam
-    return list(best.values())
 
 
 def _finish(checkpoint: Checkpoint, beam: _Beam) -> FilledSequence:

@@ -56,12 +56,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
     # A row may be a whole book. The library's limit of 131,072 characters is the process's: raise it only.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines = whole_lines(stream, notes.name)
-    sample, characters = [], 0
-    for line in islice(lines, _SAMPLE_LINES):
-        sample.append(line)
-        characters += len(line)
-        if characters > _SAMPLE_CHARACTERS:
-            break
+    sample = sample_lines(lines)
     tabs_first = notes.name.lower().endswith(".tsv")
     dialect = guess_dialect(sample, sorted(_DELIMITERS, key=lambda s: s != "\t") if tabs_first else _DELIMITERS)
     try:
@@ -180,6 +175,17 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def sample_lines(lines: Iterator[str]) -> list[str]:
+    """The first lines, from which a format is guessed."""
+    sample, characters = [], 0
+    for line in islice(lines, _SAMPLE_LINES):
+        sample.append(line)
+        characters += len(line)
+        if characters > _SAMPLE_CHARACTERS:
+            break
+    return sample
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:

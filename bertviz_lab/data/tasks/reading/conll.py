@@ -23,7 +23,6 @@ from bertviz_lab.data.tasks.examples import FileInfo
 from bertviz_lab.data.tasks.reading.raw_data import (
     DropReport,
     RawSentences,
-    RepairCounter,
     column_index,
     preview,
     row_location,
@@ -39,6 +38,7 @@ _DOCUMENT_START = "-DOCSTART-"
 _CONLLU_COLUMNS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 #: A file with a larger fraction of malformed sentences is refused.
 _MAX_MALFORMED = 0.2
+_WORDLESS = "line without a word was left out", "lines without a word were left out"
 
 
 def looks_like_conll(lines: Sequence[str]) -> bool:
@@ -95,7 +95,6 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
         text_a=columns[word], label=columns[label], rows=preview(shown),
     )  # fmt: skip
     sentences = RawSentences(info, "line")
-    skipped = RepairCounter(file.name, "line")
     malformed, first_malformed = 0, ""
     for block in _blocks(file, is_comment):
         rows = [(number, _cells(line, delimiter)) for number, line in block]
@@ -109,7 +108,8 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
         if is_conllu:
             rows = [(number, row) for number, row in rows if row[0].isdigit()]  # neither ranges nor empty nodes
         for number, row in rows:
-            skipped.add(number, not row[word])
+            if not row[word]:
+                report.repair(*_WORDLESS, file.name, "line", number)
         rows = [(number, row) for number, row in rows if row[word]]
         unlabelled = [number for number, row in rows if row[label] in missing]
         if unlabelled:
@@ -124,7 +124,6 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
             f"{malformed:,} of {malformed + len(sentences.words):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
-    skipped.note_in(report, "line without a word was left out", "lines without a word were left out")
     file.note_losses(report)
     return sentences
 

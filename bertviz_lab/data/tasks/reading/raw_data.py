@@ -124,7 +124,9 @@ class DropReport:
     """Rows that gave no example, by reason, and notes on what was repaired; filled while files are read."""
 
     def __init__(self) -> None:
-        self.notes: list[str] = []
+        self._notes: dict[str, None] = {}
+        self._repairs: Counter[tuple[str, str, str]] = Counter()  # by what was repaired and the first place of it
+        self._first_places: dict[tuple[str, str], str] = {}
         self._counts: Counter[str] = Counter()
         self._locations: dict[str, list[str]] = {}
 
@@ -137,8 +139,19 @@ class DropReport:
 
     def note(self, sentence: str) -> None:
         """Add a sentence, unless it is there already."""
-        if sentence not in self.notes:
-            self.notes.append(sentence)
+        self._notes[sentence] = None
+
+    def repair(self, singular: str, plural: str, file_name: str, unit: str, row: int, count: int = 1) -> None:
+        """Count what was repaired in a row; the note on it names the first row of the file."""
+        first = self._first_places.setdefault((singular, file_name), row_location(file_name, unit, row))
+        self._repairs[singular, plural, first] += count
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """All notes, those on repairs last."""
+        counts = self._repairs.items()
+        repairs = [f"{pluralized(n, one, many)} (first: {first})." for (one, many, first), n in counts]
+        return (*self._notes, *repairs)
 
     @property
     def dropped(self) -> tuple[Dropped, ...]:
@@ -147,22 +160,3 @@ class DropReport:
     @property
     def dropped_rows(self) -> int:
         return sum(self._counts.values())
-
-
-class RepairCounter:
-    """Counts one kind of repair in one file, and remembers the first row of it."""
-
-    def __init__(self, file_name: str, unit: str) -> None:
-        self.file_name, self.unit = file_name, unit
-        self.count, self.first_row = 0, 0
-
-    def add(self, row: int, count: int = 1) -> None:
-        if count:
-            self.count += count
-            self.first_row = self.first_row or row
-
-    def note_in(self, report: DropReport, singular: str, plural: str) -> None:
-        """Note the count, what was repaired and the first location, if there was any."""
-        if self.count:
-            location = row_location(self.file_name, self.unit, self.first_row)
-            report.note(f"{pluralized(self.count, singular, plural)} (first: {location}).")

@@ -41,7 +41,6 @@ from bertviz_lab.data.tasks.reading.raw_data import (
     RawQuestions,
     RawSentences,
     RawTable,
-    RepairCounter,
     pluralized,
     quoted_list,
 )
@@ -61,6 +60,11 @@ _TASKS: dict[type, tuple[Task, ...]] = {
     RawSentences: ("tokens",),
     RawQuestions: ("qa",),
 }
+_CONTINUED = (
+    "label continued a span that had not begun, and begins it now",
+    "labels continued spans that had not begun, and begin them now",
+)
+_RENAMED = "question had the id of another and got a new one", "questions had the ids of others and got new ones"
 
 
 def read_task(paths: Paths, task: str = "auto", *, on_progress: OnProgress | None = None, **options: Any) -> TaskData:
@@ -231,16 +235,11 @@ def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
     for split in splits:
         examples: list[Example] = []
         for file in cast(list[RawSentences], split.files):
-            repairs = RepairCounter(file.info.name, file.unit)
             for words, labels, row in zip(file.words, file.labels, file.rows, strict=True):
                 bio_labels, repaired = to_bio(labels, scheme)
-                repairs.add(row, repaired)
+                if repaired:
+                    split.report.repair(*_CONTINUED, file.info.name, file.unit, row, repaired)
                 examples.append(LabelledWords(words, bio_labels, row))
-            repairs.note_in(
-                split.report,
-                "label continued a span that had not begun, and begins it now",
-                "labels continued spans that had not begun, and begin them now",
-            )
         if scheme not in (PLAIN, "BIO"):
             split.report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
         infos = tuple(replace(file.info, scheme=scheme) for file in split.files)
@@ -266,20 +265,15 @@ def _read_questions(split: _RawSplit) -> TaskData:
     ids: set[str] = set()
     copies: Counter[str] = Counter()
     for file in cast(list[RawQuestions], split.files):
-        renamed = RepairCounter(file.info.name, UNIT)
         for question in file.questions:
             unique = question.id
             while unique in ids:  # predictions are told apart by these ids
                 copies[question.id] += 1
                 unique = f"{question.id}#{copies[question.id] + 1}"
-            renamed.add(question.row, unique != question.id)
+            if unique != question.id:
+                split.report.repair(*_RENAMED, file.info.name, UNIT, question.row)
             ids.add(unique)
             examples.append(replace(question, id=unique))
-        renamed.note_in(
-            split.report,
-            "question had the id of another and got a new one",
-            "questions had the ids of others and got new ones",
-        )
     return _task_data("qa", examples, tuple(file.info for file in split.files), split.report)
 
 
@@ -290,4 +284,4 @@ def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...],
             f"{quoted(files[0].name)} gives no example{f' ({reasons})' if reasons else ''}; check which columns hold "
             "text and label."
         )
-    return TaskData(task, tuple(examples), (), files, report.dropped, tuple(report.notes))
+    return TaskData(task, tuple(examples), (), files, report.dropped, report.notes)

@@ -10,7 +10,7 @@ from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Answer, FileInfo, Question
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawQuestions, RepairCounter, preview
+from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawQuestions, preview
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
@@ -18,6 +18,10 @@ UNIT = "question"
 #: Characters before and after the stated offset in which a misplaced answer is searched for. Without a limit a file of
 #: one long passage and many misplaced answers takes time quadratic in its size.
 _SEARCH_RADIUS = 50_000
+_MOVED = (
+    "answer was not at its stated offset and was taken from its nearest occurrence",
+    "answers were not at their stated offsets and were taken from their nearest occurrences",
+)
 
 
 def is_squad(record: Any) -> bool:
@@ -38,9 +42,8 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
         InputError: there are no questions, or more than `options.max_examples`.
     """
     questions: list[Question] = []
-    moved = RepairCounter(info.name, UNIT)
     for number, (entry, passage, title) in enumerate(_entries(records), 1):
-        question = _question(entry, passage, title, number, moved)
+        question = _question(entry, passage, title, number, info.name, report)
         if isinstance(question, str):
             report.drop(question, info.name, UNIT, number)
             continue
@@ -49,11 +52,6 @@ def read_squad(records: list[Any], info: FileInfo, options: ReadOptions, report:
     if not questions:
         reason = f" ({report.dropped[0].reason})" if report.dropped else ""
         raise InputError(f"{quoted(info.name)} holds no question with a passage{reason}; give data in SQuAD's format.")
-    moved.note_in(
-        report,
-        "answer was not at its stated offset and was taken from its nearest occurrence",
-        "answers were not at their stated offsets and were taken from their nearest occurrences",
-    )
     shown = [(q.question, q.passage, q.answers[0].text if q.answers else "") for q in questions[:100]]
     info = replace(
         info, format="squad" if info.format in ("json", "jsonl") else info.format, rows=preview(shown),
@@ -78,7 +76,9 @@ def _entries(records: list[Any]) -> Iterator[tuple[Mapping[str, Any], Any, str]]
                     yield entry, paragraph.get("context"), title
 
 
-def _question(entry: Mapping[str, Any], passage: Any, title: str, number: int, moved: RepairCounter) -> Question | str:
+def _question(
+    entry: Mapping[str, Any], passage: Any, title: str, number: int, file_name: str, report: DropReport
+) -> Question | str:
     """The question, or the reason why it is dropped."""
     text = entry.get("question")
     if not isinstance(passage, str) or not passage.strip():
@@ -95,7 +95,8 @@ def _question(entry: Mapping[str, Any], passage: Any, title: str, number: int, m
         answer = _find_answer(answer_text, start, passage)
         if answer is None:
             continue
-        moved.add(number, answer.start != start + len(answer_text) - len(answer_text.lstrip()))
+        if answer.start != start + len(answer_text) - len(answer_text.lstrip()):
+            report.repair(*_MOVED, file_name, UNIT, number)
         answers.append(answer)
     if stated and not answers:
         return "none of its answers is in the passage"

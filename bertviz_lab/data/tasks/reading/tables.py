@@ -2,7 +2,7 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
@@ -14,7 +14,6 @@ from bertviz_lab.data.tasks.reading.raw_data import (
     MAX_COLUMNS,
     DropReport,
     RawTable,
-    RepairCounter,
     preview,
     row_location,
 )
@@ -89,28 +88,17 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
     rows: list[list[str]] = []
     numbers: list[int] = []
     with file.lines("\n") as lines:
-        for number, row in _label_rows(lines, file.name, report):
-            rows.append(row)
-            numbers.append(number)
-            options.check_count(len(rows), file.name)
+        for number, line in enumerate(lines, 1):
+            label, text = [*line.rstrip("\r\n").split(None, 1), "", ""][:2]
+            if label.startswith(FASTTEXT_PREFIX) and text.startswith(FASTTEXT_PREFIX):
+                report.drop("it has several labels, and the lab learns one", file.name, "line", number)
+            elif label:
+                rows.append([label.removeprefix(FASTTEXT_PREFIX), text])
+                numbers.append(number)
+                options.check_count(len(rows), file.name)
     file.note_losses(report)
     info = FileInfo(file.name, "label-text", file.encoding, " ")
     return RawTable(info, "line", rows, numbers, 2, names=["label", "text"])
-
-
-def _label_rows(lines: Iterator[str], file_name: str, report: DropReport) -> Iterator[tuple[int, list[str]]]:
-    for number, line in enumerate(lines, 1):
-        line = line.rstrip("\r\n")
-        if not line.strip():
-            continue
-        label, *rest = line.split(None, 1)
-        text = rest[0] if rest else ""
-        if label.startswith(FASTTEXT_PREFIX):
-            if text.startswith(FASTTEXT_PREFIX):
-                report.drop("it has several labels, and the lab learns one", file_name, "line", number)
-                continue
-            label = label.removeprefix(FASTTEXT_PREFIX)
-        yield number, [label, text]
 
 
 def file_info(table: RawTable, columns: Columns) -> FileInfo:
@@ -150,7 +138,7 @@ def labelled_texts(
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
     no_majority = "-" if table.column_names[label].lower() == "gold_label" else ""  # in SNLI and MultiNLI
-    longer, shorter = RepairCounter(table.file_name, table.unit), RepairCounter(table.file_name, table.unit)
+    surplus = "were taken for text" if text_b is None else "were left out"
     examples: list[LabelledText] = []
     uneven = 0
     for number, row in zip(table.numbers, table.rows, strict=True):
@@ -163,7 +151,12 @@ def labelled_texts(
                 reason = f"it has {len(row)} {cells}, and most rows have {table.width}"
                 report.drop(reason, table.file_name, table.unit, number)
                 continue
-            (longer if len(row) > table.width else shorter).add(number)
+            cells = f"more cells than the others; those over {surplus}"
+            if len(row) < table.width:
+                cells = "fewer cells than the others, but those that are needed"
+            name = quoted(table.file_name)
+            rows = f"row of {name} has {cells}", f"rows of {name} have {cells}"
+            report.repair(*rows, table.file_name, table.unit, number)
             row = repaired
         first, second, value = row[text_a], None if text_b is None else row[text_b], row[label]
         target = number_of(value) if classes is None else classes.get(value) or value.strip()
@@ -186,7 +179,6 @@ def labelled_texts(
             f"{uneven:,} of {len(table.rows):,} rows of {quoted(table.file_name)} do not have {table.width} cells as "
             "the others do; give its delimiter, and whether quotation marks enclose its cells."
         )
-    _note_repairs(longer, shorter, report, columns)
     return examples
 
 
@@ -229,18 +221,3 @@ def _is_label(value: str, classes: Mapping[str, str] | None) -> bool:
     if is_missing(value):
         return False
     return number_of(value) is not None if classes is None else value in classes
-
-
-def _note_repairs(longer: RepairCounter, shorter: RepairCounter, report: DropReport, columns: Columns) -> None:
-    how = "were taken for text" if columns.text_b is None else "were left out"
-    name = quoted(longer.file_name)
-    longer.note_in(
-        report,
-        f"row of {name} has more cells than the others; those over {how}",
-        f"rows of {name} have more cells than the others; those over {how}",
-    )
-    shorter.note_in(
-        report,
-        f"row of {name} has fewer cells than the others, but those that are needed",
-        f"rows of {name} have fewer cells than the others, but those that are needed",
-    )

@@ -8,14 +8,13 @@ from itertools import islice
 
 from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.file_signatures import binary_kind
-from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.formats.tables import sample_lines, whole_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.data.corpora.sources import Meter, Source
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, pluralized
 from bertviz_lab.data.tasks.reading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
-_SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
 _QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for
 
 
@@ -64,16 +63,16 @@ class TextFile:
     def sample(self) -> list[str]:
         """The first lines."""
         with self.lines(metered=False) as lines:
-            return _sample(lines)
+            return sample_lines(lines)
 
     def sample_with_quotes(self) -> list[str]:
         """The first lines and, where none has a quotation mark, some from the first one that has."""
         with self.lines(metered=False) as lines:
-            sample = _sample(lines)
+            sample = sample_lines(lines)
             if not any('"' in line for line in sample):
                 for line in islice(lines, _QUOTE_SEARCH_LINES):
                     if '"' in line:
-                        sample += [line, *_sample(lines)]
+                        sample += [line, *sample_lines(lines)]
                         break
         return sample
 
@@ -87,16 +86,6 @@ class TextFile:
                 f"{pluralized(self.notes.replaced, 'line', 'lines')} of {quoted(self.name)} could not be wholly read "
                 f"as {self.encoding}; give the encoding if characters look wrong."
             )
-
-
-def _sample(lines: Iterator[str]) -> list[str]:
-    sample, characters = [], 0
-    for line in islice(lines, _SAMPLE_LINES):
-        sample.append(line)
-        characters += len(line)
-        if characters > _SAMPLE_CHARACTERS:
-            break
-    return sample
 
 
 def open_text(source: Source, meter: Meter, options: ReadOptions) -> TextFile:
