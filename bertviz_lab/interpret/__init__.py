@@ -22,10 +22,12 @@ from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, 
 from bertviz_lab.interpret.attribution.example_attribution import explain_example
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
+    EmbeddingPlane,
     EmbeddingSum,
     Neighbour,
     Similarity,
     compare_contexts,
+    embedding_plane,
     embedding_sum,
     nearest_tokens,
     similarity,
@@ -66,11 +68,9 @@ from bertviz_lab.interpret.predictions.token_labels import (
 from bertviz_lab.interpret.results import Results, Slice, read_results
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.interpret.training_dynamics import (
-    EmbeddingPlane,
     MaskedToken,
     SnapshotAnalysis,
     analyze_snapshot,
-    embedding_plane,
     related_tokens,
 )
 

@@ -82,8 +82,9 @@ def similarity(
     if not texts:
         raise InputError("Type some sentences first.")
     vectors = pooled_vectors(checkpoint, texts, pooling or checkpoint.pooling or "mean", layer).numpy()
-    points, explained = plane(vectors)
-    return Similarity(tuple(texts), vectors, cosine(vectors[:, None], vectors[None]), points, explained)
+    plane = embedding_plane(vectors)
+    cosines = cosine(vectors[:, None], vectors[None])
+    return Similarity(tuple(texts), vectors, cosines, plane.project(vectors), plane.explained)
 
 
 def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
@@ -112,21 +113,34 @@ def pool(hidden_BLD: torch.Tensor, attention_mask_BL: torch.Tensor, pooling: Poo
     return (hidden_BLD * mask_BL1).sum(1) / mask_BL1.sum(1)
 
 
-def plane(vectors: NDArray[np.floating]) -> tuple[NDArray[np.float32], float]:
-    """The first two principal components of vectors, and the share of the variance that they explain.
+@dataclass(frozen=True)
+class EmbeddingPlane:
+    """A plane through the space of word vectors, onto which those of other snapshots are projected too."""
 
-    (n, hidden) to (n, 2). A direction's sign means nothing; it is chosen so that the largest number is positive.
+    mean: NDArray[np.float32]  # (hidden,)
+    axes: NDArray[np.float32]  # (2, hidden), of length 1
+    explained: float  # share of the variance that it explains
+
+    def project(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
+        """(words, hidden) to (words, 2)."""
+        return ((vectors - self.mean) @ self.axes.T).astype(np.float32)
+
+
+def embedding_plane(vectors: NDArray[np.floating]) -> EmbeddingPlane:
+    """The plane in which vectors, (words, hidden), differ most: that of their first two principal components.
+
+    A direction's sign means nothing; it is chosen so that the coordinate furthest from 0 is positive.
     """
-    centred = vectors - vectors.mean(0)
-    left, sizes, _ = np.linalg.svd(centred.astype(np.float64), full_matrices=False)
-    points = np.zeros((len(vectors), 2))
-    kept = min(2, len(sizes))
-    points[:, :kept] = left[:, :kept] * sizes[:kept]
-    largest = np.take_along_axis(points, np.abs(points).argmax(0)[None], 0)
-    whole = float((sizes**2).sum())
-    return (points * np.where(largest < 0, -1, 1)).astype(np.float32), float(
-        (sizes[:2] ** 2).sum()
-    ) / whole if whole else 1.0
+    mean = vectors.mean(0)
+    _, sizes, directions = np.linalg.svd((vectors - mean).astype(np.float64), full_matrices=False)
+    axes = np.zeros((2, vectors.shape[1]))
+    axes[: len(sizes)] = directions[:2] * (sizes[:2, None] > 0)
+    points = (vectors - mean) @ axes.T
+    furthest = np.take_along_axis(points, np.abs(points).argmax(0)[None], 0)
+    axes *= np.where(furthest < 0, -1, 1).T
+    variances = sizes**2
+    explained = float(variances[:2].sum() / variances.sum()) if variances.any() else 1.0
+    return EmbeddingPlane(mean, axes.astype(np.float32), explained)
 
 
 @dataclass(frozen=True)
@@ -178,10 +192,10 @@ def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str
     word is not in both texts.
     """
     paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
-    points, explained = plane(np.concatenate(paths))
-    map_a, map_b = np.split(points, 2)
+    plane = embedding_plane(np.concatenate(paths))
+    map_a, map_b = map(plane.project, paths)
     moved = [np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths]
-    return ContextComparison(word, cosine(*paths), moved[0], moved[1], map_a, map_b, explained)
+    return ContextComparison(word, cosine(*paths), moved[0], moved[1], map_a, map_b, plane.explained)
 
 
 @torch.inference_mode()

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
-from bertviz_lab.interpret.embeddings import plane
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import Candidate, LabelScore, RankedCandidate, candidates_of, ranked
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
@@ -197,26 +196,3 @@ def related_tokens(checkpoint: Checkpoint, seeds: Sequence[int], count: int = 40
 def _is_word(token: str) -> bool:
     """Byte-level pieces begin a word with a mark of their own; WordPiece marks what does not begin one."""
     return len(token.lstrip("Ġ▁")) > 1 and token.lstrip("Ġ▁").isalpha()
-
-
-@dataclass(frozen=True)
-class EmbeddingPlane:
-    """A plane through the space of word vectors, onto which those of other snapshots are projected too."""
-
-    mean: NDArray[np.float32]  # (hidden,)
-    axes: NDArray[np.float32]  # (2, hidden), of length 1
-    explained: float  # share of the variance that it explains
-
-    def project(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
-        """(words, hidden) to (words, 2)."""
-        return ((vectors - self.mean) @ self.axes.T).astype(np.float32)
-
-
-def embedding_plane(vectors: NDArray[np.float32]) -> EmbeddingPlane:
-    """The plane in which these word vectors, (words, hidden), differ most (principal components)."""
-    points, explained = plane(vectors)
-    mean = vectors.mean(0) if len(vectors) else np.zeros(vectors.shape[1], np.float32)
-    # The coordinates are known; the directions that give them are what a projection needs.
-    axes = points.T.astype(np.float64) @ (vectors - mean)
-    lengths = np.linalg.norm(axes, axis=-1, keepdims=True)
-    return EmbeddingPlane(mean, (axes / np.where(lengths > 0, lengths, 1.0)).astype(np.float32), explained)

@@ -6,6 +6,7 @@ from pathlib import Path
 from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
+from bertviz_lab.data.tasks.qa_windows import Window
 
 PROSE = (
     "It was late in the year, and the road over the hills had been closed since the morning. Nobody had told "
@@ -33,3 +34,15 @@ def zipped(folder: Path, members: dict[str, str | bytes], name: str = "texts.zip
 
 def text_of(documents: list[Document]) -> str:
     return " ".join(sentence for document in documents for sentence in document.sentences)
+
+
+def offsets_of(window: Window) -> tuple[tuple[int, int] | None, ...]:
+    """(start, end) of each token in characters of the passage; None for tokens outside the passage."""
+    shown = window.spans[window.first_token : window.first_token + window.passage_end - window.passage_start]
+    return (None,) * window.passage_start + shown + (None,)
+
+
+def max_context_of(window: Window) -> tuple[bool, ...]:
+    """For each position whether it is in the passage and no other window shows more context around it."""
+    first, end = window.max_context_range
+    return tuple(first <= position < end for position in range(len(window)))

@@ -6,7 +6,7 @@ import torch
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.interpret import compare_contexts, embedding_sum, nearest_tokens, similarity, trace_text
-from bertviz_lab.interpret.embeddings import cosine, plane
+from bertviz_lab.interpret.embeddings import cosine, embedding_plane
 from tests.little import little_checkpoint, little_folder
 
 TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
@@ -110,17 +110,19 @@ def test_points_in_a_plane_are_found_again() -> None:
     rng = np.random.default_rng(0)
     flat = rng.normal(size=(20, 2)) * [3, 1]
     basis = np.linalg.qr(rng.normal(size=(8, 2)))[0]
-    points, explained = plane(flat @ basis.T)
-    assert explained == pytest.approx(1)
+    vectors = flat @ basis.T
+    plane = embedding_plane(vectors)
+    points = plane.project(vectors)
+    assert plane.explained == pytest.approx(1)
     distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
     np.testing.assert_allclose(distances, np.linalg.norm(flat[:, None] - flat[None], axis=-1), atol=1e-5)
 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_few_points_have_a_plane_too(count: int) -> None:
-    points, explained = plane(np.eye(count, 5))
-    assert points.shape == (count, 2)
-    assert explained == pytest.approx(1)
+    plane = embedding_plane(np.eye(count, 5))
+    assert plane.project(np.eye(count, 5)).shape == (count, 2)
+    assert plane.explained == pytest.approx(1)
 
 
 def test_the_nearest_tokens_are_those_with_the_largest_cosine() -> None:

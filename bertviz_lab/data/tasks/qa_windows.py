@@ -66,19 +66,6 @@ class Window:
         """0 through the first [SEP], 1 after it."""
         return (0,) * self.passage_start + (1,) * (len(self.ids) - self.passage_start)
 
-    @property
-    def offsets(self) -> tuple[tuple[int, int] | None, ...]:
-        """(start, end) of each token in characters of the passage; None for tokens outside the passage."""
-        shown = self.spans[self.first_token : self.first_token + self.passage_end - self.passage_start]
-        return (None,) * self.passage_start + shown + (None,)
-
-    @property
-    def max_context(self) -> tuple[bool, ...]:
-        """For each position whether it is in the passage and no other window shows more context around it."""
-        return tuple(
-            self.max_context_range[0] <= position < self.max_context_range[1] for position in range(len(self.ids))
-        )
-
     def span(self, start: int, end: int) -> tuple[int, int]:
         """(start, end) in characters of the passage, from the token at position `start` through that at `end`."""
         shift = self.first_token - self.passage_start

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from bertviz_lab.data.tasks.answer_spans import extract_answers
 from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.data.tasks.qa_windows import make_windows
+from tests.data.support import max_context_of, offsets_of
 from tests.little import little_checkpoint
 
 TOKENIZER = little_checkpoint().tokenizer
@@ -32,8 +33,8 @@ def every_span(question, windows, starts, ends, longest):
     for window, start, end in zip(windows, starts, ends, strict=True):
         for i in range(len(window)):
             for j in range(i, min(i + longest, len(window))):
-                if window.max_context[i] and window.offsets[j]:
-                    yield float(start[i] + end[j]), window.offsets[i][0], window.offsets[j][1]
+                if max_context_of(window)[i] and offsets_of(window)[j]:
+                    yield float(start[i] + end[j]), offsets_of(window)[i][0], offsets_of(window)[j][1]
 
 
 @settings(max_examples=40)
@@ -114,7 +115,7 @@ def test_an_answer_begins_in_the_window_with_most_context() -> None:
     windows = windows_of([question], max_length=12 + 2, stride=4)
     starts, ends = [np.zeros(len(w)) for w in windows], [np.zeros(len(w)) for w in windows]
     edge = windows[0].passage_end - 1  # shown better by the second window
-    assert not windows[0].max_context[edge]
+    assert not max_context_of(windows[0])[edge]
     starts[0][edge] = ends[0][edge] = 50
     (prediction,) = extract_answers([question], windows, starts, ends)
     assert prediction.best[0].score <= 50

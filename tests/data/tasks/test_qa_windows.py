@@ -11,6 +11,7 @@ from bertviz_lab import InputError, Tokenizer
 from bertviz_lab.data.tasks import qa_windows
 from bertviz_lab.data.tasks.examples import Answer, Question
 from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
+from tests.data.support import max_context_of, offsets_of
 from tests.little import little_text
 from tests.test_floors import PACKAGE
 
@@ -50,9 +51,9 @@ def test_a_passage_that_fits_is_one_window(wiki) -> None:
     assert tokens(wiki, window).startswith("[CLS] what [SEP] the river is")
     assert window.ids[-1] == wiki.sep_id
     assert window.token_type_ids == (0, 0, 0) + (1,) * (len(window) - 3)
-    assert window.offsets[:5] == (None, None, None, (0, 3), (4, 9))
-    assert window.offsets[-1] is None
-    assert window.max_context == tuple(offset is not None for offset in window.offsets)
+    assert offsets_of(window)[:5] == (None, None, None, (0, 3), (4, 9))
+    assert offsets_of(window)[-1] is None
+    assert max_context_of(window) == tuple(offset is not None for offset in offsets_of(window))
     assert (window.start, window.end) == (4, 4)
 
 
@@ -69,7 +70,7 @@ def test_a_token_belongs_to_the_window_with_most_context(wiki) -> None:
     owned = []
     for window in windows:
         pieces = tokens(wiki, window).split()
-        owned.append("".join(p for p, mine in zip(pieces, window.max_context, strict=True) if mine))
+        owned.append("".join(p for p, mine in zip(pieces, max_context_of(window), strict=True) if mine))
     # f, g, h: f has two after it in the first window and none before it in the second; g has one on its poorer side in
     # both, and the first window keeps it. In the last, shorter pair u and v stay with the longer window: its 0.01.
     assert owned == ["abcdefg", "hijkl", "mnopq", "rstuv", "wxyz"]
@@ -84,7 +85,7 @@ def test_every_token_belongs_to_the_window_with_most_context_by_googles_rule(wik
         owners = [
             i
             for i, w in enumerate(windows)
-            if shown[i][0] <= token < shown[i][1] and w.max_context[token - w.first_token + 3]
+            if shown[i][0] <= token < shown[i][1] and max_context_of(w)[token - w.first_token + 3]
         ]
         assert owners == [scores.index(max(scores))]
     assert all(len(window) <= length for window in windows)
@@ -191,7 +192,7 @@ def test_offsets_are_those_of_the_tokenizer(either, passage) -> None:
     own = either.encode("", passage)
     spans = [own.offsets[i] for i, special in enumerate(own.special_tokens_mask) if not special]
     if "[MASK]" not in passage:  # which `encode` takes for the mask
-        assert [offset for offset in window.offsets if offset] == spans
+        assert [offset for offset in offsets_of(window) if offset] == spans
     assert [passage[a:b].strip() != "" for a, b in window.spans]
     for word in passage.split():
         place = passage.index(word)
@@ -211,8 +212,8 @@ def test_special_tokens_in_a_passage_are_text(either, passage) -> None:
 def test_an_empty_passage_has_one_window_without_a_word(wiki) -> None:
     (window,) = make_windows([question_on("")], wiki)
     assert tokens(wiki, window) == "[CLS] what [SEP] [SEP]"
-    assert not any(window.max_context)
-    assert window.offsets == (None,) * 4
+    assert not any(max_context_of(window))
+    assert offsets_of(window) == (None,) * 4
 
 
 def test_an_empty_question_has_no_tokens(wiki) -> None:
@@ -279,7 +280,7 @@ def test_windows_equal_those_of_transformers(wiki, reference, length, stride) ->
         assert list(window.token_type_ids) == theirs["token_type_ids"][i]
         segments = theirs.sequence_ids(i)
         offsets = theirs["offset_mapping"][i]
-        assert window.offsets == tuple(o if s == 1 else None for o, s in zip(offsets, segments, strict=True))
+        assert offsets_of(window) == tuple(o if s == 1 else None for o, s in zip(offsets, segments, strict=True))
 
 
 def test_every_squad_answer_is_in_a_window(shared_data, wiki) -> None:
