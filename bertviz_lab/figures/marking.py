@@ -2,41 +2,29 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.payload import Payload, to_json
 
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.answer_spans import SpanAnswer
 
-class SpanLike(Protocol):
+
+@dataclass(frozen=True)
+class Span:
     """A stretch text[start:end], what it is, and how likely (None where nobody knows)."""
 
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def label(self) -> str: ...
-    @property
-    def score(self) -> float | None: ...
-
-
-class AlternativeLike(Protocol):
-    """One of several answers: text[start:end] and its probability; an empty `text` says that there is no answer."""
-
-    @property
-    def text(self) -> str: ...
-    @property
-    def start(self) -> int: ...
-    @property
-    def end(self) -> int: ...
-    @property
-    def probability(self) -> float: ...
+    start: int
+    end: int
+    label: str
+    score: float | None
 
 
 def marked_payload(
     text: str,
-    spans: Sequence[SpanLike] = (),
-    alternatives: Sequence[AlternativeLike] = (),
+    spans: Sequence[Span] = (),
+    alternatives: Sequence["SpanAnswer"] = (),
     *,
     title: str,
     sentence: str = "",

@@ -2,14 +2,16 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.tokens import EncodingLike
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import Attribution
 
 NOT_AN_EXPLANATION = (
     "Attention weights show where a head gathers information, not its effect on the prediction: tokens with high "
@@ -25,25 +27,8 @@ _SAYS = {
 }
 
 
-class AttributionLike(Protocol):
-    """One method's scores."""
-
-    @property
-    def encoding(self) -> EncodingLike: ...
-    @property
-    def method(self) -> str: ...
-    @property
-    def scores(self) -> NDArray[np.floating]: ...
-    @property
-    def change(self) -> float: ...
-    @property
-    def error(self) -> float | None: ...
-    @property
-    def target(self) -> Any: ...
-
-
 def attribution_payload(
-    attributions: Sequence[AttributionLike], attention: NDArray[np.floating] | None = None, *, title: str = ""
+    attributions: Sequence["Attribution"], attention: NDArray[np.floating] | None = None, *, title: str = ""
 ) -> Payload:
     """The payload of the strip of scores; `attention` (tokens,) is shown beside the methods, as what it is not."""
     first = attributions[0]

@@ -1,23 +1,16 @@
 """Predictions of several models, or joint predictions, for the same masked tokens."""
 
 import math
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.payload import Payload
 
-
-class ComparisonLike(Protocol):
-    """For each masked token the candidates of all models with their probabilities."""
-
-    @property
-    def names(self) -> Sequence[str]: ...
-    @property
-    def masks(self) -> Sequence[Sequence[Any]]: ...
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import FillComparison, JointFill
 
 
-def comparison_payload(comparison: ComparisonLike) -> Payload:
+def comparison_payload(comparison: "FillComparison") -> Payload:
     """Bars side by side; "not in its vocabulary" where a vocabulary does not have a word."""
     several = len(comparison.masks) > 1
     groups: list[str] = []
@@ -40,7 +33,7 @@ def comparison_payload(comparison: ComparisonLike) -> Payload:
     )
 
 
-def joint_payload(joint: Any, most: int = 8) -> Payload:
+def joint_payload(joint: "JointFill", most: int = 8) -> Payload:
     """Joint fillings of all masked tokens, the best first, beside the independent predictions."""
     ways = list(joint.joint[:most])
     names = [" · ".join(way.tokens) for way in ways]

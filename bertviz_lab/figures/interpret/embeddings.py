@@ -1,27 +1,20 @@
 """Embeddings: the sum that the encoder is given, sentence similarity, a word in two contexts layer by layer."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.tokens import EncodingLike
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 
-
-class SumLike(Protocol):
-    """Token, segment and position embeddings with their sum."""
-
-    @property
-    def encoding(self) -> EncodingLike: ...
-    def norms(self) -> dict[str, NDArray[np.floating]]: ...
-    def cosines(self) -> dict[str, NDArray[np.floating]]: ...
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour
 
 
-def embedding_payload(embeddings: SumLike) -> Payload:
+def embedding_payload(embeddings: "EmbeddingSum") -> Payload:
     """The norm of each of the three embeddings, and its cosine with their sum."""
     norms, cosines = embeddings.norms(), embeddings.cosines()
     peak = max(float(norm.max()) for norm in norms.values())
@@ -87,7 +80,7 @@ def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: f
     )
 
 
-def neighbours_payload(word: str, neighbours: Sequence[Any]) -> Payload:
+def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
     """The nearest tokens as bars."""
     cosines = [float(n.cosine) for n in neighbours]
     return bars_payload(
@@ -101,7 +94,7 @@ def neighbours_payload(word: str, neighbours: Sequence[Any]) -> Payload:
     )
 
 
-def context_payloads(contexts: Any) -> tuple[Payload, Payload]:
+def context_payloads(contexts: "ContextComparison") -> tuple[Payload, Payload]:
     """A word in two contexts: its similarity at each layer, and both paths through the layers."""
     layers = ["embeddings", *(str(layer) for layer in range(1, len(contexts.cosines)))]
     lines = lines_payload(

@@ -1,27 +1,22 @@
 """The logit lens, and the surprisal of each token."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import matrix_payload
-from bertviz_lab.figures.interpret.tokens import EncodingLike
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.tokenization import Encoding
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import Candidate, LogitLens
+    from bertviz_lab.interpret.logit_lens import LayerPrediction
 
 
-class LensLike(Protocol):
-    """The readings of each layer."""
-
-    @property
-    def target(self) -> Any: ...
-    @property
-    def layers(self) -> Sequence[Any]: ...
-
-
-def logit_lens_payload(lens: LensLike) -> Payload:
+def logit_lens_payload(lens: "LogitLens") -> Payload:
     """One row per layer: its top predictions, shaded by probability."""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
@@ -44,7 +39,7 @@ def logit_lens_payload(lens: LensLike) -> Payload:
     )
 
 
-def _stays_first(layers: Sequence[Any]) -> bool:
+def _stays_first(layers: Sequence["LayerPrediction"]) -> bool:
     """Whether the prediction, once first, stays first."""
     ranks = [guess.rank for guess in layers]
     start = ranks.index(1) if 1 in ranks else len(ranks)
@@ -52,9 +47,9 @@ def _stays_first(layers: Sequence[Any]) -> bool:
 
 
 def surprisal_payload(
-    encoding: EncodingLike,
+    encoding: Encoding,
     log_probabilities: NDArray[np.floating],
-    expected: Sequence[Any],
+    expected: Sequence["Candidate | None"],
     total: float,
     perplexity: float,
 ) -> Payload:

@@ -1,32 +1,24 @@
 """Masking of one text: which tokens were selected, what replaced them, and how that compares with the rule."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, matrix_payload
-from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.interpret.tokens import token_columns
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 
 CHOSEN = ("mask", "random", "kept")
 OUTCOMES = ("special", "not chosen", *CHOSEN)
 
 
-class MaskedLike(Protocol):
-    """The part of a masked text that is drawn; sequences hold one entry a position."""
-
-    @property
-    def encoding(self) -> EncodingLike: ...
-    @property
-    def outcomes(self) -> Sequence[str]: ...
-    @property
-    def input_tokens(self) -> Sequence[str]: ...
-
-
 def masking_payload(
-    masked: MaskedLike,
+    masked: "MaskedText",
     *,
     mask_probability: float = 0.15,
     mask_share: float = 0.8,
@@ -80,44 +72,33 @@ def masking_payload(
     )
 
 
-def masking_statistics_payload(counts: Any, plan: dict[str, float]) -> Payload:
+def masking_statistics_payload(counts: "MaskingStatistics", plan: dict[str, float]) -> Payload:
     """What became of the chosen tokens in many draws, beside the rule and its bounds.
 
     `plan` has each outcome's share.
     """
-    rows = []
     chosen = max(1, counts.chosen)
-    for outcome in counts.outcomes:
-        inside = outcome.low <= outcome.observed <= outcome.high
-        rows.append(
-            {
-                "outcome": outcome.outcome,
-                "share": outcome.observed / chosen,
-                "plan": plan[outcome.outcome],
-                "inside": inside,
-            }
-        )
-    texts = [
-        [f"{row['share']:.2%}" for row in rows],
-        [
-            f"{row['plan']:.0%} (99% interval {o.low / chosen:.2%} to {o.high / chosen:.2%})"
-            for row, o in zip(rows, counts.outcomes, strict=True)
-        ],
+    names = [count.outcome for count in counts.outcomes]
+    shares = [count.observed / chosen for count in counts.outcomes]
+    planned = [plan[name] for name in names]
+    intervals = [
+        f"{share:.0%} (99% interval {count.low / chosen:.2%} to {count.high / chosen:.2%})"
+        for share, count in zip(planned, counts.outcomes, strict=True)
     ]
-    outside = [row["outcome"] for row in rows if not row["inside"]]
+    outside = [count.outcome for count in counts.outcomes if not count.low <= count.observed <= count.high]
     said = f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
     return bars_payload(
-        [row["outcome"] for row in rows],
-        [("counted", [row["share"] for row in rows]), ("expected", [row["plan"] for row in rows])],
+        names,
+        [("counted", shares), ("expected", planned)],
         title=f"{counts.draws:,} draws",
-        texts=texts,
+        texts=[[f"{share:.2%}" for share in shares], intervals],
         peak=1.0,
         file="draws",
         sentence=f"{counts.chosen:,} tokens were selected. {said}".strip(),
     )
 
 
-def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
+def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
     """One row per epoch, one column per token: what the model has to predict each time."""
     signs = {"mask": "■", "random": "↻", "kept": "="}
     tokens = list(epochs[0].encoding.tokens)
@@ -137,7 +118,7 @@ def epochs_payload(epochs: Sequence[MaskedLike], static: bool) -> Payload:
     )
 
 
-def losses_payload(masked: MaskedLike, losses: Any) -> Payload:
+def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
     """The loss at each selected position, under the masked text that the model is given."""
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length

@@ -1,42 +1,13 @@
 """Predictions for the masked tokens of a sentence, and for the next sentence."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.charts import bars_payload
-from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.interpret.tokens import token_columns
 from bertviz_lab.figures.payload import Payload, to_json
 
-
-class CandidateLike(Protocol):
-    """One predicted token."""
-
-    @property
-    def token(self) -> str: ...
-    @property
-    def id(self) -> int: ...
-    @property
-    def probability(self) -> float: ...
-
-
-class MaskLike(Protocol):
-    """One masked token and its candidates, the most probable first."""
-
-    @property
-    def position(self) -> int: ...
-    @property
-    def candidates(self) -> Sequence[CandidateLike]: ...
-    @property
-    def asked(self) -> Any: ...
-
-
-class FillMaskLike(Protocol):
-    """A sentence with its masked tokens."""
-
-    @property
-    def encoding(self) -> EncodingLike: ...
-    @property
-    def masks(self) -> Sequence[MaskLike]: ...
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import FillMask
 
 
 def next_sentence_payload(is_next: float, is_random: float) -> Payload:
@@ -52,7 +23,7 @@ def next_sentence_payload(is_next: float, is_random: float) -> Payload:
     )
 
 
-def fill_mask_payload(filled: FillMaskLike, *, title: str = "", vocab_size: int | None = None) -> Payload:
+def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | None = None) -> Payload:
     """The payload of the fill-mask bars; probabilities are shares of 1.
 
     With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.

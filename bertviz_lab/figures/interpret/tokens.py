@@ -1,39 +1,12 @@
 """An encoding, position by position: what the model is really given in place of a sentence."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.tokenization import Encoding
 
 
-class EncodingLike(Protocol):
-    """The part of a tokenizer's `Encoding` that is drawn; sequences of equal length, one entry a position."""
-
-    @property
-    def text_a(self) -> str: ...
-    @property
-    def text_b(self) -> str | None: ...
-    @property
-    def ids(self) -> Sequence[int]: ...
-    @property
-    def tokens(self) -> Sequence[str]: ...
-    @property
-    def token_type_ids(self) -> Sequence[int]: ...
-    @property
-    def attention_mask(self) -> Sequence[int]: ...
-    @property
-    def special_tokens_mask(self) -> Sequence[int]: ...
-    @property
-    def offsets(self) -> Sequence[tuple[int, int]]: ...
-    @property
-    def word_ids(self) -> Sequence[int | None]: ...
-    @property
-    def dropped_a(self) -> Sequence[str]: ...
-    @property
-    def dropped_b(self) -> Sequence[str]: ...
-
-
-def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
+def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
     """One dict a position, shared by every strip.
 
     `word` is equal for the pieces of one word and null where a position belongs to none; `surface` is the
@@ -62,7 +35,7 @@ def token_columns(encoding: EncodingLike) -> list[dict[str, Any]]:
     return columns
 
 
-def token_payload(encoding: EncodingLike, title: str = "", note: str = "") -> Payload:
+def token_payload(encoding: Encoding, title: str = "", note: str = "") -> Payload:
     """The payload of the token strip. The position of a column is its place in the list; `note` is a sentence."""
     dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
     return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped, "note": note})

@@ -1,27 +1,17 @@
 """The steps by which words fall into tokens, cut to what a person can read."""
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.tokenization import MergeStep, SplitStep, WordSplit
 
 _MOST_WORDS = 60
 _MOST_STEPS = 40
 _MOST_TRIES = 12
 
 
-class WordLike(Protocol):
-    """A word with its pieces and the steps that led to them."""
-
-    @property
-    def word(self) -> str: ...
-    @property
-    def pieces(self) -> Sequence[str]: ...
-    @property
-    def steps(self) -> Sequence[Any]: ...
-
-
-def splitting_payload(words: Sequence[WordLike], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
+def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
     """The payload of the word-splitting view; of a long text the first words, of a long word the first steps."""
     shown = [
         {
@@ -37,8 +27,8 @@ def splitting_payload(words: Sequence[WordLike], algorithm: str, *, unknown: str
     return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MOST_WORDS)})
 
 
-def _step(step: Any) -> dict[str, Any]:
-    if hasattr(step, "pair"):
+def _step(step: SplitStep | MergeStep) -> dict[str, Any]:
+    if isinstance(step, MergeStep):
         return {"before": list(step.pieces_before), "pair": list(step.pair), "rank": int(step.rank)}
     tried = list(step.tried)
     kept = tried if len(tried) <= _MOST_TRIES else [*tried[: _MOST_TRIES - 4], *tried[-4:]]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,50 +10,15 @@ from numpy.typing import NDArray
 from bertviz_lab.figures.interpret.attention import METRIC_TITLES
 from bertviz_lab.figures.payload import Payload, base64_array, sqrt_codes, to_json
 
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import MaskedToken, SnapshotAnalysis
+
 #: Points of a curve that go out; more cannot be told apart on a screen.
 MOST_POINTS = 400
 _VECTOR_TOP = 32767  # of a number in -1..1 as 16 bits
 
 
-class MaskedTokenLike(Protocol):
-    """What one snapshot would write for a masked token."""
-
-    @property
-    def position(self) -> int: ...
-    @property
-    def candidates(self) -> Sequence[Any]: ...
-    @property
-    def watched(self) -> Sequence[Any]: ...
-    @property
-    def layers(self) -> Sequence[Any]: ...
-
-
-class FrameLike(Protocol):
-    """What one snapshot makes of a text."""
-
-    @property
-    def attentions(self) -> NDArray[np.floating]: ...
-    @property
-    def heads(self) -> Any: ...
-    @property
-    def masked_tokens(self) -> Sequence[MaskedTokenLike]: ...
-    @property
-    def is_next(self) -> float | None: ...
-    @property
-    def losses(self) -> NDArray[np.floating] | None: ...
-    @property
-    def loss(self) -> float | None: ...
-    @property
-    def labels(self) -> Sequence[Any]: ...
-    @property
-    def words(self) -> Sequence[Any]: ...
-    @property
-    def answer(self) -> Any: ...
-    @property
-    def vectors(self) -> NDArray[np.floating]: ...
-
-
-def frame_payload(found: FrameLike, step: int) -> Payload:
+def frame_payload(found: "SnapshotAnalysis", step: int) -> Payload:
     """One frame: attention with 8 bits a weight, everything else in numbers as precise as the page shows them."""
     answer = found.answer
     best = answer.best[0] if answer is not None and answer.best else None
@@ -76,7 +41,7 @@ def frame_payload(found: FrameLike, step: int) -> Payload:
     )
 
 
-def _masked_token(blank: MaskedTokenLike) -> dict[str, Any]:
+def _masked_token(blank: "MaskedToken") -> dict[str, Any]:
     return {
         "position": blank.position,
         "candidates": [[one.token, _rounded(one.probability, 5)] for one in blank.candidates],

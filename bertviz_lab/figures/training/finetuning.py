@@ -1,15 +1,18 @@
 """What a fine-tuned model and its data are like, as charts: mistakes, confidence, lengths, labels, trials."""
 
 from collections.abc import Sequence
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
 from bertviz_lab.figures.training.trials import MAIN_MEASURES, trials_payload
+from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import Slice
 
 __all__ = [
     "MAIN_MEASURES",
@@ -23,92 +26,7 @@ __all__ = [
 ]
 
 
-class ClassScoresLike(Protocol):
-    """How well one label, or one type of entity, is found."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def precision(self) -> float: ...
-    @property
-    def recall(self) -> float: ...
-    @property
-    def f1(self) -> float: ...
-    @property
-    def support(self) -> int: ...
-
-
-class ClassificationLike(Protocol):
-    """The part of a report on a classifier that is drawn; `confusion` is (true, predicted)."""
-
-    @property
-    def labels(self) -> Sequence[str]: ...
-    @property
-    def accuracy(self) -> float: ...
-    @property
-    def macro_f1(self) -> float: ...
-    @property
-    def per_class(self) -> Sequence[ClassScoresLike]: ...
-    @property
-    def confusion(self) -> NDArray[np.integer]: ...
-    @property
-    def majority(self) -> str: ...
-    @property
-    def majority_accuracy(self) -> float: ...
-
-
-@runtime_checkable
-class EntitiesLike(Protocol):
-    """The part of a report on entities that is drawn."""
-
-    @property
-    def precision(self) -> float: ...
-    @property
-    def recall(self) -> float: ...
-    @property
-    def f1(self) -> float: ...
-    @property
-    def per_type(self) -> Sequence[ClassScoresLike]: ...
-
-
-class BinLike(Protocol):
-    """The predictions of one range of confidence; without any the two means say nothing."""
-
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def confidence(self) -> float: ...
-    @property
-    def accuracy(self) -> float: ...
-
-
-class CalibrationLike(Protocol):
-    """How far confidence and accuracy are apart; `ece` is the expected calibration error."""
-
-    @property
-    def bins(self) -> Sequence[BinLike]: ...
-    @property
-    def ece(self) -> float: ...
-
-
-class SliceLike(Protocol):
-    """The score on a part of the held-out examples; `kind` says by what they were parted, such as "length"."""
-
-    @property
-    def kind(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def count(self) -> int: ...
-    @property
-    def score(self) -> float: ...
-
-
-def confusion_payload(report: ClassificationLike) -> Payload:
+def confusion_payload(report: ClassificationReport) -> Payload:
     """Which label is predicted as which: rows are true labels, columns are predicted labels; a cell can be chosen.
 
     The chart's `item_select` gives {row, column}, both places in the report's labels.
@@ -150,7 +68,7 @@ def confusion_payload(report: ClassificationLike) -> Payload:
     )
 
 
-def reliability_payload(calibration: CalibrationLike) -> Payload:
+def reliability_payload(calibration: Calibration) -> Payload:
     """Whether the model is right as often as it is sure."""
     bins = [one for one in calibration.bins if one.count]
     if not bins:
@@ -190,10 +108,9 @@ def reliability_payload(calibration: CalibrationLike) -> Payload:
     )
 
 
-def per_class_payload(report: ClassificationLike | EntitiesLike) -> Payload:
+def per_class_payload(report: ClassificationReport | EntityReport) -> Payload:
     """Precision, recall and F1 of each label, or of each type of entity."""
-    scores: Sequence[ClassScoresLike]
-    if isinstance(report, EntitiesLike):
+    if isinstance(report, EntityReport):
         scores = report.per_type
         what, total = "entity type", f"All entities: precision {report.precision:.1%}, recall {report.recall:.1%}, "
         total += f"F1 {report.f1:.1%}."
@@ -220,7 +137,7 @@ def per_class_payload(report: ClassificationLike | EntitiesLike) -> Payload:
     )
 
 
-def slices_payload(slices: Sequence[SliceLike], measure: str = "accuracy", *, overall: float | None = None) -> Payload:
+def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, overall: float | None = None) -> Payload:
     """The score on parts of the held-out examples, by length or by label, and how many each part has."""
     parts = [one for one in slices if one.count]
     if not parts:

@@ -1,43 +1,14 @@
 """The health report of a text as a few large numbers and some sentences."""
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.figures.payload import Payload, to_json
 
-
-class HealthLike(Protocol):
-    """The part of a health report that is drawn."""
-
-    @property
-    def documents(self) -> int: ...
-    @property
-    def sentences(self) -> int: ...
-    @property
-    def words(self) -> int: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def tokens_estimated(self) -> bool: ...
-    @property
-    def vocab_size(self) -> int: ...
-    @property
-    def unk_rate(self) -> float: ...
-    @property
-    def pairs(self) -> int: ...
-    @property
-    def nsp_possible(self) -> bool: ...
-    @property
-    def unigram_entropy(self) -> float: ...
-    @property
-    def frequent(self) -> Sequence[tuple[str, float]]: ...
-    @property
-    def warnings(self) -> Sequence[str]: ...
-    @property
-    def reading(self) -> Sequence[str]: ...
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.corpora.health import HealthReport
 
 
-def health_payload(report: HealthLike, name: str) -> Payload:
+def health_payload(report: "HealthReport", name: str) -> Payload:
     """The payload of the health cards; `name` says which text it is about."""
     about = "about " if report.tokens_estimated else ""
     cards: list[tuple[str, str, str]] = [
@@ -61,7 +32,7 @@ def health_payload(report: HealthLike, name: str) -> Payload:
     return to_json(body)
 
 
-def _verdict(report: HealthLike) -> str:
+def _verdict(report: "HealthReport") -> str:
     learns = "MLM and NSP" if report.nsp_possible else "MLM only"
     if not report.warnings:
         return f"is fit to train on. Pretraining objective: {learns}."

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.tokens import EncodingLike, token_columns
+from bertviz_lab.figures.interpret.tokens import token_columns
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.tokenization import Encoding
 
 #: How a number is painted: not at all, as a bar from 0 to the peak, or as a shade that is the darker the larger.
 Scale = Literal["none", "bar", "shade"]
@@ -47,7 +48,7 @@ class ScoreRow:
 
 
 def scores_payload(
-    encoding: EncodingLike,
+    encoding: Encoding,
     rows: Sequence[ScoreRow],
     *,
     title: str,

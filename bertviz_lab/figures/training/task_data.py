@@ -1,43 +1,18 @@
 """Labelled examples as charts: how long their texts are, and how often each label occurs."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 
-
-class LengthsLike(Protocol):
-    """How many tokens the texts have; bin i holds lengths from edges[i] up to, not including, edges[i + 1]."""
-
-    @property
-    def edges(self) -> Sequence[int]: ...
-    @property
-    def counts(self) -> Sequence[int]: ...
-    @property
-    def median(self) -> float: ...
-    @property
-    def longest(self) -> int: ...
-    @property
-    def cut(self) -> int: ...
-    @property
-    def max_length(self) -> int: ...
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.task_report import ClassCount, LengthHistogram
 
 
-class ClassCountLike(Protocol):
-    """How often a label occurs."""
-
-    @property
-    def label(self) -> str: ...
-    @property
-    def train(self) -> int: ...
-    @property
-    def held_out(self) -> int: ...
-
-
-def lengths_payload(histogram: LengthsLike) -> Payload:
+def lengths_payload(histogram: "LengthHistogram") -> Payload:
     """How long the texts are, in tokens; what is cut has another look."""
     counts = np.asarray(histogram.counts)
     if not counts.sum():
@@ -64,7 +39,7 @@ def lengths_payload(histogram: LengthsLike) -> Payload:
     )
 
 
-def balance_payload(classes: Sequence[ClassCountLike]) -> Payload:
+def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
     """How often each label occurs among the examples to train on and those held out."""
     totals = [sum(one.train for one in classes), sum(one.held_out for one in classes)]
     counts = [[one.train for one in classes], [one.held_out for one in classes]]

@@ -1,7 +1,7 @@
 """Compare: runs beside each other, and short runs that take the recipe apart."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -194,7 +194,7 @@ def _fills(checkpoints: Sequence[Any], labels: Sequence[str], text: Any) -> str:
     from bertviz_lab.interpret import compare_fill_mask
 
     compared = compare_fill_mask(checkpoints, checked(text), top_k=5)
-    return comparison_payload(_Named(tuple(labels), compared.masks))
+    return comparison_payload(replace(compared, names=tuple(labels)))
 
 
 def _follows(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_b: Any) -> str:
@@ -220,14 +220,6 @@ def _heads(checkpoints: Sequence[Any], labels: Sequence[str], text: Any, text_b:
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
         grids.append(attention_payload(trace.tokens, trace.encoding.token_type_ids, trace.attentions))
     return heads_payload(labels, grids)
-
-
-@dataclass(frozen=True)
-class _Named:
-    """A comparison under the names that the page gives its models."""
-
-    names: tuple[str, ...]
-    masks: Sequence[Sequence[Any]]
 
 
 def _sentence(session: AppState, names: Sequence[str]) -> Any:

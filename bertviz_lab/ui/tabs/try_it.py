@@ -8,7 +8,7 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.interpret.attribution import attribution_payload
-from bertviz_lab.figures.marking import marked_payload
+from bertviz_lab.figures.marking import Span, marked_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
@@ -152,19 +152,12 @@ def _entities(checkpoint: Any, told: str, text: str) -> Payload:
     from bertviz_lab.interpret import label_words
 
     found = label_words(checkpoint, checked(text))
-    spans = [_Span(e.start, e.end, e.type, e.probability) for e in found.entities]
+    spans = [Span(e.start, e.end, e.type, e.probability) for e in found.entities]
     if not any("-" in label for label in found.labels):  # parts of speech: every word has one
-        spans = [_Span(word.start, word.end, word.label, word.probability) for word in found.words]
+        spans = [Span(word.start, word.end, word.label, word.probability) for word in found.words]
     names = f"{len(spans):,} entit{'y' if len(spans) == 1 else 'ies'}" if spans else "no entities"
     sentence = f"{names} in {len(found.words):,} words." if found.entities or not spans else ""
     return marked_payload(found.text, spans, title="Entities", sentence=f"{sentence} {told}".strip(), file="names")
-
-
-class _Span:
-    """A stretch of the text, for the picture."""
-
-    def __init__(self, start: int, end: int, label: str, score: float) -> None:
-        self.start, self.end, self.label, self.score = start, end, label, score
 
 
 def _passage(checkpoint: Any, told: str, question: str, passage: str) -> Payload:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from bertviz_lab.data.tasks.examples import Answer, LabelledWords, Question
 from bertviz_lab.figures.training.examples import AnswerExample, LabelExample, NumberExample, WordsExample
 
 MEASURES = {
@@ -62,7 +63,7 @@ def table(odd: str = "x") -> SimpleNamespace:
     )  # fmt: skip
 
 
-def sentence_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
+def sentence_data() -> tuple[SimpleNamespace, list[LabelledWords]]:
     """Words with labels: how they were read, and the sentences."""
     reading = SimpleNamespace(
         name="names.conll", format="conll", encoding="utf-8", delimiter=" ", header=False,
@@ -70,19 +71,19 @@ def sentence_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
     )  # fmt: skip
     words = ("Ada", "Lovelace", "lived", "in", "London", ".")
     labels = ("B-PER", "I-PER", "O", "O", "B-LOC", "O")
-    return reading, [SimpleNamespace(words=words, labels=labels)] * 2
+    return reading, [LabelledWords(words, labels, row=1)] * 2
 
 
-def question_data() -> tuple[SimpleNamespace, list[SimpleNamespace]]:
+def question_data() -> tuple[SimpleNamespace, list[Question]]:
     reading = SimpleNamespace(
         name="questions.json", format="squad", encoding="utf-8", delimiter="", header=False,
         columns=("question", "context", "answers"), text_a="question", text_b="context", label="answers", rows=(),
     )  # fmt: skip
     passage = "The museum opens at nine. " * 30
-    answers = [SimpleNamespace(text="at nine"), SimpleNamespace(text="nine"), SimpleNamespace(text="nine")]
+    answers = tuple(Answer(text, passage.index(text)) for text in ("at nine", "nine", "nine"))
     return reading, [
-        SimpleNamespace(question="When does it open?", passage=passage, answers=answers),
-        SimpleNamespace(question="Who owns it?", passage=passage, answers=[]),
+        Question("1", "When does it open?", passage, answers, row=1),
+        Question("2", "Who owns it?", passage, (), row=2),
     ]
 
 
