@@ -13,7 +13,7 @@ BATCH = PretrainingBatch(
     input_ids=torch.arange(5, 25).view(2, 10),
     token_type_ids=torch.tensor([[0] * 6 + [1] * 4, [0] * 8 + [1] * 2]),
     attention_mask=torch.tensor([[1] * 10, [1] * 8 + [0] * 2]).bool(),
-    positions=torch.tensor([[1, 4], [6, 0]]),
+    masked_positions=torch.tensor([[1, 4], [6, 0]]),
     labels=torch.tensor([[7, 8], [9, -100]]),
     next_sentence_label=torch.tensor([0, 1]),
     real_tokens=18,
@@ -33,7 +33,7 @@ def test_both_sides_are_given_the_same_work() -> None:
         BATCH.token_type_ids,
         labels=BATCH.labels,
         next_sentence_label=BATCH.next_sentence_label,
-        masked_positions=BATCH.positions,
+        masked_positions=BATCH.masked_positions,
     )
     torch.testing.assert_close(out.loss, theirs, rtol=1e-5, atol=1e-5)
 
