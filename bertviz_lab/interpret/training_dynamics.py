@@ -10,9 +10,16 @@ from numpy.typing import NDArray
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
-from bertviz_lab.interpret.predictions.predictions import Candidate, LabelScore, RankedCandidate, candidates_of, ranked
+from bertviz_lab.interpret.predictions.predictions import (
+    Candidate,
+    LabelScore,
+    RankedCandidate,
+    candidates_of,
+    classify_vector,
+    ranked,
+)
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
-from bertviz_lab.interpret.targets import head_logits, label_scores
+from bertviz_lab.interpret.targets import head_logits
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -90,6 +97,7 @@ def analyze_snapshot(
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
     special = np.array(encoding.special_tokens_mask) == 1
     words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
+    classifies = isinstance(model, BertForSequenceClassification)
     follows = isinstance(model, (BertForPreTraining, BertForNextSentencePrediction)) and 1 in encoding.token_type_ids
     states_SLD = torch.cat(out.hidden_states)
     next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if follows else None
@@ -100,7 +108,7 @@ def analyze_snapshot(
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, watched, top_k) if words else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if words else None,
-        labels=_labels(checkpoint, states_SLD[-1, :1]),
+        labels=classify_vector(checkpoint, states_SLD[-1, :1]) if classifies else (),
         words=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
         answer=_answer(checkpoint, text_a, text_b),
         vectors=word_embeddings(checkpoint, mapped),
@@ -145,14 +153,6 @@ def _losses(checkpoint: Checkpoint, inputs: ModelInputs) -> NDArray[np.float32]:
     logits_NV = head_logits(checkpoint.model, "token", hidden_ND).float()
     losses[places] = torch.nn.functional.cross_entropy(logits_NV, wanted_N, reduction="none").numpy()
     return losses
-
-
-def _labels(checkpoint: Checkpoint, first_1D: torch.Tensor) -> tuple[LabelScore, ...]:
-    """The labels of a classifier, or the number of a regression, from the last vector of [CLS]."""
-    if not isinstance(checkpoint.model, BertForSequenceClassification):
-        return ()
-    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", first_1D)[0])
-    return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))
 
 
 def _answer(checkpoint: Checkpoint, question: str, passage: str | None) -> PassageAnswer | None:

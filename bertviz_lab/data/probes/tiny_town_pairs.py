@@ -59,6 +59,7 @@ def _changed(kind: str, context: str, good: str, position: int, word: str) -> Mi
 _BASES = (
     *("belong", "bring", "buy", "call", "cost", "get", "give", "go", "keep", "look", "make", "mend", "need", "pick"),
     *("plant", "put", "run", "see", "show", "take", "visit", "want"),
+    *(verb for place in PLACES for verb in (place.animal_does, place.keeper_does)),
 )
 _NUMBER = {"is": "are", "has": "have"} | {third_person(base): base for base in _BASES}
 _OTHER_NUMBER = _NUMBER | {plural: singular for singular, plural in _NUMBER.items()}
@@ -80,23 +81,13 @@ def _agreement(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
                 break
 
 
-def _residents() -> dict[str, str]:
-    verbs = [verb for place in PLACES for verb in (place.animal_does, place.keeper_does)]
-    forms = {third_person(verb): verb for verb in verbs}
-    return forms | {verb: form for form, verb in forms.items()}
-
-
-_RESIDENT_NUMBER = _residents()
-
-
 def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
-    forms = _OTHER_NUMBER | _RESIDENT_NUMBER
     for index, sentence in _by_verb(story, "across"):
         said = words(sentence)
         # "The NOUN near the OTHER verb": the verb is the first form after the second "the" and its noun.
         for position in range(4, len(said)):
-            if said[position] in forms and _disagrees(story, story.beats[index], said[:position]):
-                yield _changed("agreement_distractor", "", sentence, position, forms[said[position]])
+            if said[position] in _OTHER_NUMBER and _disagrees(story, story.beats[index], said[:position]):
+                yield _changed("agreement_distractor", "", sentence, position, _OTHER_NUMBER[said[position]])
                 break
 
 

@@ -186,11 +186,14 @@ def next_sentence(
 @torch.inference_mode()
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
     """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
-    model = require_head(checkpoint, "label")
+    require_head(checkpoint, "label")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    logits_C = head_logits(model, "label", final_vectors(checkpoint, 0, inputs.arguments()))[0]
-    scores = label_scores(checkpoint, logits_C).tolist()
-    labels = [LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores, strict=True)]
-    return Classification(
-        inputs.encoding, tuple(sorted(labels, key=lambda label: -label.score)), is_multi_label(checkpoint)
-    )
+    labels = classify_vector(checkpoint, final_vectors(checkpoint, 0, inputs.arguments()))
+    ranking = sorted(labels, key=lambda label: -label.score)
+    return Classification(inputs.encoding, tuple(ranking), is_multi_label(checkpoint))
+
+
+def classify_vector(checkpoint: Checkpoint, first_1D: Tensor) -> tuple[LabelScore, ...]:
+    """The labels of a classifier in their order, or the number of a regression, from the last vector of [CLS]."""
+    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", first_1D)[0])
+    return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))

@@ -13,11 +13,10 @@ from itertools import chain, islice
 from typing import TextIO
 
 from bertviz_lab.data.corpora.formats.fields import TEXT_NAMES, known_name
-from bertviz_lab.data.corpora.formats.text import Paragraphs
+from bertviz_lab.data.corpora.formats.text import Paragraphs, sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
-_SAMPLE_LINES, _SAMPLE_CHARACTERS = 500, 1 << 20
 #: Longest line of a table or of JSON lines, in characters; a longer one is no row but a mistake.
 LONGEST_LINE = 32 << 20
 _DELIMITERS = (",", "\t", ";", "|")
@@ -175,17 +174,6 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def sample_lines(lines: Iterator[str]) -> list[str]:
-    """The first lines, from which a format is guessed."""
-    sample, characters = [], 0
-    for line in islice(lines, _SAMPLE_LINES):
-        sample.append(line)
-        characters += len(line)
-        if characters > _SAMPLE_CHARACTERS:
-            break
-    return sample
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:

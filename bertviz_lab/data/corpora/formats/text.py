@@ -34,6 +34,17 @@ def pieces(stream: TextIO) -> Iterator[str]:
         yield kept
 
 
+def sample_lines(lines: Iterator[str], most_lines: int = 500, most_characters: int = 1 << 20) -> list[str]:
+    """The first lines, from which a format is guessed."""
+    sample, characters = [], 0
+    for line in islice(lines, most_lines):
+        sample.append(line)
+        characters += len(line)
+        if characters > most_characters:
+            break
+    return sample
+
+
 def cut_point(text: str) -> int:
     """Where to cut too long a text: after the last sentence or word of its second half, or the end."""
     half = len(text) // 2
@@ -47,13 +58,7 @@ def cut_point(text: str) -> int:
 def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
     """Plain text; see `layout` for what a paragraph and a document are."""
     lines = pieces(stream)
-    sample: list[str] = []
-    characters = 0
-    for line in islice(lines, _SAMPLE_LINES):
-        sample.append(line)
-        characters += len(line)
-        if characters > _SAMPLE_CHARACTERS:
-            break
+    sample = sample_lines(lines, _SAMPLE_LINES, _SAMPLE_CHARACTERS)
     layout = guess_layout(sample, documents)
     notes.layout, notes.blank_after_sentence = layout.description, layout.blank_after_sentence
     notes.blank_ends_document = layout.gap == 1

@@ -8,7 +8,8 @@ from itertools import islice
 
 from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.file_signatures import binary_kind
-from bertviz_lab.data.corpora.formats.tables import sample_lines, whole_lines
+from bertviz_lab.data.corpora.formats.tables import whole_lines
+from bertviz_lab.data.corpora.formats.text import sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.data.corpora.sources import Meter, Source
 from bertviz_lab.data.tasks.reading.raw_data import DropReport, pluralized
