@@ -8,6 +8,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -105,32 +106,24 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
     pieces = dict(zip(distinct, word_ids, strict=True))
     index = {label: number for number, label in enumerate(labels)}
     room = max_length - 2
-    rows, owners, targets, word_starts = [], [], [], []
-
-    def end_row(owner: int, ids: list[int], starts: list[int], classes: list[int]) -> None:
-        row = np.array([tokenizer.cls_id, *ids, tokenizer.sep_id], dtype=np.int32)
-        target = np.full(len(row), IGNORE_INDEX, dtype=np.int64)
-        target[starts] = classes
-        rows.append(row)
-        owners.append(owner)
-        targets.append(target)
-        word_starts.append(np.array(starts, dtype=np.int64))
-
+    split: list[tuple[int, list[tuple[list[int], int]]]] = []  # rows: their example, and the ids and class of each word
     for owner, example in enumerate(examples):
-        ids: list[int] = []
-        starts: list[int] = []
-        classes: list[int] = []
+        used = max_length  # a sentence begins a row
         for word, label in zip(example.words, example.labels, strict=True):
-            piece = pieces[word][:room]
-            if ids and len(ids) + len(piece) > room:
-                end_row(owner, ids, starts, classes)
-                ids, starts, classes = [], [], []
-            starts.append(1 + len(ids))
-            ids.extend(piece)
-            classes.append(index.get(label, IGNORE_INDEX))
-        end_row(owner, ids, starts, classes)
+            ids = pieces[word][:room]
+            if used + len(ids) > room:
+                split.append((owner, []))
+                used = 0
+            split[-1][1].append((ids, index.get(label, IGNORE_INDEX)))
+            used += len(ids)
+    rows, targets, word_starts = [], [], []
+    for _, words in split:
+        rows.append(np.array([tokenizer.cls_id, *chain(*(ids for ids, _ in words)), tokenizer.sep_id], dtype=np.int32))
+        word_starts.append(np.cumsum([1, *(len(ids) for ids, _ in words[:-1])]))
+        targets.append(np.full(len(rows[-1]), IGNORE_INDEX, dtype=np.int64))
+        targets[-1][word_starts[-1]] = [label for _, label in words]
     lengths = np.array([len(row) for row in rows], dtype=np.int64)
-    return Features(rows, lengths, np.array(owners, dtype=np.int64), targets, word_starts)
+    return Features(rows, lengths, np.array([owner for owner, _ in split], dtype=np.int64), targets, word_starts)
 
 
 def _questions(examples: Sequence[Question], tokenizer: Tokenizer, limits: Limits, training: bool) -> Features:

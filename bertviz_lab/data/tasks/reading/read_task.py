@@ -9,7 +9,7 @@ data that cannot be learnt from is an `InputError` that names the file, the row 
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast
@@ -139,26 +139,22 @@ def _label_set(examples: Sequence[Example]) -> set[str]:
     return set(chain.from_iterable(map(labels_of_example, examples)))
 
 
-@dataclass
-class _RawSplit:
-    """The files of one split, training or held out, with the report on them."""
-
-    files: list[RawData]
-    report: DropReport
+#: The files of one split, training or held out, with the report on them.
+_RawSplit = tuple[list[RawData], DropReport]
 
 
 def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgress | None) -> list[TaskData]:
     """The splits, the first of which is for training; everything is decided over all of them."""
-    splits = []
+    splits: list[_RawSplit] = []
     for paths in split_paths:
         report = DropReport()
         try:
-            splits.append(_RawSplit(load_raw_data(paths, options, report, on_progress), report))
+            splits.append((load_raw_data(paths, options, report, on_progress), report))
         except UnicodeError:  # an encoding such as utf-16 without its mark raises, others put in replacement characters
             raise InputError(
                 f"The files are not in the encoding {quoted(options.encoding)}; leave it out to have it recognised."
             ) from None
-    files = [file for split in splits for file in split.files]
+    files = [file for files_of_split, _ in splits for file in files_of_split]
     kind = type(files[0])
     first_name = quoted(files[0].info.name)
     for file in files:
@@ -174,16 +170,16 @@ def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgres
         )
     if kind is RawTable:
         return _read_tables(splits, options)
-    return _read_sentences(splits) if kind is RawSentences else [_read_questions(split) for split in splits]
+    return _read_sentences(splits) if kind is RawSentences else [_read_questions(*split) for split in splits]
 
 
 def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData]:
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
     like: tuple[RawTable, Columns] | None = None
     counts: Counter[str] = Counter()
-    for split in splits:
+    for files, _ in splits:
         tables.append([])
-        for table in cast(list[RawTable], split.files):
+        for table in cast(list[RawTable], files):
             split_header(table, options)
             if not table.rows:
                 raise InputError(
@@ -201,12 +197,12 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData
             check_numbers(table, columns)
     classes = None if numeric else class_names(counts)
     results = []
-    for split, tables_of_split in zip(splits, tables, strict=True):
+    for (_, report), tables_of_split in zip(splits, tables, strict=True):
         examples: list[Example] = []
         for table, columns in tables_of_split:
-            examples += labelled_texts(table, columns, classes, split.report)
+            examples += labelled_texts(table, columns, classes, report)
         infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
-        results.append(_task_data("regression" if numeric else "classification", examples, infos, split.report))
+        results.append(_task_data("regression" if numeric else "classification", examples, infos, report))
     return results if numeric else _with_classes(results, first, first_columns.label)
 
 
@@ -229,22 +225,22 @@ def _with_labels(results: list[TaskData]) -> list[TaskData]:
 
 
 def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
-    files = [cast(RawSentences, file) for split in splits for file in split.files]
-    scheme = bio_scheme([labels for file in files for labels in file.labels])
+    all_files = [cast(RawSentences, file) for files, _ in splits for file in files]
+    scheme = bio_scheme([labels for file in all_files for labels in file.labels])
     results = []
-    for split in splits:
+    for files, report in splits:
         examples: list[Example] = []
-        for file in cast(list[RawSentences], split.files):
+        for file in cast(list[RawSentences], files):
             for words, labels, row in zip(file.words, file.labels, file.rows, strict=True):
                 bio_labels, repaired = to_bio(labels, scheme)
                 if repaired:
-                    split.report.repair(*_CONTINUED, file.info.name, file.unit, row, repaired)
+                    report.repair(*_CONTINUED, file.info.name, file.unit, row, repaired)
                 examples.append(LabelledWords(words, bio_labels, row))
         if scheme not in (PLAIN, "BIO"):
-            split.report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
-        infos = tuple(replace(file.info, scheme=scheme) for file in split.files)
-        results.append(_task_data("tokens", examples, infos, split.report))
-    first = files[0].info
+            report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
+        infos = tuple(replace(file.info, scheme=scheme) for file in files)
+        results.append(_task_data("tokens", examples, infos, report))
+    first = all_files[0].info
     if len(train_labels := _label_set(results[0].examples)) == 1:
         raise InputError(
             f"All words of {quoted(first.name)} have the label {quoted(*train_labels)}; name the column with the "
@@ -260,21 +256,21 @@ def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
     return results
 
 
-def _read_questions(split: _RawSplit) -> TaskData:
+def _read_questions(files: list[RawData], report: DropReport) -> TaskData:
     examples: list[Example] = []
     ids: set[str] = set()
     copies: Counter[str] = Counter()
-    for file in cast(list[RawQuestions], split.files):
+    for file in cast(list[RawQuestions], files):
         for question in file.questions:
             unique = question.id
             while unique in ids:  # predictions are told apart by these ids
                 copies[question.id] += 1
                 unique = f"{question.id}#{copies[question.id] + 1}"
             if unique != question.id:
-                split.report.repair(*_RENAMED, file.info.name, UNIT, question.row)
+                report.repair(*_RENAMED, file.info.name, UNIT, question.row)
             ids.add(unique)
             examples.append(replace(question, id=unique))
-    return _task_data("qa", examples, tuple(file.info for file in split.files), split.report)
+    return _task_data("qa", examples, tuple(file.info for file in files), report)
 
 
 def _task_data(task: Task, examples: list[Example], files: tuple[FileInfo, ...], report: DropReport) -> TaskData:
