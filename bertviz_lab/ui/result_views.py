@@ -1,6 +1,6 @@
-"""What a fine-tuning came to as payloads: the scores, the trials, what is taken for what, and lists of examples."""
+"""Results of fine-tuning as payloads: metrics, trials, the confusion matrix, and lists of examples."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
@@ -15,6 +15,9 @@ from bertviz_lab.figures.training.examples import (
 from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.ui.components.facts import facts_payload
+
+if TYPE_CHECKING:  # the page opens without PyTorch
+    from bertviz_lab.interpret import Results
 
 _MOST_LISTED = 200
 #: What scores are called.
@@ -34,7 +37,7 @@ NAMES = {
 }
 
 
-def trials_view(found: Any) -> Any:
+def trials_view(found: "Results") -> Any:
     """The trainings beside each other, where there are several."""
     if len(found.trials) < 2:
         return gr.update(visible=False)
@@ -47,7 +50,7 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
     return {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
 
 
-def summary_view(found: Any) -> str:
+def summary_view(found: "Results") -> str:
     """The scores of the best model, beside those of guessing and of random weights."""
     items = [(NAMES[name], _shown(name, value)) for name, value in found.scores.items() if name in NAMES]
     guess = found.guess.get(found.metric)
@@ -56,7 +59,7 @@ def summary_view(found: Any) -> str:
     random = [trial for trial in found.trials if trial["random"]]
     if random:
         items.append(("Random-weights baseline", _shown(found.metric, random[0]["scores"][found.metric])))
-    note = f"On {len(found.examples):,} examples that it was not trained on, after {found.train_count:,} to learn from."
+    note = f"Evaluated on {len(found.examples):,} held-out examples after training on {found.train_count:,}."
     for family in found.families:
         mean, spread = (family[name].get(found.metric) for name in ("mean", "deviation"))
         if mean is not None:
@@ -74,8 +77,8 @@ def _shown(name: str, value: float) -> str:
     return f"{value:.3f}" if name in ("mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"
 
 
-def confusion_view(found: Any) -> str:
-    """What is taken for what; for words the scores of each type, for others those by length."""
+def confusion_view(found: "Results") -> str:
+    """The confusion matrix; for token labelling the metrics of each type, for other tasks the score by length."""
     if found.task == "classification":
         return confusion_payload(found.report)
     if found.task == "tokens":
@@ -83,17 +86,17 @@ def confusion_view(found: Any) -> str:
     return slices_payload(found.slices(), found.measure)
 
 
-def listed_view(found: Any, places: list[int], title: str = "Held-out examples, highest loss first") -> str:
+def listed_view(found: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> str:
     """The examples at some places, in that order."""
     shown = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
-    wrong = int((found.goodness < 1).sum())
+    wrong = int((found.example_scores < 1).sum())
     sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} have an error."
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
     return examples_payload(shown, title=title, sentence=sentence, key=found.task, file="examples")
 
 
-def _as_shown(found: Any, place: int) -> Shown:
+def _as_shown(found: "Results", place: int) -> Shown:
     example, prediction = found.examples[place], found.predictions[place]
     if found.task == "tokens":
         return WordsExample(index=place, words=example.words, truth=example.labels, predicted=prediction.labels)

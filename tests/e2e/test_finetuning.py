@@ -71,7 +71,7 @@ def tune(page: Page, session: AppState) -> str:
     (run_id,) = set(session.runs.ids()) - before
     expect(page.locator("#tuning-chart")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
     expect(page.locator("#tuning-chart .stage")).to_contain_text("Finished", timeout=TRAINING)
-    expect(page.locator("#results-summary")).to_contain_text("examples that it was not trained on", timeout=TRAINING)
+    expect(page.locator("#results-summary")).to_contain_text("held-out examples after training on", timeout=TRAINING)
     return run_id
 
 
@@ -131,7 +131,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
         unfold(page, f"results-{part}-part")
         expect(page.locator(f"#results-{part}")).to_contain_text(words, timeout=TRAINING)
     page.locator("#results-all").click()
-    expect(page.locator("#results-list")).to_contain_text("the worst first")
+    expect(page.locator("#results-list")).to_contain_text("highest loss first")
 
     # The model answers in Try it as it does in Python, one text or a whole file.
     open_in_try_it(page, session, run_id)
@@ -210,7 +210,7 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], share
     page.locator("#try-ask").click()
     said = label_words(model_of(session, run_id), "Anna Smith flew from London to Paris with Emirates")
     marked = page.locator("#try-marked")
-    expect(marked).to_contain_text("in 9 words" if said.entities else "no names in 9 words")
+    expect(marked).to_contain_text("in 9 words" if said.entities else "no entities in 9 words")
     for entity in said.entities:
         expect(marked).to_contain_text(entity.type)
 
@@ -246,7 +246,7 @@ def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served:
     page.goto(address)
     tab(page, "Inference")
     expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, is used instead")
-    page.locator("#try-others button", has_text="names").click()
+    page.locator("#try-others button", has_text="entities").click()
     expect(page.locator("#model-facts")).to_contain_text("BertForTokenClassification")
     marked = page.locator("#try-marked")
     ((text, _), *_) = session.task_examples("entities-mini")

@@ -1,4 +1,4 @@
-"""The tab Learning on the real page: drag through a training, by hand and by keys, also while it is under way."""
+"""The tab Training dynamics on the real page: drag through a run by mouse and by keys, also while it trains."""
 
 import csv
 import json
@@ -116,7 +116,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
         expect(view.locator(".where")).to_contain_text(f"Step {step}")
         expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^Step {step}\. "))
         follows = interpret.next_sentence(session.histories.snapshot("tiny-town", step), TEXT, SECOND).is_next
-        expect(view.locator(".said")).to_contain_text("it follows" if follows > 0.5 else "it does not")
+        expect(view.locator(".said")).to_contain_text("is next" if follows > 0.5 else "not next")
         watched = interpret.fill_mask(session.histories.snapshot("tiny-town", step), TEXT, text_b=SECOND, word="cat")
         asked = watched.masks[0].asked
         assert asked is not None
@@ -237,7 +237,7 @@ def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState
     view.get_by_role("radio", name="rank").check(force=True)
     found = interpret.fill_mask(session.histories.snapshot("tiny-town", STEPS[-1]), text, 8, word="cat").masks
     for place, mask in enumerate(found):
-        view.get_by_role("radiogroup", name="Blank").get_by_role("radio", name=str(place + 1)).check(force=True)
+        view.get_by_role("radiogroup", name="Masked token").get_by_role("radio", name=str(place + 1)).check(force=True)
         assert mask.asked is not None
         expect(view.locator(".watched .legend")).to_contain_text(f"cat {mask.asked.rank:,}")
         assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
@@ -270,7 +270,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(page: Page, served: tuple[st
         page.locator("#learning-show").click()
         expect(view.locator(".empty")).to_contain_text(sentence)
     words.fill("")
-    field.fill("there is <b>no blank</b> in here")
+    field.fill("there is <b>no mask</b> in here")
     page.locator("#learning-show").click()
     expect(view).to_contain_text("Put [MASK] in place of a word")
     expect(view.locator(".grid canvas")).to_have_count(4)
@@ -400,7 +400,7 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     page.get_by_role("tab", name="Training dynamics", exact=True).click()
     (run_id,) = session.runs.ids()
     view = page.locator("#learning-view")
-    expect(view).to_contain_text(f"How {run_id.rsplit('-', 1)[0]} learnt", timeout=60_000)
+    expect(view).to_contain_text(f"Training dynamics of {run_id.rsplit('-', 1)[0]}", timeout=60_000)
     expect(page.locator("#learning-a textarea")).to_have_value(COPY)
     expect(view).to_contain_text("Training is in progress", timeout=30_000)
     slider = view.get_by_role("slider")

@@ -75,7 +75,7 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
         guess = lesson.number % len(lesson.choices)
         page.locator("#lessons .choice").nth(guess).click()
         page.get_by_role("button", name="Reveal").click()
-        right = "You were right." if guess == lesson.answer else "It is another one"
+        right = "Correct." if guess == lesson.answer else "The answer is another one"
         expect(page.locator("#lessons .verdict")).to_contain_text(right)
         told = page.locator("#lessons .told")
         for text in measure(session, lesson).paragraphs:
@@ -104,9 +104,9 @@ def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppSt
     page.get_by_role("button", name="Back to the lesson").click()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Set it up in Why").click()
+    page.get_by_role("button", name="Set it up in Attribution").click()
     expect(page.locator("#why-causal input")).to_be_checked()
-    expect(page.locator("#why-change")).to_contain_text(re.compile(numbers["forwards"].replace("%", " ?%")))
+    expect(page.locator("#why-change")).to_contain_text(re.compile(numbers["causal"].replace("%", " ?%")))
     expect(page.locator("#why-change-part")).to_be_in_viewport()
 
 
