@@ -1,15 +1,13 @@
 """Bytes in, text out: which encoding a file is in, for any that can be recognised.
 
-First the certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then the
-letters of European languages in the one-byte encodings, then the `charset-normalizer` library on a sample.
+First the certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then the `chardet`
+library on a sample.
 """
-# look-alike letters and marks are this module's subject
 
 import codecs
-import re
 from typing import IO
 
-import charset_normalizer
+import chardet
 
 from bertviz_lab.data.corpora.file_signatures import binary_kind
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -24,33 +22,8 @@ _BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_MARKS = "’‘“”„–—…«»‹›°§¡¿£€©®·•ªº½¼×\xa0\xad´"
-# Languages whose letters beyond ASCII sit among ASCII letters: too few for statistics, but each has its own.
-_ALPHABETS = (
-    ("cp1252", "àâæçèéêëîïôœùûüÿ"),  # French
-    ("cp1252", "äöüß"),  # German
-    ("cp1252", "áéíñóúü"),  # Spanish
-    ("cp1252", "ãâáàçéêíóôõúü"),  # Portuguese
-    ("cp1252", "àèéìíîòóùú"),  # Italian
-    ("cp1252", "åäöé"),  # Swedish, Finnish
-    ("cp1252", "æøåéèêóòôü"),  # Danish, Norwegian
-    ("cp1252", "áéëïíóöúüè"),  # Dutch
-    ("cp1252", "áðéíóúýþæö"),  # Icelandic
-    ("cp1250", "ąćęłńóśźż"),  # Polish
-    ("iso8859-2", "ąćęłńóśźż"),
-    ("cp1250", "áčďéěíňóřšťúůýž"),  # Czech
-    ("iso8859-2", "áčďéěíňóřšťúůýž"),
-    ("cp1250", "áäčďéíĺľňóôŕšťúýž"),  # Slovak
-    ("cp1250", "áéíóöőúüű"),  # Hungarian
-    ("cp1250", "čćđšž"),  # Croatian, Slovenian
-    ("iso8859-2", "čćđšž"),
-    ("cp1250", "ăâîşţ"),  # Romanian
-    ("cp1254", "âçğıîöşüû\u0307"),  # Turkish; a lower-cased İ is i and a combining dot
-    ("cp1257", "ąčęėįšųūž"),  # Lithuanian
-    ("cp1257", "āčēģīķļņšūž"),  # Latvian
-    ("cp1257", "äõöüšž"),  # Estonian
-    ("cp1255", "אבגדהוזחטיךכלםמןנסעףפץצקרשתװױײ"),  # Hebrew
-)
+#: Encodings of the web and ISO 8859; with those of DOS and old Macs among them, short texts are misread.
+_ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognise(source: Source) -> str:
@@ -74,7 +47,7 @@ def recognise(source: Source) -> str:
                 encoding = "utf-8"
             else:
                 sample, multibyte = wrong
-                encoding = _one_of_many(sample, multibyte)
+                encoding = _one_of_many(sample, multibyte) or _wide(head, most_others=0.05)
     if encoding is None or _is_noise(sample.decode(encoding, "replace")):
         raise InputError(f"{quoted(source.name)} is not text in any known encoding; give {READABLE}.")
     return encoding
@@ -84,8 +57,11 @@ def _by_mark(head: bytes) -> str | None:
     return next((name for mark, name in _BOMS if head.startswith(mark)), None)
 
 
-def _wide(head: bytes) -> str | None:
-    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same place of every unit."""
+def _wide(head: bytes, most_others: float = 0.01) -> str | None:
+    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same place of every unit.
+
+    `most_others` is the share of zeros allowed at its other places: some Chinese characters have them there.
+    """
     if b"\x00" not in head:
         return None
     for name, width, zeros in (
@@ -100,7 +76,7 @@ def _wide(head: bytes) -> str | None:
             continue
         share = [body[place::width].count(0) / units for place in range(width)]
         others = [share[place] for place in range(width) if place not in zeros]
-        if min(share[place] for place in zeros) < (0.9 if width == 4 else 0.005) or max(others) > 0.01:
+        if min(share[place] for place in zeros) < (0.9 if width == 4 else 0.005) or max(others) > most_others:
             continue
         text = body.decode(name, "replace")
         odd = sum(not (c.isprintable() or c.isspace()) for c in text)
@@ -140,26 +116,8 @@ def _one_of_many(sample: bytes, multibyte: int) -> str | None:
     sound = sum(c > "\x7f" for c in text) - damage
     if sound + multibyte >= 8 * damage:
         return "utf-8"  # with a few damaged bytes
-    encoding, share = max(
-        ((name, _coverage(sample, name, letters)) for name, letters in _ALPHABETS), key=lambda pair: pair[1]
-    )
-    if share >= 0.97:
-        return encoding
-    best = charset_normalizer.from_bytes(sample).best()
-    if best is not None:
-        return best.encoding
-    return None if _is_noise(sample.decode("cp1252", "replace")) else "cp1252"
-
-
-def _coverage(sample: bytes, encoding: str, letters: str) -> float:
-    """Share of the sample's characters beyond ASCII that are this language's letters or common marks."""
-    beyond = re.sub(r"[\x00-\x7f]+", "", sample.decode(encoding, "replace"))
-    if not beyond:
-        return 0.0
-    known = sum(c in letters for c in beyond.lower())
-    marks = sum(c in _MARKS for c in beyond)
-    # Text of marks alone says nothing about the language, except that it is Western.
-    return (known + marks) / len(beyond) if known or encoding == "cp1252" else 0.0
+    encoding = chardet.detect(sample, encoding_era=_ENCODINGS, compat_names=False)["encoding"]
+    return "cp1252" if encoding == "iso8859-1" else encoding  # the same letters, and quotation marks besides
 
 
 def _is_noise(text: str) -> bool:

@@ -16,7 +16,7 @@ from bertviz_lab.data.corpora.encodings import recognise
 from bertviz_lab.data.corpora.formats.hub import PREFIX as DATASET_PREFIX
 from bertviz_lab.data.corpora.formats.hub import DatasetName, dataset_paragraphs
 from bertviz_lab.data.corpora.formats.markdown import markdown_paragraphs
-from bertviz_lab.data.corpora.formats.records import json_paragraphs, jsonl_paragraphs
+from bertviz_lab.data.corpora.formats.records import json_lines, json_values, record_paragraphs
 from bertviz_lab.data.corpora.formats.tables import table_paragraphs
 from bertviz_lab.data.corpora.formats.text import Paragraphs, text_paragraphs
 from bertviz_lab.data.corpora.reading_notes import FileNotes, ReadingNotes, quoted
@@ -202,10 +202,9 @@ class _Reading:
     def _paragraphs(self, source: Source, stream: io.TextIOWrapper, notes: FileNotes) -> Paragraphs:
         if source.format == "table":
             return table_paragraphs(stream, self._text_field, notes)
-        if source.format == "jsonl":
-            return jsonl_paragraphs(stream, self._text_field, notes)
-        if source.format == "json":
-            return json_paragraphs(stream, self._text_field, notes)
+        if source.format in ("jsonl", "json"):
+            values = json_lines if source.format == "jsonl" else json_values
+            return record_paragraphs(values(stream, source.name), self._text_field, notes)
         if source.format == "markdown":
             return markdown_paragraphs(stream, self._mode, notes)
         return text_paragraphs(stream, self._mode, notes)

@@ -1,4 +1,4 @@
-"""What a fine-tuned model and its data are like, as charts: mistakes, confidence, lengths, labels, trials."""
+"""Scores of a fine-tuned model as charts: confusion matrix, reliability, metrics per class and per slice."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -7,23 +7,10 @@ import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
-from bertviz_lab.figures.training.trials import MAIN_MEASURES, trials_payload
 from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Slice
-
-__all__ = [
-    "MAIN_MEASURES",
-    "balance_payload",
-    "confusion_payload",
-    "lengths_payload",
-    "per_class_payload",
-    "reliability_payload",
-    "slices_payload",
-    "trials_payload",
-]
 
 
 def confusion_payload(report: ClassificationReport) -> Payload:
@@ -76,13 +63,13 @@ def reliability_payload(calibration: Calibration) -> Payload:
     total = sum(one.count for one in bins)
     mean_sure = sum(one.confidence * one.count for one in bins) / total
     mean_right = sum(one.accuracy * one.count for one in bins) / total
-    names = [f"{100 * one.low:.0f}–{one.high:.0%}" for one in bins]
+    named = [(f"{100 * b.low:.0f}–{b.high:.0%}", b) for b in bins]
     gap = mean_sure - mean_right
     verdict = "It is well calibrated."
     if abs(gap) >= 0.02:
         verdict = "It is overconfident." if gap > 0 else "It is underconfident."
     return lines_payload(
-        names,
+        [name for name, _ in named],
         [("accuracy", [one.accuracy for one in bins]), ("confidence", [one.confidence for one in bins])],
         title="Reliability diagram",
         place_name="confidence",
@@ -90,14 +77,8 @@ def reliability_payload(calibration: Calibration) -> Payload:
         high=1.0,
         dashed=("confidence",),
         details=[
-            [
-                f"{name} confidence: {one.accuracy:.1%} of {one.count:,} are correct"
-                for name, one in zip(names, bins, strict=True)
-            ],
-            [
-                f"{name} confidence: {one.confidence:.1%} on average over {one.count:,}"
-                for name, one in zip(names, bins, strict=True)
-            ],
+            [f"{name} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for name, b in named],
+            [f"{name} confidence: {b.confidence:.1%} on average over {b.count:,}" for name, b in named],
         ],
         beside=[("examples", [one.count for one in bins])],
         sentence=f"Mean confidence {mean_sure:.1%}, accuracy {mean_right:.1%}. {verdict} Expected calibration "

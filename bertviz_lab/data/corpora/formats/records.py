@@ -51,24 +51,6 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
     return text_field
 
 
-def jsonl_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of a .jsonl file, each ended by None.
-
-    Raises:
-        InputError: a line is not JSON (the sentence names the line), or no field holds text.
-    """
-    return record_paragraphs(json_lines(stream, notes.name), text_field, notes)
-
-
-def json_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -> Paragraphs:
-    """The texts of a .json file, each ended by None: a list of objects or strings, or an object with one.
-
-    Raises:
-        InputError: it is not JSON (the sentence names the line), or holds no text.
-    """
-    return record_paragraphs(json_values(stream, notes.name), text_field, notes)
-
-
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
     """A value a line, blank lines aside. Raises `InputError`, naming the line, for one that is not JSON."""
     for number, line in enumerate(whole_lines(stream, name), 1):
@@ -83,7 +65,10 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
 
 
 def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """The items of a list at the top, or the values one after another; an object is searched for a list."""
+    """The items of a list at the top, or the values one after another; an object is searched for a list.
+
+    Raises `InputError`, naming the line, for what is not JSON.
+    """
     text = _Window(stream, name)
     text.skip(_BLANKS)
     in_list = text.peek() == "["

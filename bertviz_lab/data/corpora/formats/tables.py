@@ -63,12 +63,8 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
     except csv.Error as error:
         raise _unreadable(notes.name, 1, error) from None
     column, has_header = _text_column(head, text_field, notes.name)
-    label = head[0][column].strip() if has_header and head else f"number {column + 1}"
-    notes.layout = (
-        f"A row is a document, its text is column {quoted(label)}."
-        if has_header
-        else (f"A row is a document, its text is column {column + 1}.")
-    )
+    label = quoted(head[0][column].strip()) if has_header else str(column + 1)
+    notes.layout = f"A row is a document, its text is column {label}."
     rows = dialect.rows(chain(sample, lines))
     return _texts(rows, column, dialect, int(has_header), notes)
 
