@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from bertviz_lab.figures.payload import Payload, to_json
 
@@ -45,20 +45,16 @@ def marked_payload(
             raise ValueError(f"The span {start} to {end} is not in a text of {len(text)} characters.")
     if any(end > start for (_, end), (start, _) in itertools.pairwise(stretches)):
         raise ValueError("Two spans overlap.")
-    marks: list[dict[str, Any]] = [
-        {"start": int(span.start), "end": int(span.end), "label": span.label, "score": _number(span.score)}
-        for span in ordered
-    ]
     answers = [
-        {"text": one.text, "start": int(one.start), "end": int(one.end), "probability": _number(one.probability)}
-        for one in alternatives
+        {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}
+        for answer in alternatives
     ]
     return to_json(
         {
             "title": title,
             "sentence": sentence,
             "text": text,
-            "spans": marks,
+            "spans": [asdict(span) for span in ordered],
             "alternatives": answers,
             "alternatives_title": alternatives_title,
             "chosen": chosen if answers else None,
@@ -66,7 +62,3 @@ def marked_payload(
             "file": file,
         }
     )
-
-
-def _number(value: float | None) -> float | None:
-    return None if value is None else float(value)

@@ -34,11 +34,7 @@ def attribution_payload(
     first = attributions[0]
     rows = [
         ScoreRow(
-            a.method,
-            _SAYS[a.method],
-            a.scores,
-            plus=True,
-            digits=2 if _large(a.scores) else 3,
+            a.method, _SAYS[a.method], a.scores, plus=True, digits=2 if np.abs(a.scores).max(initial=0) >= 1 else 3
         )
         for a in attributions
     ]
@@ -74,7 +70,3 @@ def _times(change: float) -> str:
         return "over a million times as likely" if change > 0 else "less than a millionth as likely"
     much = f"{times:.1f}" if times < 20 else f"{times:,.0f}"
     return f"{much} times as likely" if change > 0 else f"1/{much} as likely"
-
-
-def _large(scores: NDArray[np.floating]) -> bool:
-    return bool(np.abs(scores).max(initial=0) >= 1)

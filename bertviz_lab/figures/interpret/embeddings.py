@@ -19,13 +19,7 @@ def embedding_payload(embeddings: "EmbeddingSum") -> Payload:
     norms, cosines = embeddings.norms(), embeddings.cosines()
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
-        ScoreRow(
-            name,
-            f"Norm of the {name} embedding" if name != "sum" else "Norm of the sum",
-            norm,
-            "bar",
-            peak=peak,
-        )
+        ScoreRow(name, "Norm of the sum" if name == "sum" else f"Norm of the {name} embedding", norm, "bar", peak=peak)
         for name, norm in norms.items()
     ]
     rows += [

@@ -13,7 +13,6 @@ from bertviz_lab.tokenization import Encoding
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Candidate, LogitLens
-    from bertviz_lab.interpret.logit_lens import LayerPrediction
 
 
 def logit_lens_payload(lens: "LogitLens") -> Payload:
@@ -23,27 +22,22 @@ def logit_lens_payload(lens: "LogitLens") -> Payload:
     values = np.array([[c.probability for c in guess.candidates] for guess in lens.layers])
     texts = [[c.token for c in guess.candidates] for guess in lens.layers]
     last = lens.layers[-1]
-    first_right = next((names[at] for at, guess in enumerate(lens.layers) if guess.rank == 1), None)
-    where = f" It ranks first from {first_right} on." if _stays_first(lens.layers) else ""
+    ranks = [layer.rank for layer in lens.layers]
+    start = ranks.index(1) if 1 in ranks else len(ranks)
+    stays_first = 1 in ranks and all(rank == 1 for rank in ranks[start:])
+    where = f" It ranks first from {names[start]} on." if stays_first else ""
     return matrix_payload(
         values,
         names,
         [f"top {place + 1}" for place in range(width)],
         title="Logit lens: the prediction at every layer",
         sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
-        f"{lens.target.name}, {last.probability:.1%}.{where if first_right else ''}",
+        f"{lens.target.name}, {last.probability:.1%}.{where}",
         texts=texts,
         peak=1.0,
         file="logit-lens",
         note="The head was trained on the last layer only; on earlier layers its output is an approximation.",
     )
-
-
-def _stays_first(layers: Sequence["LayerPrediction"]) -> bool:
-    """Whether the prediction, once first, stays first."""
-    ranks = [guess.rank for guess in layers]
-    start = ranks.index(1) if 1 in ranks else len(ranks)
-    return all(rank == 1 for rank in ranks[start:])
 
 
 def surprisal_payload(

@@ -52,11 +52,7 @@ def masking_payload(
     shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
     counts = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
     counts += [
-        {
-            "outcome": outcome,
-            "observed": outcomes.count(outcome),
-            "expected": planned * shares[outcome],
-        }
+        {"outcome": outcome, "observed": outcomes.count(outcome), "expected": planned * shares[outcome]}
         for outcome in CHOSEN
     ]
     return to_json(

@@ -1,6 +1,7 @@
 """Predictions for the masked tokens of a sentence, and for the next sentence."""
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.interpret.tokens import token_columns
@@ -28,22 +29,6 @@ def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | 
 
     With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.
     """
-    masks: list[dict[str, Any]] = [
-        {
-            "position": int(mask.position),
-            "candidates": [
-                {"token": candidate.token, "id": int(candidate.id), "probability": float(candidate.probability)}
-                for candidate in mask.candidates
-            ],
-            "asked": None
-            if mask.asked is None
-            else {
-                "token": mask.asked.token,
-                "probability": float(mask.asked.probability),
-                "rank": int(mask.asked.rank),
-            },
-        }
-        for mask in filled.masks
-    ]
+    masks = [asdict(mask) for mask in filled.masks]
     columns = token_columns(filled.encoding)
     return to_json({"title": title, "columns": columns, "masks": masks, "vocab_size": vocab_size})

@@ -1,6 +1,6 @@
 """What the loss chart is given: the name of a run to follow, or the rows of one that has ended."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
 
 from bertviz_lab.data.probes import PROBES
@@ -26,12 +26,17 @@ def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_s
     training steps an even selection goes out; the first, the last and every evaluation are always kept. A step
     that has no value of some kind, as while a run reads forwards, takes over that of the steps left out before it.
     """
-    kept = [dict(row) for row in rows if row.get("event") in _KINDS]
+    return to_json({"rows": thinned(rows, _KINDS, most_steps), "title": title, "probes": _probes()})
+
+
+def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], most_steps: int) -> list[dict[str, Any]]:
+    """The events of these kinds; the training steps among them as `replay_payload` selects them."""
+    kept = [dict(row) for row in rows if row.get("event") in kinds]
     steps = [index for index, row in enumerate(kept) if row["event"] == "StepDone"]
-    if len(steps) > most_steps:
-        spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
-        kept = list(_selection(kept, spaced))
-    return to_json({"rows": kept, "title": title, "probes": _probes()})
+    if len(steps) <= most_steps:
+        return kept
+    spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
+    return list(_selection(kept, spaced))
 
 
 def _probes() -> dict[str, Any]:

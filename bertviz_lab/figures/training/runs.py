@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.training.curves import thinned
 
 #: The chart needs nothing else of a log.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
@@ -50,7 +51,7 @@ def runs_payload(
     return to_json(
         {
             "runs": [
-                {"id": run.id, "name": run.name, "rows": _thinned(run.rows, most_steps) if run.rows else None}
+                {"id": run.id, "name": run.name, "rows": thinned(run.rows, _KINDS, most_steps) if run.rows else None}
                 for run in runs
             ],
             "settings": [[label(name), values] for name, values in differing([run.settings for run in runs])],
@@ -98,15 +99,3 @@ def _told(value: Any, name: str) -> str:
 def settings_of(config: Any) -> dict[str, Any]:
     """The settings of a run by name, the learning rate and the like as they were asked for."""
     return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}
-
-
-def _thinned(rows: Sequence[Mapping[str, Any]], most: int) -> list[dict[str, Any]]:
-    steps = [at for at, row in enumerate(rows) if row.get("event") == "StepDone"]
-    kept = set(steps)
-    if len(steps) > most:
-        kept = {steps[round(at * (len(steps) - 1) / (most - 1))] for at in range(most)}
-    return [
-        dict(row)
-        for at, row in enumerate(rows)
-        if row.get("event") in _KINDS and (row["event"] != "StepDone" or at in kept)
-    ]

@@ -20,6 +20,7 @@ from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.interpret import Candidate, MaskPrediction
 from bertviz_lab.ui import bundle
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
@@ -115,13 +116,12 @@ def filled(tokens: list[str] | None = None, words: tuple[str, ...] = ()) -> Simp
     names = words or ("cat", "dog", "old", "man", "##s")
     shares = (0.412, 0.231, 0.09, 0.041, 0.002)
     masks = [
-        SimpleNamespace(
-            position=position,
-            asked=None,
-            candidates=[
-                SimpleNamespace(token=name, id=index + 50, probability=share)
+        MaskPrediction(
+            position,
+            tuple(
+                Candidate(name, index + 50, share)
                 for index, (name, share) in enumerate(zip(names, shares, strict=False))
-            ],
+            ),
         )
         for position, token in enumerate(tokens)
         if token == "[MASK]"

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from bertviz_lab.data.tasks.examples import Answer, LabelledWords, Question
+from bertviz_lab.figures.marking import Span
 from bertviz_lab.figures.training.examples import AnswerExample, LabelExample, NumberExample, WordsExample
 
 MEASURES = {
@@ -124,12 +125,12 @@ def answered() -> list[AnswerExample]:
     ]  # fmt: skip
 
 
-def span(text: str, words: str, label: str, score: float | None = 0.9) -> SimpleNamespace:
+def span(text: str, words: str, label: str, score: float | None = 0.9) -> Span:
     start = text.index(words)
-    return SimpleNamespace(start=start, end=start + len(words), label=label, score=score)
+    return Span(start, start + len(words), label, score)
 
 
-def entities() -> list[SimpleNamespace]:
+def entities() -> list[Span]:
     people = [span(TEXT, "Charles Babbage", "PER", 0.71), span(TEXT, "Ada Lovelace", "PER", 0.98)]
     return [*people, span(TEXT, "London", "LOC"), span(TEXT, "שלום", "MISC", None), span(TEXT, "Paris", "LOC")]
 
