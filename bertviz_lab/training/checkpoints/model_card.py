@@ -37,52 +37,54 @@ _TASK_NAMES: dict[Task, str] = {
 }
 
 
+_CARD = """\
+---
+library_name: transformers
+pipeline_tag: {pipeline}
+tags: [bert, bertviz-lab]
+---
+
+# {title}
+
+{about}
+
+## Training
+
+{training}
+- Command: {command}
+
+## {scored}
+
+{scores}
+"""
+
+
 def pretraining_card(
     config: PretrainConfig,
     checkpoint: Checkpoint,
     corpus: TokenizedCorpus,
     progress: Progress,
-    scores: dict[str, float],
+    scores: Mapping[str, float],
     hardware: Hardware,
     objective: str,
 ) -> str:
     """A Hugging Face model card in Markdown."""
-    model, tokenizer = checkpoint.config, checkpoint.tokenizer
+    tokenizer = checkpoint.tokenizer
     case = "lower-cased" if tokenizer.lowercase else "cased"
-    shape = f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads"
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
-    texts = _file_names(config.corpus)
-    rows = [f"| {_NAMES[name]} | {value:.4f} |" for name, value in scores.items()]
-    differs = _unlike_bert(config, model)
-    return "\n".join(
-        [
-            "---",
-            "library_name: transformers",
-            "pipeline_tag: fill-mask",
-            "tags: [bert, bertviz-lab]",
-            "---",
-            "",
-            f"# A small BERT ({origin})",
-            "",
-            f"{shape}; {tokenizer.vocab_size:,} {tokenizer.algorithm} tokens, {case}; "
-            f"trained on up to {checkpoint.trained_length} tokens.",
-            *(["", f"Unlike BERT, {differs}."] if differs else []),
-            "",
-            "## Training",
-            "",
-            f"- Text: {texts} ({corpus.documents:,} documents, {corpus.sentences:,} sentences, "
-            f"{corpus.tokens:,} tokens)",
-            f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
-            f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
-            f"- Command: {_command('pretrain', config)}",
-            "",
-            "## Scores on held-out documents",
-            "",
-            "| score | value |",
-            "|---|---|",
-            *rows,
-            "",
-        ]
+    differs = _unlike_bert(config, checkpoint.config)
+    size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
+    return _CARD.format(
+        pipeline="fill-mask",
+        title=f"A small BERT ({origin})",
+        about=_size(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
+        + (f"\n\nUnlike BERT, {differs}." if differs else ""),
+        training=f"- Text: {_file_names(config.corpus)} ({size})\n"
+        f"- Objective: {objective}; {progress.step:,} steps, {progress.tokens:,} tokens seen, "
+        f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
+        command=_command("pretrain", config),
+        scored="Scores on held-out documents",
+        scores=_table({_NAMES[name]: value for name, value in scores.items()}),
     )
 
 
@@ -104,48 +106,37 @@ def _unlike_bert(config: PretrainConfig, model: BertConfig) -> str:
 
 def finetuning_card(
     config: FinetuneConfig,
-    model: BertConfig,
-    start: Checkpoint,
+    checkpoint: Checkpoint,
     data: TaskSplits,
     trial: Trial,
     scores: Mapping[str, float],
     metric: str,
-    trained_length: int,
 ) -> str:
     """A Hugging Face model card in Markdown; `metric` is the score by which the best model was kept."""
     origin = "random weights" if trial.random or config.model == RANDOM else source_name(config.model)
-    texts = _file_names(config.train)
-    scored = _file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
+    validation = _file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(_plain(label) for label in data.labels)
-    said = f"- Labels: {labels}" if labels else f"- Answers: {_PIPELINES[data.task]}"
-    return "\n".join(
-        [
-            "---",
-            "library_name: transformers",
-            f"pipeline_tag: {_PIPELINES[data.task]}",
-            "tags: [bert, bertviz-lab]",
-            "---",
-            "",
-            f"# A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
-            "",
-            f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads; "
-            f"{start.tokenizer.vocab_size:,} tokens; trained on up to {trained_length} tokens.",
-            "",
-            "## Training",
-            "",
-            f"- Text: {texts} ({len(data.train):,} examples)",
-            said,
-            f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
-            f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
-            f"- Command: {_command('finetune', config)}",
-            "",
-            f"## Validation scores on {scored}",
-            "",
-            "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",
-            "",
-            *_table(scores),
-            "",
-        ]
+    output = f"Labels: {labels}" if labels else f"Answers: {_PIPELINES[data.task]}"
+    return _CARD.format(
+        pipeline=_PIPELINES[data.task],
+        title=f"A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",
+        about=_size(checkpoint, "tokens"),
+        training=f"- Text: {_file_names(config.train)} ({len(data.train):,} examples)\n"
+        f"- {output}\n"
+        f"- Settings: {trial.epochs} epochs, {trial.batch_size} examples a step, peak rate "
+        f"{trial.learning_rate:.2g}, seed {trial.seed}; the best of its models by {metric}",
+        command=_command("finetune", config),
+        scored=f"Validation scores on {validation}\n\n"
+        "The checkpoint and the trial were chosen by these scores, which are therefore optimistic.",
+        scores=_table(scores),
+    )
+
+
+def _size(checkpoint: Checkpoint, tokens: str) -> str:
+    model = checkpoint.config
+    return (
+        f"{model.num_hidden_layers} layers, hidden size {model.hidden_size}, {model.num_attention_heads} heads; "
+        f"{checkpoint.tokenizer.vocab_size:,} {tokens}; trained on up to {checkpoint.trained_length} tokens."
     )
 
 
@@ -155,11 +146,11 @@ _TEST_SCORES = "## Test scores"
 def with_test_scores(card: str, files: Sequence[str], scores: Mapping[str, float]) -> str:
     """A card with the scores on a test set, by which nothing was chosen."""
     title = f"{_TEST_SCORES} on {_file_names(files)}"
-    return "\n".join([card.split(_TEST_SCORES)[0].rstrip("\n"), "", title, "", *_table(scores), ""])
+    return f"{card.split(_TEST_SCORES)[0].rstrip()}\n\n{title}\n\n{_table(scores)}\n"
 
 
-def _table(scores: Mapping[str, float]) -> list[str]:
-    return ["| score | value |", "|---|---|", *(f"| {name} | {value:.4f} |" for name, value in scores.items())]
+def _table(scores: Mapping[str, float]) -> str:
+    return "\n".join(["| score | value |", "|---|---|", *(f"| {name} | {x:.4f} |" for name, x in scores.items())])
 
 
 def _command(name: str, config: RunConfig) -> str:

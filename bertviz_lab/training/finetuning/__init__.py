@@ -1,6 +1,6 @@
 """Fine-tuning: a model and labelled examples in, a model for one task and its scores out.
 
 In reading order: `finetune` (a run from files to model), `task_data` (its examples), `setup` (what all trials share),
-`trials` (seeds and grids) and `trial` (one of them), `objective` (loss and validation), `early_stopping`,
+`trials` (seeds and grids) and `trial` (one of them: loss, validation, checkpoints), `early_stopping`,
 `regression_targets`, `scoring` (predictions to scores), `predict` (new texts).
 """

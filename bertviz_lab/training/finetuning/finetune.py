@@ -1,6 +1,5 @@
 """Fine-tuning from labelled files to a model and its scores: read, train one trial after another, keep the best."""
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +11,14 @@ from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import source_name, with_test_scores
+from bertviz_lab.training.checkpoints.training_state import read_training_state
 from bertviz_lab.training.finetuning.early_stopping import is_better
 from bertviz_lab.training.finetuning.predict import predict_with
 from bertviz_lab.training.finetuning.scoring import score
 from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
-from bertviz_lab.training.finetuning.trials import PastTrials, Trial, seed_statistics, trials_of
+from bertviz_lab.training.finetuning.trials import Trial, progress_of, seed_statistics, shifted, trials_of
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.runs.events import (
@@ -55,7 +55,7 @@ def finetune(
     yield Preparing("tokenize", 0, 0, "Tokenizing the corpus")
     start = start_of(config, data, folder, accelerator.is_main_process)
     run = Setup.prepared(config, data, start, folder)
-    state = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8")) if saved else {}
+    state = read_training_state(saved.path) if saved else {}
     # A resumed run keeps its precision: in another it would not be the same run.
     precision = state.get("precision", config.precision)
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
@@ -75,13 +75,12 @@ def _trials(
 ) -> Iterator[Event]:
     """All remaining trials; each ends with its scores, and the best of all becomes the run's model."""
     done: list[dict[str, Any]] = nan_for_null(state.get("done", []))
-    first = len(done)
-    ended = [row["step"] for row in done]
+    first, past = len(done), progress_of(done)
     planned = [run.steps(trial) for trial in trials]
     yield RunStarted(
         run=run.folder.name,
-        step=(ended[-1] if ended else 0) + state.get("progress", {}).get("step", 0),
-        total_steps=(ended[-1] if ended else 0) + sum(planned[first:]),
+        step=past.step + state.get("progress", {}).get("step", 0),
+        total_steps=past.step + sum(planned[first:]),
         time_budget=None,
         parameters=parameter_count(build_model(run, trials[0])),
         vocab_size=run.start.tokenizer.vocab_size,
@@ -92,19 +91,18 @@ def _trials(
         baselines=run.baselines,
         notes=run.notes,
     )
-    clock = PastTrials(done)
-    ending = RunFinished(clock.step, clock.seconds, "finished", "", "")
+    ending = RunFinished(past.step, past.seconds, "finished", "", "")
     for number in range(first, len(trials)):
         (stop,) = hardware.broadcast(number > first and should_stop())
         if stop:  # the run resumes from the checkpoint of the trial before
             ending = replace(ending, reason="stopped")
             break
-        here, checkpoint = (state, saved) if number == first else ({}, None)
-        trial_run = TrialRun(run, trials[number], hardware, store, clock, {"done": done})
-        if not here.get("progress", {}).get("step"):
-            yield TrialStarted(number, len(trials), trials[number].name, clock.step, planned[number])
-        for event in trial_run.events(checkpoint, here, should_stop):
-            event = clock.moved(event, later_steps=sum(planned[number + 1 :]))
+        state, saved = (state, saved) if number == first else ({}, None)
+        if not state.get("progress", {}).get("step"):
+            yield TrialStarted(number, len(trials), trials[number].name, past.step, planned[number])
+        trial_run = TrialRun(run, trials[number], hardware, store, past, done, saved, state)
+        for event in trial_run.events(should_stop):
+            event = shifted(event, past, later_steps=sum(planned[number + 1 :]))
             if isinstance(event, RunFinished):
                 ending = event
             else:
@@ -112,32 +110,24 @@ def _trials(
         if ending.reason == "stopped":
             break
         row = trial_run.result()
-        if hardware.is_main and _is_best(row, done, run.metric):
-            trial_run.keep()
-        done = [*done, row]
-        clock = PastTrials(done)
+        done, past = [*done, row], progress_of([row])
         if hardware.is_main:
+            if _best_of(done, run.metric) is row:
+                trial_run.keep()
             _write_report(run, len(trials), done)
         yield TrialDone(number, trials[number].name, row["step"], row["best_step"], row["scores"])
     if run.data.test and ending.reason == "finished":
         scores = broadcast_object(
             hardware.accelerator, _score_test_set(run, len(trials), done) if hardware.is_main else {}
         )
-        yield FinalTestDone(clock.step, scores)
+        yield FinalTestDone(past.step, scores)
     path = run.folder / "model"
     yield replace(ending, path=str(path) if path.is_dir() else "")
 
 
-def _is_best(row: Mapping[str, Any], done: Sequence[Mapping[str, Any]], metric: str) -> bool:
-    """Whether a trial's model becomes the run's: the best score wins, one from random weights only if it is alone."""
-    rivals = [other for other in done if not other["random"]]
-    if row["random"] or not rivals:
-        return not rivals
-    return is_better(row["scores"][metric], _best_of(rivals, metric)["scores"][metric], metric)
-
-
-def _best_of(rows: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any]:
-    """The first of the trials with the best score."""
+def _best_of(done: Sequence[Mapping[str, Any]], metric: str) -> Mapping[str, Any]:
+    """The first of the trials with the best score; one from random weights only where there are no others."""
+    rows = [row for row in done if not row["random"]] or done
     best = rows[0]
     for row in rows[1:]:
         if is_better(row["scores"][metric], best["scores"][metric], metric):
@@ -161,15 +151,13 @@ def _write_report(
     run: Setup, planned: int, done: Sequence[Mapping[str, Any]], test: Mapping[str, float] | None = None
 ) -> None:
     """`scores`, those of the trials and the baselines are of the validation set, by which all choices are made."""
-    own = [row for row in done if not row["random"]] or list(done)
-    best = _best_of(own, run.metric)
     body = {
         "task": run.data.task,
         "labels": run.data.labels,
         "metric": run.metric,
         "model": source_name(run.config.model),
         "split": "validation",
-        "scores": best["scores"],
+        "scores": _best_of(done, run.metric)["scores"],
         "test": None if test is None else {"split": "test", "scores": test},
         "trials": done,
         "families": seed_statistics(done),

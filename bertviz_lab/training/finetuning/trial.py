@@ -1,148 +1,212 @@
-"""One trial of a fine-tuning: from the start to its best model."""
+"""One trial of a fine-tuning, from the start to its best model: what the training loop asks of a task."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import asdict, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import torch
+from torch import Tensor, nn
 
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.prefetch import Prefetcher
-from bertviz_lab.data.tasks.batches import TaskBatches
+from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
+from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, save_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import finetuning_card
-from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.checkpoints.training_state import load_training_state, save_training_state
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
-from bertviz_lab.training.finetuning.objective import FinetuningTask, load_trained
-from bertviz_lab.training.finetuning.scoring import class_weights, write_predictions
+from bertviz_lab.training.finetuning.regression_targets import head_state, load_head_state
+from bertviz_lab.training.finetuning.scoring import (
+    Prediction,
+    class_weights,
+    predict_examples,
+    score,
+    task_logits,
+    task_loss,
+    write_predictions,
+)
 from bertviz_lab.training.finetuning.setup import Setup, build_model
-from bertviz_lab.training.finetuning.trials import PastTrials, Trial
+from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware
-from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
+from bertviz_lab.training.loop.loop import LoopConfig, Progress, StepOutput, train
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
+from bertviz_lab.training.pretraining.evaluate import right
 from bertviz_lab.training.runs.events import Event
 
 #: Rows scored at once: more than are trained on, since nothing is kept for a backward pass.
 _SCORED_AT_ONCE = 64
+_STANDARDIZED_HEAD = "standardized_head.safetensors"
 
 
 class TrialRun:
-    """One trial of a run."""
+    """One trial of a run. Files are named after steps counted over all trials; `past` is how far those before came.
+
+    It starts from the run's model, or resumes from `saved`, whose state is `state`. `done` are the results of the
+    trials before, which every checkpoint holds.
+    """
 
     def __init__(
         self,
         setup: Setup,
         trial: Trial,
         hardware: Hardware,
-        store: CheckpointManager,
-        clock: PastTrials,
-        run_state: Mapping[str, Any],
+        checkpoints: CheckpointManager,
+        past: Progress,
+        done: list[dict[str, Any]],
+        saved: SavedCheckpoint | None,
+        state: Mapping[str, Any],
     ):
+        config = setup.config
         if hardware.scaler:  # a trial does not depend on those before it
             hardware = replace(hardware, scaler=torch.amp.GradScaler(hardware.device.type))
-        self.setup, self.trial, self.hardware = setup, trial, hardware
-        self._store, self._clock, self._run_state = store, clock, run_state
-        self.progress = Progress()
-
-    def events(
-        self, saved: SavedCheckpoint | None, state: Mapping[str, Any], should_stop: Callable[[], bool]
-    ) -> Iterator[Event]:
-        """Train from the start, or from where `state` says, to the end."""
-        run, trial, config, hardware = self.setup, self.trial, self.setup.config, self.hardware
-        resumed = saved is not None and "progress" in state
-        bare = build_model(run, trial)
-        if resumed and saved is not None:
-            load_trained(bare, saved.path)
-        optimizer = build_finetuning_optimizer(bare, config, trial.learning_rate)
-        model = hardware.prepare(bare)
-        weights = class_weights(run.train, len(run.data.labels)) if self._weighted else None
-        batches = run.batches(trial, weights)
+        self.setup, self.trial, self.hardware, self.checkpoints = setup, trial, hardware, checkpoints
+        self.past, self.done, self.saved = past, done, saved
         self.progress = Progress(**state.get("progress", {}))
-        place = state.get("position", {"epoch": 0, "number": 0})
-        early_stopping = EarlyStopping(run.metric, config.patience)
-        if resumed and saved is not None:
-            load_optimizers([optimizer], saved.path / "optimizer.safetensors")
-            early_stopping = EarlyStopping.load(saved.path, state["best"], run.metric, config.patience)
-            if hardware.scaler:
-                hardware.scaler.load_state_dict(state["scale"])
+        self.early_stopping = EarlyStopping(setup.metric, config.patience)
+        self.snapshots = SnapshotWriter(setup.folder / "snapshots", config.snapshot_room * 1_000_000)
+        self.model = build_model(setup, trial)  # as it is saved: not wrapped for several processes
+        if saved:
+            self._load_weights(saved.path)
+        self.optimizer = build_finetuning_optimizer(self.model, config, trial.learning_rate)
+        self._wrapped = hardware.prepare(self.model)
+        weighted = config.class_weights == "balanced" and bool(setup.data.labels)
+        weights = class_weights(setup.train, len(setup.data.labels)) if weighted else None
+        self.class_weights = None if weights is None else torch.from_numpy(weights).to(hardware.device)
+        self.batches = setup.batches(trial, weights)
+        self.held_out = TaskBatches(setup.held_out, _SCORED_AT_ONCE, setup.start.tokenizer.pad_id, 0)
         if hardware.rank:  # dropout differs between processes
-            torch.manual_seed(trial.seed + hardware.rank + 1_000_003 * self.progress.step)
-        self.task = FinetuningTask(
-            model=bare,
-            model_config=run.model_config,
-            tokenizer=run.start.tokenizer,
-            task=run.data.task,
-            labels=run.data.labels,
-            stream=Prefetcher(BatchStream(batches, place["epoch"], place["number"])),
-            batches_per_epoch=batches.in_an_epoch,
-            held_out=TaskBatches(run.held_out, _SCORED_AT_ONCE, run.start.tokenizer.pad_id, 0),
-            held_examples=run.data.held_out,
-            optimizers=[optimizer],
-            hardware=hardware,
-            checkpoints=self._store,
-            snapshots=SnapshotWriter(run.folder / "snapshots", config.snapshot_room * 1_000_000),
-            early_stopping=early_stopping,
-            trained_length=run.trained_length,
-            earlier_steps=self._clock.step,
-            run_state=self._run_state,
-            class_weights=None if weights is None else torch.from_numpy(weights).to(hardware.device),
-            target_scaler=run.target_scaler,
-        )
+            torch.manual_seed(trial.seed + hardware.rank)
+        if saved:
+            load_training_state(saved.path, [self.optimizer], hardware, trial.seed)
+            self.early_stopping = EarlyStopping.load(saved.path, state["best"], setup.metric, config.patience)
+        position = state.get("position", {"epoch": 0, "number": 0})
+        self.stream = Prefetcher(BatchStream(self.batches, position["epoch"], position["number"]))
+
+    def events(self, should_stop: Callable[[], bool]) -> Iterator[Event]:
+        """Train to the end of the trial, its steps counted from 0."""
+        config, per_epoch = self.setup.config, self.batches.in_an_epoch
         plan = LoopConfig(
-            learning_rate=trial.learning_rate,
+            learning_rate=self.trial.learning_rate,
             warmup=config.warmup,
-            steps=run.steps(trial),
+            steps=self.setup.steps(self.trial),
             seconds=None,
             max_grad_norm=config.max_grad_norm,
             gradient_accumulation_steps=config.gradient_accumulation_steps,
-            eval_steps=max(1, -(-batches.in_an_epoch // config.evals_per_epoch)),
+            eval_steps=max(1, -(-per_epoch // config.evals_per_epoch)),
             checkpoint_every=config.checkpoint_every,
-            stop_on_loss_spike=run.target_scaler is None,
+            stop_on_loss_spike=self.setup.target_scaler is None,
         )
-        checkpoint = str(saved.path) if resumed and saved else ""
-        stream = self.task.stream
-        with closing(stream):
+        optimizers, checkpoint = [self.optimizer], str(self.saved.path) if self.saved else ""
+        with closing(self.stream) as stream:
             yield from train(
-                model, self.task, stream, [optimizer], plan, hardware, self.progress, should_stop, checkpoint
+                self._wrapped, self, stream, optimizers, plan, self.hardware, self.progress, should_stop, checkpoint
             )
 
-    @property
-    def _weighted(self) -> bool:
-        return self.setup.config.class_weights == "balanced" and bool(self.setup.data.labels)
+    def training_step(self, model: nn.Module, batch: TaskBatch, measure: bool) -> StepOutput:
+        """The mean loss over the step's labels: here, this part's share of it."""
+        task, batch = self.setup.data.task, batch.to(self.hardware.device)
+        logits = task_logits(model, batch, task)
+        loss = task_loss(logits, batch, task, self.class_weights, huber=True)
+        metrics: dict[str, Tensor] = {}
+        if measure and task in ("classification", "tokens"):
+            metrics["accuracy"] = right(logits[0], batch.targets) / max(1, batch.count)
+        return StepOutput(loss, metrics)
+
+    def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
+        """Scores on all held-out examples, `final` or not; the best model so far is kept."""
+        data, stream = self.setup.data, self.stream
+        with self._original_unit():
+            predictions, loss = self._predict(model)
+            scores = {"loss": loss, **score(data.held_out, predictions, data.task, data.labels)}
+            self.early_stopping.update(scores, stream.epoch * self.batches.in_an_epoch + stream.number, self.model)
+        return scores
+
+    def should_stop_early(self) -> bool:
+        return self.early_stopping.should_stop
+
+    def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
+        """The model as a Hugging Face folder, and beside it all that an exact resume needs."""
+
+        def write(fresh: Path) -> None:
+            with self._original_unit():
+                write_checkpoint(self._checkpoint(), fresh)
+            if self.setup.target_scaler:  # exactly as it is trained, which rescaling twice would not give back
+                write_tensors(head_state(self._head), fresh / _STANDARDIZED_HEAD)
+            position = {"epoch": self.stream.epoch, "number": self.stream.number}
+            best = self.early_stopping.save(fresh)
+            save_training_state(
+                fresh, progress, [self.optimizer], self.hardware, position=position, best=best, done=self.done
+            )
+
+        step = self.past.step + progress.step
+        path = self.checkpoints.folder / f"step-{step:08d}"
+        # Before its first step a trial has nothing to save: the run resumes from the end of the trial before it.
+        if self.hardware.is_main and (progress.step or not self.past.step):
+            path = self.checkpoints.save(step, write)
+        self.hardware.barrier()
+        return str(path)
+
+    def snapshot(self, progress: Progress) -> str:
+        if self.past.step:  # snapshots are kept of the first trial only
+            return ""
+        length, is_main = self.setup.trained_length, self.hardware.is_main
+        with self._original_unit():
+            return self.snapshots.save(self.model, progress.step, trained_length=length, write=is_main)
+
+    def probe(self, progress: Progress) -> None:
+        """A model that learns a task is not asked about its language."""
 
     def result(self) -> dict[str, Any]:
-        """What the trial came to, for the report."""
-        best, clock = self.task.early_stopping, self._clock
+        """The trial's settings and scores, for the report; steps, seconds and tokens include the trials before it."""
+        past, progress, best = self.past, self.progress, self.early_stopping
         return asdict(self.trial) | {
-            "step": clock.step + self.progress.step,
-            "seconds": clock.seconds + self.progress.seconds,
-            "tokens": clock.tokens + self.progress.tokens,
-            "best_step": clock.step + best.step,
+            "step": past.step + progress.step,
+            "seconds": past.seconds + progress.seconds,
+            "tokens": past.tokens + progress.tokens,
+            "best_step": past.step + best.step,
             "scores": best.scores,
         }
 
     def keep(self) -> None:
         """The trial's best model becomes that of the run, with its predictions for the validation set."""
-        run, task = self.setup, self.task
-        task.early_stopping.load_best(task.model)
-        predictions, _ = task.predict(task.model)
-        write_predictions(run.folder / "predictions.jsonl", run.data.held_out, predictions)
-        card = finetuning_card(
-            run.config,
-            run.model_config,
-            run.start,
-            run.data,
-            self.trial,
-            task.early_stopping.scores,
-            run.metric,
-            run.trained_length,
+        setup, best = self.setup, self.early_stopping
+        best.load_best(self.model)
+        predictions, _ = self._predict(self.model)
+        write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
+        self.model.eval()
+        card = finetuning_card(setup.config, self._checkpoint(), setup.data, self.trial, best.scores, setup.metric)
+        remove_partial_writes(setup.folder / "model")
+        save_checkpoint(self._checkpoint(card), setup.folder / "model")
+
+    def _predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
+        """The held-out examples' predictions and their mean loss."""
+        data, may_refuse = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
+        return predict_examples(
+            model, data.held_out, self.held_out, data.task, data.labels, self.hardware, may_refuse=may_refuse
         )
-        remove_partial_writes(run.folder / "model")
-        checkpoint = Checkpoint(
-            task.model.eval(), run.start.tokenizer, run.model_config, card, trained_length=run.trained_length
+
+    def _checkpoint(self, card: str = "") -> Checkpoint:
+        setup = self.setup
+        return Checkpoint(
+            self.model, setup.start.tokenizer, setup.model_config, card, trained_length=setup.trained_length
         )
-        save_checkpoint(checkpoint, run.folder / "model")
+
+    @property
+    def _head(self) -> nn.Linear:
+        return cast(nn.Linear, self.model.get_submodule("classifier"))
+
+    def _original_unit(self) -> AbstractContextManager[None]:
+        """Inside, the model is as it is scored and saved: a regression predicts the unit of its labels."""
+        scaler = self.setup.target_scaler
+        return scaler.original_unit(self._head) if scaler else nullcontext()
+
+    def _load_weights(self, folder: Path) -> None:
+        """The weights of a checkpoint, as they were trained."""
+        load_state(self.model, state_for_huggingface(load_checkpoint(folder).model))
+        if (folder / _STANDARDIZED_HEAD).is_file():
+            load_head_state(self._head, read_tensors([folder / _STANDARDIZED_HEAD]))

@@ -3,12 +3,13 @@
 import itertools
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS, RANDOM
-from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Event, RunFinished, SnapshotSaved, StepDone
+from bertviz_lab.training.loop.loop import Progress
+from bertviz_lab.training.runs.events import Event, StepDone
 
 
 @dataclass(frozen=True)
@@ -56,38 +57,14 @@ def seed_statistics(done: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True)
-class PastTrials:
-    """Steps, seconds and tokens of the trials that are done; a run counts them over all its trials."""
+def progress_of(done: Sequence[Mapping[str, Any]]) -> Progress:
+    """Steps, seconds and tokens up to the end of the trials that are done; a run counts them over all its trials."""
+    return Progress(*(done[-1][name] for name in ("step", "seconds", "tokens"))) if done else Progress()
 
-    done: Sequence[Mapping[str, Any]]
 
-    @property
-    def step(self) -> int:
-        return int(self.done[-1]["step"]) if self.done else 0
-
-    @property
-    def seconds(self) -> float:
-        return float(self.done[-1]["seconds"]) if self.done else 0.0
-
-    @property
-    def tokens(self) -> int:
-        return int(self.done[-1]["tokens"]) if self.done else 0
-
-    def moved(self, event: Event, later_steps: int) -> Event:
-        """An event of a trial as one of the run; `later_steps` are those of the trials after it."""
-        if isinstance(event, (CheckpointSaved, SnapshotSaved)):
-            return replace(event, step=event.step + self.step)
-        if isinstance(event, RunFinished):
-            return replace(event, step=event.step + self.step, seconds=event.seconds + self.seconds)
-        if isinstance(event, StepDone):
-            pace = event.seconds / max(1, event.step)
-            event = replace(event, eta_seconds=event.eta_seconds + later_steps * pace)
-        if isinstance(event, (StepDone, EvalDone)):
-            return replace(
-                event,
-                step=event.step + self.step,
-                seconds=event.seconds + self.seconds,
-                tokens=event.tokens + self.tokens,
-            )
-        return event
+def shifted(event: Event, past: Progress, later_steps: int) -> Event:
+    """An event of a trial as one of the run: counted from the `past` trials; `later_steps` are those of later ones."""
+    changes = {name: getattr(event, name) + value for name, value in asdict(past).items() if hasattr(event, name)}
+    if isinstance(event, StepDone):
+        changes["eta_seconds"] = event.eta_seconds + later_steps * event.seconds / max(1, event.step)
+    return replace(event, **changes)

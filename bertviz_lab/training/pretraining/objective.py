@@ -12,11 +12,10 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
 from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
-from bertviz_lab.training.checkpoints.optimizer_state import save_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.checkpoints.training_state import save_training_state
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.curriculum import Curriculum
@@ -91,10 +90,8 @@ class PretrainingTask:
 
         def write(fresh: Path) -> None:
             write_checkpoint(self.checkpoint(), fresh)
-            save_optimizers(self.optimizers, fresh / "optimizer.safetensors")
-            scale = self.hardware.scaler.state_dict() if self.hardware.scaler else None
-            body = {"progress": asdict(progress), "position": asdict(self.curriculum.position), "scale": scale}
-            write_json(fresh / "trainer.json", body | {"precision": self.hardware.precision})
+            position = asdict(self.curriculum.position)
+            save_training_state(fresh, progress, self.optimizers, self.hardware, position=position)
 
         path = self.checkpoints.folder / f"step-{progress.step:08d}"
         if self.hardware.is_main:

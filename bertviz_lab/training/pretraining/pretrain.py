@@ -1,11 +1,9 @@
 """Pretraining from a text to a model: read, learn a vocabulary, tokenize, train, save. A stream of events."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -23,8 +21,8 @@ from bertviz_lab.training.checkpoints.checkpoint import (
 )
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint, latest_checkpoint
 from bertviz_lab.training.checkpoints.model_card import pretraining_card, source_name
-from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.checkpoints.training_state import load_training_state, read_training_state
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
@@ -88,9 +86,9 @@ def pretrain(
             notes.append(
                 f"{start.name} was trained on up to {known} tokens: this run extends that to {config.seq_len}."
             )
-    # A run that goes on computes as it began: another number format would be another run.
-    position = _read_position(saved)
-    hardware = choose_hardware(position.get("precision", config.precision), model_config, config.threads, accelerator)
+    # A resumed run keeps its precision: in another it would not be the same run.
+    state = read_training_state(saved.path) if saved else {}
+    hardware = choose_hardware(state.get("precision", config.precision), model_config, config.threads, accelerator)
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     bare = build_model(objective, model_config, config.seed, start)
@@ -98,13 +96,9 @@ def pretrain(
     model = hardware.prepare(bare)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(bare, config, peak)
-    progress = Progress(**position.get("progress", {}))
+    progress = Progress(**state.get("progress", {}))
     if saved:
-        load_optimizers(optimizers, saved.path / "optimizer.safetensors")
-        if hardware.rank:  # the random stream that was saved is the main process's
-            torch.manual_seed(config.seed + hardware.rank + 1_000_003 * progress.step)
-        if hardware.scaler:
-            hardware.scaler.load_state_dict(position["scale"])
+        load_training_state(saved.path, optimizers, hardware, config.seed)
 
     plan = LoopConfig(
         learning_rate=peak,
@@ -116,8 +110,8 @@ def pretrain(
         eval_every=config.eval_every,
         checkpoint_every=config.checkpoint_every,
     )
-    position_in_data = DataPosition(**position.get("position", {}))
-    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position_in_data)
+    position = DataPosition(**state.get("position", {}))
+    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position)
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
     probe_scorer = ProbeScorer(probes, tokenizer, model_config.max_position_embeddings) if probes else None
@@ -183,13 +177,3 @@ def _said_of(saved: SavedCheckpoint | None) -> Iterator[Preparing]:
         yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
     elif saved.damaged:
         yield Preparing("resume", 0, 0, f"Passed over {'; '.join(saved.damaged)}. Going on from step {saved.step}")
-
-
-def _read_position(saved: SavedCheckpoint | None) -> dict[str, Any]:
-    """Where the run stood when it saved itself; nothing for a run that begins."""
-    if saved is None:
-        return {}
-    body = json.loads((saved.path / "trainer.json").read_text(encoding="utf-8"))
-    if "epoch" in body:  # written before runs had parts
-        body["position"] = {"stage": 0, "epoch": body["epoch"], "number": body["number"]}
-    return body

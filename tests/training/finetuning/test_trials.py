@@ -6,7 +6,7 @@ import pytest
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import GRIDS
-from bertviz_lab.training.finetuning.trials import PastTrials, Trial, seed_statistics, trials_of
+from bertviz_lab.training.finetuning.trials import Trial, progress_of, seed_statistics, shifted, trials_of
 from bertviz_lab.training.runs.events import CheckpointSaved, EvalDone, Preparing, RunFinished, SnapshotSaved, StepDone
 
 
@@ -55,8 +55,8 @@ STEP = StepDone(4, 1.0, 40, 0.5, 1e-3, 1.0, 40.0, 3.0, {"accuracy": 0.5})
     ],
 )
 def test_events_of_a_trial_count_on_from_those_before(event, moved):
-    assert PastTrials(DONE).moved(event, later_steps=10) == moved
-    assert PastTrials([]).moved(event, later_steps=0) == event
+    assert shifted(event, progress_of(DONE), later_steps=10) == moved
+    assert shifted(event, progress_of([]), later_steps=0) == event
 
 
 def test_trials_that_differ_in_their_seed_alone_are_summed_up():

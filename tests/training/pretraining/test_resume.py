@@ -5,7 +5,7 @@ import torch
 from safetensors.torch import load_file
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.training.checkpoints.optimizer_state import load_optimizers, save_optimizers
+from bertviz_lab.training.checkpoints.training_state import load_optimizers, save_optimizers
 from bertviz_lab.training.loop.optim import build_optimizers
 from tests.model.support import PRETRAINING, build, inputs, labels_for
 
