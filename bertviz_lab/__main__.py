@@ -10,13 +10,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, given_options
+
+if TYPE_CHECKING:
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _BAD_INPUT, _INTERRUPTED = 2, 130
 
@@ -117,9 +120,8 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
 def fill_mask_command(options: argparse.Namespace) -> Result:
     """Predict the masked tokens of a text."""
     from bertviz_lab.interpret import fill_mask
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
-    checkpoint = load_checkpoint(options.model)
+    checkpoint = _load(options.model)
     found = fill_mask(checkpoint, options.text, options.top_k)
     _warn(checkpoint.length_warning(len(found.encoding.ids)))
     lines = [
@@ -134,9 +136,8 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
 def next_sentence_command(options: argparse.Namespace) -> Result:
     """Predict whether sentence B follows sentence A (NSP)."""
     from bertviz_lab.interpret import next_sentence
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
-    checkpoint = load_checkpoint(options.model)
+    checkpoint = _load(options.model)
     found = next_sentence(checkpoint, options.text_a, options.text_b)
     _warn(checkpoint.length_warning(len(found.encoding.ids)))
     body = {"is_next": found.is_next, "is_random": found.is_random}
@@ -147,12 +148,11 @@ def attention_command(options: argparse.Namespace) -> Result:
     """Write the attention weights of every head for a text as HTML, PNG or JSON."""
     from bertviz_lab.figures.documents import attention_document, attention_html, attention_png
     from bertviz_lab.interpret import trace_text
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     path = Path(options.out)
     if path.suffix not in (".html", ".png", ".json"):
         raise InputError(f"--out must end in .html, .png or .json, not {path.name!r}.")
-    checkpoint = load_checkpoint(options.model)
+    checkpoint = _load(options.model)
     trace = trace_text(checkpoint, options.text_a, options.text_b)
     _warn(checkpoint.length_warning(len(trace.tokens)))
     title = f"{options.model}: {options.text_a}"
@@ -185,11 +185,10 @@ def tokenize_command(options: argparse.Namespace) -> Result:
 
 def evaluate_command(options: argparse.Namespace) -> Result:
     """Evaluate a model on texts or labelled examples."""
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import evaluate_task
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
 
-    model, length = load_checkpoint(options.model), options.seq_len
+    model, length = _load(options.model), options.seq_len
     _warn(model.length_warning(length or 0))
     if options.task == "probes":
         from bertviz_lab.interpret import probe
@@ -209,10 +208,9 @@ def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
     from bertviz_lab.data.tasks.reading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 
-    model, report = load_checkpoint(options.model), DropReport()
+    model, report = _load(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
     examples = read_inputs(options.data, task_of(model), **columns, report=report)
     _warn(truncation_warning(model, examples))
@@ -230,10 +228,9 @@ def predict_command(options: argparse.Namespace) -> Result:
 
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
-    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.checkpoints.export import export_checkpoint
 
-    path = export_checkpoint(load_checkpoint(options.model), Path(options.out))
+    path = export_checkpoint(_load(options.model), Path(options.out))
     return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
 
 
@@ -264,6 +261,12 @@ def app_command(options: argparse.Namespace) -> int:
     with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
         wait_for_answers()
     return 0
+
+
+def _load(model: str) -> "Checkpoint":
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # torch takes a second to import
+
+    return load_checkpoint(model)
 
 
 def _warn(sentence: str) -> None:

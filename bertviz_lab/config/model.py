@@ -60,19 +60,11 @@ class BertConfig:
     is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
 
     def __post_init__(self) -> None:
-        for name in (
-            "vocab_size",
-            "hidden_size",
-            "num_hidden_layers",
-            "num_attention_heads",
-            "intermediate_size",
-            "max_position_embeddings",
-            "type_vocab_size",
-            "num_labels",
-        ):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name} must be a whole number of at least 1, not {value!r}.")
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            counts = field.type is int and field.name != "pad_token_id"
+            if counts and (not isinstance(value, int) or value < 1):
+                raise InputError(f"{field.name} must be a whole number of at least 1, not {value!r}.")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "

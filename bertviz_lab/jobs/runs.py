@@ -25,14 +25,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.run_names import new_run_id
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
-from bertviz_lab.training.runs.run_folder import (
-    ACTIVE,
-    RunState,
-    read_config,
-    read_log,
-    read_state,
-    write_state,
-)
+from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _START_SECONDS = 60.0  # a process that has not reported by then never will

@@ -176,32 +176,35 @@ def score(
     """The scores of a task by their names: accuracy, f1, mcc ...; spearman, pearson; exact_match, f1 (0 to 1)."""
     if task == "classification":
         truth, predicted = class_numbers(examples, predictions, labels)
-        report = classification_report(truth, predicted, _with_others(labels, truth))
-        values = {name: getattr(report, name) for name in ("accuracy", "f1", "macro_f1", "mcc")}
-        return {name: float(value) for name, value in values.items()}
+        names = (*labels, "(unknown to the model)") if truth.max(initial=-1) == len(labels) else tuple(labels)
+        return _values(classification_report(truth, predicted, names), "accuracy", "f1", "macro_f1", "mcc")
     if task == "regression":
-        told = regression_report(*_numbers(examples, predictions))
-        return {name: float(getattr(told, name)) for name in ("spearman", "pearson", "mse", "mae")}
+        targets = np.array([float(e.label) for e in cast(Sequence[LabelledText], examples)])
+        report = regression_report(targets, np.array([float(p.label) for p in predictions]))
+        return _values(report, "spearman", "pearson", "mse", "mae")
     if task == "tokens":
-        words = cast(Sequence[LabelledWords], examples)
-        truths, majority_baselines = [list(e.labels) for e in words], [list(p.labels) for p in predictions]
-        flat = [(a, b) for t, g in zip(truths, majority_baselines, strict=True) for a, b in zip(t, g, strict=True)]
+        true_tags = [list(e.labels) for e in cast(Sequence[LabelledWords], examples)]
+        tags = [list(p.labels) for p in predictions]
+        flat = [(a, b) for t, g in zip(true_tags, tags, strict=True) for a, b in zip(t, g, strict=True)]
         accuracy = sum(a == b for a, b in flat) / max(1, len(flat))
         if not marks_spans(labels):
             return {"accuracy": accuracy, "macro_f1": _macro_f1(flat)}
-        spans = entity_report(truths, majority_baselines)
-        return {"accuracy": accuracy} | {name: float(getattr(spans, name)) for name in ("precision", "recall", "f1")}
+        return {"accuracy": accuracy} | _values(entity_report(true_tags, tags), "precision", "recall", "f1")
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
     # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
     said = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
     margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
     answers = answer_report(said, golds, margin, threshold=0.0)
-    values = {"exact_match": answers.exact_match, "f1": answers.f1}
+    values = _values(answers, "exact_match", "f1")
     if answers.no_answer_total:
-        values |= {"has_answer_f1": answers.has_answer_f1, "no_answer_accuracy": answers.no_answer_exact}
-        values |= {"best_f1": answers.best_f1, "best_f1_threshold": answers.best_f1_threshold}
-    return {name: float(value) for name, value in values.items()}
+        values |= _values(answers, "has_answer_f1") | {"no_answer_accuracy": float(answers.no_answer_exact)}
+        values |= _values(answers, "best_f1", "best_f1_threshold")
+    return values
+
+
+def _values(report: object, *names: str) -> dict[str, float]:
+    return {name: float(getattr(report, name)) for name in names}
 
 
 def class_numbers(
@@ -212,18 +215,6 @@ def class_numbers(
     texts = cast(Sequence[LabelledText], examples)
     truth = np.array([index.get(str(e.label), len(labels)) for e in texts], dtype=np.int64)
     return truth, np.array([index[p.label] for p in predictions], dtype=np.int64)
-
-
-def _with_others(labels: Sequence[str], truth: NDArray[np.int64]) -> tuple[str, ...]:
-    return (*labels, "(unknown to the model)") if truth.max(initial=-1) == len(labels) else tuple(labels)
-
-
-def _numbers(
-    examples: Sequence[Example], predictions: Sequence[Prediction]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    texts = cast(Sequence[LabelledText], examples)
-    truth = np.array([float(e.label) for e in texts])
-    return truth, np.array([float(p.label) for p in predictions])
 
 
 def _macro_f1(pairs: Sequence[tuple[str, str]]) -> float:

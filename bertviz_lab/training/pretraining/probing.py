@@ -16,7 +16,6 @@ from torch import Tensor, nn
 from bertviz_lab.data.probes import Probes
 from bertviz_lab.data.probes.minimal_pair import MinimalPair
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
-from bertviz_lab.model.heads import BertHead
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
@@ -52,22 +51,6 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """Rows of one length, so that nothing is padded: ids and segments (rows, tokens), the rest (rows,)."""
-
-    texts: Tensor
-    ids: Tensor
-    segments: Tensor
-    positions: Tensor
-    answers: Tensor
-
-    @classmethod
-    def of(cls, rows: Sequence[_Row]) -> "_Batch":
-        columns = zip(*((row.text, row.ids, row.segments, row.position, row.answer) for row in rows), strict=True)
-        return cls(*(torch.tensor(column) for column in columns))
-
-
-@dataclass(frozen=True)
 class ProbeScorer:
     """Probes as inputs of a model: encoded once, scored again and again, truncated to `max_length` tokens."""
 
@@ -76,14 +59,14 @@ class ProbeScorer:
     max_length: int = 512
 
     @cached_property
-    def _masked_sentences(self) -> list[_Batch]:
+    def _masked_sentences(self) -> list[list[_Row]]:
         """Every sentence with each of its tokens masked."""
-        return list(_batches(row for text, encoding in self._encodings(False) for row in self._rows(text, encoding)))
+        return _batches(row for text, encoding in self._encodings(False) for row in self._rows(text, encoding))
 
     @cached_property
-    def _next(self) -> list[_Batch]:
+    def _next(self) -> list[list[_Row]]:
         """Every pair of texts with the question whether B follows A."""
-        return list(_batches(_Row(text, e.ids, e.token_type_ids, 0, _IS_NEXT) for text, e in self._encodings(True)))
+        return _batches(_Row(text, e.ids, e.token_type_ids, 0, _IS_NEXT) for text, e in self._encodings(True))
 
     def _encodings(self, two: bool) -> Iterator[tuple[int, Encoding]]:
         """The texts of the pairs that are questions about two texts, or of the others, with their places."""
@@ -115,10 +98,10 @@ class ProbeScorer:
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
         reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
         with evaluating(model):
-            for batch in self._masked_sentences if reads_words else ():
-                sums.index_add_(0, batch.texts, _log_probabilities(model, batch))
-            for batch in self._next if reads_pairs else ():
-                sums.index_add_(0, batch.texts, _log_probabilities(model, batch, of_pairs=True))
+            for asked, of_pairs in ((reads_words, False), (reads_pairs, True)):
+                for rows in (self._next if of_pairs else self._masked_sentences) if asked else ():
+                    texts = torch.tensor([row.text for row in rows])
+                    sums.index_add_(0, texts, _log_probabilities(model, rows, of_pairs))
         return tuple(
             PairScore(pair, *sums[2 * index : 2 * index + 2].tolist())
             for index, pair in enumerate(self.probes.pairs)
@@ -139,31 +122,28 @@ def probe_accuracy(scores: Iterable[PairScore]) -> dict[str, float]:
     return {kind: sum(values) / len(values) for kind, values in kinds.items()}
 
 
-def score_probes(model: BertHead, tokenizer: Tokenizer, probes: Probes) -> dict[str, float]:
-    """For each kind of probe that the model has a head for the share of pairs that it finds right."""
-    return probe_accuracy(ProbeScorer(probes, tokenizer, model.config.max_position_embeddings).score(model))
-
-
-def _batches(rows: Iterable[_Row]) -> Iterator[_Batch]:
+def _batches(rows: Iterable[_Row]) -> list[list[_Row]]:
+    """Rows in batches of one length, so that nothing is padded."""
     by_length: dict[int, list[_Row]] = defaultdict(list)
     for row in rows:
         by_length[len(row.ids)].append(row)
+    batches = []
     for length, same in sorted(by_length.items()):
-        most = max(1, _TOKENS_AT_ONCE // length)
-        for start in range(0, len(same), most):
-            yield _Batch.of(same[start : start + most])
+        size = max(1, _TOKENS_AT_ONCE // length)
+        batches += [same[start : start + size] for start in range(0, len(same), size)]
+    return batches
 
 
-def _log_probabilities(model: nn.Module, batch: _Batch, of_pairs: bool = False) -> Tensor:
+def _log_probabilities(model: nn.Module, rows: Sequence[_Row], of_pairs: bool = False) -> Tensor:
     """The answers' log-probabilities, in nats, (rows,), on the CPU in 64 bits."""
     device = next(model.parameters()).device
-    ids, segments, positions, answers = (
-        part.to(device) for part in (batch.ids, batch.segments, batch.positions, batch.answers)
-    )
+    ids = torch.tensor([row.ids for row in rows], device=device)
+    segments = torch.tensor([row.segments for row in rows], device=device)
+    positions = torch.tensor([row.position for row in rows], device=device)
+    answers = torch.tensor([row.answer for row in rows], device=device)
     out = model(ids, None, segments, masked_positions=positions[:, None])
     if of_pairs:
         logits = out.seq_relationship_logits
     else:
         logits = (out.prediction_logits if isinstance(model, BertForPreTraining) else out.logits)[:, 0]
-    chosen = logits.float().log_softmax(-1).gather(1, answers[:, None])[:, 0]
-    return chosen.double().cpu()
+    return logits.float().log_softmax(-1).gather(1, answers[:, None])[:, 0].double().cpu()

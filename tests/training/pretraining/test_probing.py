@@ -13,7 +13,7 @@ from bertviz_lab.data.probes.minimal_pair import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
 from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy, score_probes, text_of
+from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy, text_of
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone, from_json, to_json
 from bertviz_lab.training.runs.run_folder import record
 from tests.little import little_checkpoint
@@ -27,6 +27,10 @@ PAIRS = (
     MinimalPair("next", "the red cat sat", "it ran to the mat", "she reads", None),
 )
 SOME = Probes("some", "Some", {kind: kind for kind in ("agreement", "copy", "pieces", "next")}, lambda: PAIRS)
+
+
+def score_probes(model, tokenizer: Tokenizer, probes: Probes) -> dict[str, float]:
+    return probe_accuracy(ProbeScorer(probes, tokenizer, model.config.max_position_embeddings).score(model))
 
 
 def town_run(**changes):
@@ -195,4 +199,4 @@ def test_the_sets_are_asked_within_their_time_of_a_tiny_model() -> None:
     folder = Path(__file__).parents[3] / "checkpoints"
     for name, model, most in (("tiny-town", "tiny-town", 40_000), ("english", "wiki-tiny", 20_000)):
         probe_scorer = ProbeScorer(PROBES[name], Tokenizer.load(folder / model))
-        assert sum(batch.ids.numel() for batch in probe_scorer._masked_sentences) < most
+        assert sum(len(row.ids) for rows in probe_scorer._masked_sentences for row in rows) < most
