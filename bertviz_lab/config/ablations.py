@@ -6,8 +6,10 @@ is. None has a causal-LM warm-up, so that the causal ablation differs in its att
 """
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config.pretrain import PretrainConfig
@@ -24,98 +26,19 @@ MEASURES = {"mlm_accuracy": "MLM accuracy", "nsp_accuracy": "NSP accuracy"}
 
 @dataclass(frozen=True)
 class Ablation:
-    """One component removed or changed.
+    """One component removed or changed."""
 
-    Attributes:
-        title: a few words.
-        about: a sentence that says what is different.
-        changes: the settings that are changed, by name.
-        asks: the measures that a person predicts, keys of `MEASURES`.
-        teaches: the explanation, shown after the outcome.
-    """
-
-    title: str
-    about: str
-    changes: Mapping[str, Any]
-    asks: tuple[str, ...]
-    teaches: str
+    title: str  # a few words
+    about: str  # a sentence that says what is different
+    changes: Mapping[str, Any]  # settings by name
+    asks: tuple[str, ...]  # the measures that a person predicts, keys of `MEASURES`
+    teaches: str  # the explanation, shown after the outcome
 
 
-_BOTH = ("mlm_accuracy", "nsp_accuracy")
-
-#: Name -> what it removes or changes: the input first, then the objective, then the model.
+#: Name -> what it removes or changes: the input first, then the objective, then the model. The texts are data.
 ABLATIONS: dict[str, Ablation] = {
-    "no-positions": Ablation(
-        "No position embeddings",
-        "The model does not know the order of the tokens: a sentence becomes a bag of words.",
-        {"position_embeddings": False},
-        _BOTH,
-        "Self-attention is permutation-invariant: it takes a weighted mean, whatever the order of the tokens. Only the "
-        "position embeddings tell “the dog bit the man” from “the man bit the dog”. Whether two sentences belong "
-        "together mostly shows in their words, in any order.",
-    ),
-    "no-segments": Ablation(
-        "No segment embeddings",
-        "The model does not know which of the two sentences a token belongs to.",
-        {"segment_embeddings": False},
-        _BOTH,
-        "The [SEP] between the sentences and the positions carry nearly the same information as the segment ids; "
-        "RoBERTa does without them.",
-    ),
-    "causal": Ablation(
-        "Causal attention",
-        "A causal mask: each token attends only to itself and those before it, as in GPT.",
-        {"bidirectional": False},
-        _BOTH,
-        "The right context often decides what a masked token is, and this model cannot see it. And [CLS] comes first: "
-        "with nothing before it, it attends only to itself, so NSP gets the same answer for every pair and is right as "
-        "often as that answer is the more frequent one. Causal models pool at the last token instead.",
-    ),
-    "no-nsp": Ablation(
-        "No NSP",
-        "MLM is the only pretraining objective; each example is one contiguous text, not two segments.",
-        {"objective": "mlm"},
-        ("mlm_accuracy",),
-        "Its held-out examples are contiguous texts as well, while the others see pairs of which half do not belong "
-        "together: part of the difference is in the examples. RoBERTa found NSP unnecessary for most tasks; what is "
-        "lost is [CLS] as a summary of the pair.",
-    ),
-    "all-masks": Ablation(
-        "100% [MASK]",
-        "Every selected token is replaced by [MASK]: none by a random token, none left unchanged.",
-        {"mask_split": "100/0/0"},
-        _BOTH,
-        "The 10% random and 10% unchanged tokens matter where there is no [MASK], as in fine-tuning: with them the "
-        "model must keep a good representation of every token, since any might be wrong. Held-out text is masked "
-        "80/10/10 here as for all, so that this model meets inputs it was never trained on.",
-    ),
-    "one-head": Ablation(
-        "One head",
-        "Single-head instead of multi-head attention, with as many parameters.",
-        {"heads": 1},
-        _BOTH,
-        "One head has one attention pattern at a time: it has to mix attending to the neighbour, to the subject and to "
-        "the other sentence. But there were two to begin with, not BERT's twelve, so little is lost; and most heads of "
-        "a trained model can often be pruned (Michel et al. 2019).",
-    ),
-    "one-layer": Ablation(
-        "One layer",
-        "One layer instead of two: half the encoder's parameters.",
-        {"layers": 1},
-        _BOTH,
-        "Some computations take two layers: an induction head finds an earlier occurrence of the current token, then "
-        "copies what came next to it, which needs a second layer that reads what the first has written (Olsson et al. "
-        "2022). That is learned late: where the full recipe does not copy colours yet, see its probes, one layer does "
-        "as well.",
-    ),
-    "shared-layers": Ablation(
-        "Shared parameters",
-        "Both layers use the same weights, as in ALBERT: half the encoder's parameters, the same compute.",
-        {"share_layers": True},
-        _BOTH,
-        "Depth and number of parameters are two things: a layer applied twice is still two layers deep. ALBERT saves "
-        "memory this way, not time.",
-    ),
+    name: Ablation(body["title"], body["about"], body["changes"], tuple(body["asks"]), body["teaches"])
+    for name, body in json.loads(Path(__file__).with_name("ablations.json").read_text(encoding="utf-8")).items()
 }
 
 #: How each of them is trained: Tiny Town's settings, nothing that depends on wall-clock time.

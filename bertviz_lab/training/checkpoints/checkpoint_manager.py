@@ -87,13 +87,6 @@ class CheckpointManager:
             )
         return None
 
-    def best(self) -> Path | None:
-        """The intact checkpoint with the lowest score; None where none has a score."""
-        for _, path in _sort_by_score(_list_checkpoints(self.folder)):
-            if not _verify(path):
-                return path
-        return None
-
     def _rotate(self, step: int) -> None:
         """Remove checkpoints beyond the policy, damaged ones, and those of a later step (from an abandoned run)."""
         checkpoints = _list_checkpoints(self.folder)

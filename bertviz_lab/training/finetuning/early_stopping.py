@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from torch import Tensor, nn
 
-from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
+from bertviz_lab.model.weights import read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.strict_json import nan_for_null
 
 _WEIGHTS = "best.safetensors"
@@ -43,10 +43,6 @@ class EarlyStopping:
     @property
     def should_stop(self) -> bool:
         return 0 < self.patience <= self.waited
-
-    def load_best(self, model: nn.Module) -> None:
-        """Give a model the best weights."""
-        load_state(model, self.weights)
 
     def save(self, folder: Path) -> dict[str, Any]:
         """Write the best weights into a checkpoint; returns what `load` needs beside them."""

@@ -18,8 +18,8 @@ from bertviz_lab.training.finetuning.scoring import score
 from bertviz_lab.training.finetuning.setup import Setup, build_model, start_of
 from bertviz_lab.training.finetuning.task_data import prepare_task_splits, read_task_splits
 from bertviz_lab.training.finetuning.trial import TrialRun
-from bertviz_lab.training.finetuning.trials import Trial, progress_of, seed_statistics, shifted, trials_of
-from bertviz_lab.training.loop.hardware import Hardware, broadcast_object, choose_hardware, start_accelerator
+from bertviz_lab.training.finetuning.trials import progress_of, seed_statistics, shifted, trials_of
+from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.runs.events import (
     Event,
@@ -35,7 +35,7 @@ from bertviz_lab.training.runs.events import (
 def finetune(
     config: FinetuneConfig, folder: Path, *, resume: bool = False, should_stop: Callable[[], bool] = lambda: False
 ) -> Iterator[Event]:
-    """Run, or with `resume` continue, a fine-tuning in `folder`.
+    """Run a fine-tuning in `folder`, or resume it with `resume`; the best of its trials becomes the run's model.
 
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
@@ -61,19 +61,6 @@ def finetune(
     hardware = choose_hardware(precision, run.model_config, config.threads, accelerator)
     trials = trials_of(config, default_learning_rate(run.model_config, finetuning=True))
     run.require_memory(trials, hardware)
-    yield from _trials(run, trials, hardware, store, saved, state, should_stop)
-
-
-def _trials(
-    run: Setup,
-    trials: Sequence[Trial],
-    hardware: Hardware,
-    store: CheckpointManager,
-    saved: SavedCheckpoint | None,
-    state: Mapping[str, Any],
-    should_stop: Callable[[], bool],
-) -> Iterator[Event]:
-    """All remaining trials; each ends with its scores, and the best of all becomes the run's model."""
     done: list[dict[str, Any]] = nan_for_null(state.get("done", []))
     first, past = len(done), progress_of(done)
     planned = [run.steps(trial) for trial in trials]

@@ -11,7 +11,7 @@ from torch import nn
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import Example, LabelledText, Question, Task
+from bertviz_lab.data.tasks.examples import LabelledText, Question, Task
 from bertviz_lab.data.tasks.features import SHORTEST, Features, Limits, encode_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
@@ -136,6 +136,7 @@ def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bo
 
 
 def _model_config(config: FinetuneConfig, data: TaskSplits, start: BertConfig) -> BertConfig:
+    unanswerable = any(not e.answers for e in data.train if isinstance(e, Question))
     count = {"regression": 1, "qa": 2}.get(data.task, len(data.labels))
     return start.replace(
         hidden_dropout_prob=config.dropout,
@@ -144,12 +145,8 @@ def _model_config(config: FinetuneConfig, data: TaskSplits, start: BertConfig) -
         num_labels=count,
         id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
         problem_type="regression" if data.task == "regression" else None,
-        handle_impossible_answer=_has_unanswerable(data.train) if data.task == "qa" else None,
+        handle_impossible_answer=unanswerable if data.task == "qa" else None,
     )
-
-
-def _has_unanswerable(examples: Sequence[Example]) -> bool:
-    return any(not e.answers for e in examples if isinstance(e, Question))
 
 
 def build_model(run: Setup, trial: Trial) -> nn.Module:

@@ -175,7 +175,7 @@ class TrialRun:
     def keep(self) -> None:
         """The trial's best model becomes that of the run, with its predictions for the validation set."""
         setup, best = self.setup, self.early_stopping
-        best.load_best(self.model)
+        load_state(self.model, best.weights)
         predictions, _ = self._predict(self.model)
         write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
         self.model.eval()

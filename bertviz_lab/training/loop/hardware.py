@@ -134,7 +134,7 @@ def choose_hardware(
     """
     accelerator = accelerator or start_accelerator()
     device = accelerator.device
-    threads = threads or max(1, available_cores() // _local_processes())
+    threads = threads or max(1, available_cores() // local_processes())
     torch.set_num_threads(threads)
     if device.type == "cpu":
         tune_malloc()
@@ -162,7 +162,7 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _local_processes() -> int:
+def local_processes() -> int:
     """Processes of this run on this machine, as set by their launcher."""
     return int(os.environ.get("LOCAL_WORLD_SIZE", "1"))
 

@@ -19,7 +19,6 @@ Four things are in memory at the worst moment of a step, the start of the backwa
 Evaluation runs a few examples at a time without a backward pass: nothing of item 3, but as much of item 4.
 """
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,7 +29,7 @@ import torch
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForPreTraining
-from bertviz_lab.training.loop.hardware import Hardware
+from bertviz_lab.training.loop.hardware import Hardware, local_processes
 from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
 
 _PROCESS = 400 * 2**20
@@ -74,7 +73,9 @@ def estimate_memory(
     # (all but the logits, logits) at the three moments of which one is the peak
     backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, predicted * model.vocab_size)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
-    scoring = (_forward_only(model, settings), EVAL_BATCH_SIZE * masked * model.vocab_size)
+    # An evaluation keeps one layer at a time.
+    forward = 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
+    scoring = (forward, EVAL_BATCH_SIZE * masked * model.vocab_size)
     eval_bytes = 16 if half else 12  # bytes per logit
     train_bytes = (4 if half else 8) if device == "cpu" else eval_bytes  # on a CPU the loss is computed in chunks
     peaks = ((backward, train_bytes), (update, 0), (scoring, eval_bytes))
@@ -108,11 +109,6 @@ def _activations(
     return layers + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
 
 
-def _forward_only(model: BertConfig, settings: PretrainConfig) -> int:
-    """Bytes of a forward pass of an evaluation batch, which keeps one layer at a time."""
-    return 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
-
-
 _SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
 
 
@@ -122,7 +118,7 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     `smaller` is the advice where gradient accumulation does not help.
     """
     kind = hardware.device.type
-    here = int(os.environ.get("LOCAL_WORLD_SIZE", "1")) if kind == "cpu" else 1  # processes that share this memory
+    here = local_processes() if kind == "cpu" else 1  # processes that share this memory
 
     def needed(changed: PretrainConfig) -> int:
         return here * estimate_memory(model, changed, hardware.precision, hardware.processes, kind).total

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
@@ -119,14 +120,13 @@ def _in_background(
     (the tokenizer's merges take seconds) it is left behind: its result is dropped, and it writes nothing.
     """
     progress = _Progress()
-    results: list[Result] = []
-    errors: list[BaseException] = []
+    result: Future[Result] = Future()
 
     def run() -> None:
         try:
-            results.append(work(progress))
+            result.set_result(work(progress))
         except BaseException as error:  # raised again in the thread that waits
-            errors.append(error)
+            result.set_exception(error)
 
     yield Preparing(stage, 0, 0, message)
     if should_stop():
@@ -147,6 +147,4 @@ def _in_background(
     finally:
         progress.stop.set()
         thread.join(_GRACE_SECONDS)
-    if errors:
-        raise errors[0]
-    return results[0]
+    return result.result()

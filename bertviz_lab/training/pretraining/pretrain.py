@@ -59,7 +59,11 @@ def pretrain(
         write_json(folder / "config.json", config.to_dict())
         if prepared:
             saved = store.newest()
-            yield from _said_of(saved)
+            if saved is None:
+                yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
+            elif saved.damaged:
+                skipped = "; ".join(saved.damaged)
+                yield Preparing("resume", 0, 0, f"Skipped {skipped}. Resuming from step {saved.step}")
         else:
             given = str(checkpoint_folder(config.init_from)) if config.init_from else config.tokenizer
             try:
@@ -169,11 +173,3 @@ def _require_no_checkpoint(folder: Path) -> None:
             f"The prepared text of this run, {folder / 'corpus'}, is gone, so {checkpoint.name} cannot be resumed: "
             "put that folder back, or start another run with --init-from and this checkpoint."
         )
-
-
-def _said_of(saved: SavedCheckpoint | None) -> Iterator[Preparing]:
-    """What a person should know of the checkpoint that a run goes on from."""
-    if saved is None:
-        yield Preparing("resume", 0, 0, "No checkpoint was saved yet; starting from the first step")
-    elif saved.damaged:
-        yield Preparing("resume", 0, 0, f"Passed over {'; '.join(saved.damaged)}. Going on from step {saved.step}")
