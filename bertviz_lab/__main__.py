@@ -228,7 +228,7 @@ def predict_command(options: argparse.Namespace) -> Result:
 
 def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
-    from bertviz_lab.training.checkpoints.export import export_checkpoint
+    from bertviz_lab.training.checkpoints.checkpoint import export_checkpoint
 
     path = export_checkpoint(_load(options.model), Path(options.out))
     return Result({"path": str(path)}, f"Written to {path}; transformers can load it")

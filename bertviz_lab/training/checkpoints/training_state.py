@@ -26,8 +26,7 @@ def save_training_state(
 ) -> None:
     """Write the state of a run into the folder of a checkpoint; `of_task` is what its task needs."""
     save_optimizers(optimizers, folder / _OPTIMIZERS)
-    scale = hardware.scaler.state_dict() if hardware.scaler else None
-    body = {"progress": asdict(progress), "scale": scale, "precision": hardware.precision}
+    body = {"progress": asdict(progress), "scale": hardware.scaler.state_dict(), "precision": hardware.precision}
     write_json(folder / _STATE, body | of_task)
 
 
@@ -45,8 +44,7 @@ def load_training_state(
     load_optimizers(optimizers, folder / _OPTIMIZERS)
     if hardware.rank:  # the random state that was saved is the main process's; dropout differs between processes
         torch.manual_seed(seed + hardware.rank + 1_000_003 * state["progress"]["step"])
-    if hardware.scaler:
-        hardware.scaler.load_state_dict(state["scale"])
+    hardware.scaler.load_state_dict(state["scale"])
 
 
 def save_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:

@@ -62,8 +62,9 @@ class TrialRun:
         state: Mapping[str, Any],
     ):
         config = setup.config
-        if hardware.scaler:  # a trial does not depend on those before it
-            hardware = replace(hardware, scaler=torch.amp.GradScaler(hardware.device.type))
+        # A trial does not depend on those before it.
+        scaler = torch.amp.GradScaler(hardware.device.type, enabled=hardware.scaler.is_enabled())
+        hardware = replace(hardware, scaler=scaler)
         self.setup, self.trial, self.hardware, self.checkpoints = setup, trial, hardware, checkpoints
         self.past, self.done, self.saved = past, done, saved
         self.progress = Progress(**state.get("progress", {}))

@@ -53,7 +53,8 @@ class Hardware:
     precision: str  # fp32, bf16 or fp16
     threads: int
     accelerator: Accelerator = field(default_factory=start_accelerator, repr=False)
-    scaler: torch.amp.GradScaler | None = None  # fp16 only: keeps small gradients from underflowing
+    #: Enabled in fp16: keeps small gradients from underflowing.
+    scaler: torch.amp.GradScaler = field(default_factory=lambda: torch.amp.GradScaler(enabled=False), repr=False)
 
     @property
     def processes(self) -> int:
@@ -83,8 +84,7 @@ class Hardware:
 
     def backward(self, loss: Tensor) -> None:
         """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
-        loss = loss * self.processes if self.processes > 1 else loss
-        (self.scaler.scale(loss) if self.scaler else loss).backward()
+        self.scaler.scale(loss * self.processes if self.processes > 1 else loss).backward()
 
     def optimizer_step(
         self, model: nn.Module, optimizers: Sequence[torch.optim.Optimizer], max_grad_norm: float
@@ -95,18 +95,15 @@ class Hardware:
         the norm is reported as 0. The decision is one for all because the clipping norm is: were only the optimizer
         with the overflow to skip, the others would multiply their gradients by a norm that is not a number.
         """
-        for optimizer in optimizers if self.scaler else ():
-            self.scaler.unscale_(optimizer)  # type: ignore[union-attr]
-        norm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
-        overflow = self.scaler is not None and not bool(norm.isfinite())
         for optimizer in optimizers:
-            if self.scaler is None:
-                optimizer.step()
-            elif not overflow:
+            self.scaler.unscale_(optimizer)
+        norm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
+        overflow = self.scaler.is_enabled() and not bool(norm.isfinite())
+        for optimizer in optimizers:
+            if not overflow:
                 self.scaler.step(optimizer)
             optimizer.zero_grad(set_to_none=True)
-        if self.scaler:
-            self.scaler.update()
+        self.scaler.update()
         return torch.zeros_like(norm) if overflow else norm
 
     def broadcast(self, *values: float) -> tuple[float, ...]:
@@ -144,7 +141,7 @@ def choose_hardware(
         else:
             precision = "bf16" if bf16_is_faster(config) else "fp32"
     precision = broadcast_object(accelerator, precision)
-    scaler = torch.amp.GradScaler(device.type) if precision == "fp16" else None
+    scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
     return Hardware(device, precision, threads, accelerator, scaler)
 
 

@@ -61,7 +61,7 @@ def test_automatic_precision_on_a_gpu_is_bf16_only_where_it_is_not_emulated(real
         device, num_processes = torch.device("cuda"), 1
 
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_bf16_supported)
-    monkeypatch.setattr(torch.amp, "GradScaler", lambda device: f"scaler on {device}")
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: f"scaler on {device}" if enabled else None)
     chosen = choose_hardware("auto", CONFIG, threads=1, accelerator=OneGpu())
     assert chosen.precision == ("bf16" if real_bf16 else "fp16")
     assert chosen.scaler == (None if real_bf16 else "scaler on cuda")
