@@ -186,7 +186,8 @@ def outcome(folder: Path) -> dict[str, Any]:
 
 def problems(folder: Path, reference: dict[str, Any]) -> list[str]:
     """What a finished run has that the one in one go has not."""
-    left = [path.name for path in (*folder.glob(".*"), *(folder / "checkpoints").glob(".*"))]
+    hidden = [path.name for path in (*folder.glob(".*"), *(folder / "checkpoints").glob(".*"))]
+    left = [name for name in hidden if name != ".lock"]  # a lock's file stays, released
     found = [f"left behind: {left}"] if left else []
     found += [f"{name} differ" for name, value in outcome(folder).items() if value != reference[name]]
     rows = read_log(folder)[0]
