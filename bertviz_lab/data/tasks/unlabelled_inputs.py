@@ -95,8 +95,7 @@ def _examples(raw: RawData, options: ReadOptions, report: DropReport) -> Sequenc
     if isinstance(raw, RawQuestions):
         return raw.questions
     if isinstance(raw, RawSentences):
-        rows = zip(raw.words, raw.labels, raw.rows, strict=True)
-        return [LabelledWords(words, labels, row) for words, labels, row in rows]
+        return raw.sentences
     split_header(raw, options)
     second: int | None = None
     if options.text_a:

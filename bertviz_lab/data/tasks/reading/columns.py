@@ -189,17 +189,19 @@ def choose_columns(table: RawTable, options: ReadOptions, like: tuple[RawTable, 
     return Columns(text_a, None if options.text_b == NO_TEXT else text_b, label)
 
 
-def _lower_names(table: RawTable) -> list[str]:
-    return [name.lower() for name in table.names or []]
+def _by_name(table: RawTable, taken: set[int]) -> dict[str, int]:
+    """The columns that are not taken, by their names in lower case; of several with one name the first."""
+    names = reversed(list(enumerate(table.names or [])))
+    return {name.lower(): column for column, name in names if column not in taken}
 
 
 def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> int:
-    names = _lower_names(table)
+    named = _by_name(table, taken)
     for name in LABEL_NAMES:
-        if name in names and names.index(name) not in taken:
-            return names.index(name)
+        if name in named:
+            return named[name]
     free = [c for c in range(table.width) if c not in taken]
-    metadata = {c for c in free if c < len(names) and names[c] in METADATA_NAMES}
+    metadata = {column for name, column in named.items() if name in METADATA_NAMES}
     labels = [c for c in free if profiles[c].is_label and c not in metadata]
     if labels:
         # Of several, the one with the fewest values, complete ones first; at a tie, the last.
@@ -216,13 +218,13 @@ def _label_column(table: RawTable, profiles: Sequence[Profile], taken: set[int])
 
 def text_columns(table: RawTable, profiles: Sequence[Profile], taken: set[int]) -> tuple[int, int | None]:
     """The column of the text, and that of the second text of a pair, among those that are not taken."""
-    names = _lower_names(table)
+    named = _by_name(table, taken)
     for first, second in PAIR_NAMES:
-        if first in names and second in names and not {names.index(first), names.index(second)} & taken:
-            return names.index(first), names.index(second)
+        if first in named and second in named:
+            return named[first], named[second]
     for name in SINGLE_TEXT_NAMES:
-        if name in names and names.index(name) not in taken and not profiles[names.index(name)].is_constant:
-            return names.index(name), None
+        if name in named and not profiles[named[name]].is_constant:
+            return named[name], None
     free = [c for c in range(table.width) if c not in taken]
     texts = [c for c in free if not (profiles[c].is_constant or profiles[c].is_id or profiles[c].numbers > 0.9)]
     texts = texts or [c for c in free if profiles[c].numbers <= 0.9] or free
@@ -248,8 +250,5 @@ def _is_second(profile: Profile, longest: Profile) -> bool:
 
 def _partner(table: RawTable, text_a: int) -> int | None:
     """The second column of a pair whose first is given."""
-    names = _lower_names(table)
-    for first, second in PAIR_NAMES:
-        if text_a < len(names) and names[text_a] == first and second in names:
-            return names.index(second)
-    return None
+    named = _by_name(table, set())
+    return next((named[b] for a, b in PAIR_NAMES if named.get(a) == text_a and b in named), None)

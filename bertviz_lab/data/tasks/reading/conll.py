@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.examples import FileInfo
+from bertviz_lab.data.tasks.examples import FileInfo, LabelledWords
 from bertviz_lab.data.tasks.reading.raw_data import (
     DropReport,
     RawSentences,
@@ -94,7 +94,7 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
         file.name, format_name, file.encoding, delimiter or " ", columns=columns,
         text_a=columns[word], label=columns[label], rows=preview(shown),
     )  # fmt: skip
-    sentences = RawSentences(info, "line")
+    sentences: list[LabelledWords] = []
     malformed, first_malformed = 0, ""
     for block in _blocks(file, is_comment):
         rows = [(number, _cells(line, delimiter)) for number, line in block]
@@ -115,17 +115,16 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
         if unlabelled:
             report.drop("its sentence has a word without a label", file.name, "line", unlabelled[0])
         elif rows:
-            sentences.words.append(tuple(row[word] for _, row in rows))
-            sentences.labels.append(tuple(row[label] for _, row in rows))
-            sentences.rows.append(rows[0][0])
-            options.check_count(len(sentences.words), file.name)
-    if malformed > _MAX_MALFORMED * (malformed + len(sentences.words)):
+            words, labels_of_words = tuple(row[word] for _, row in rows), tuple(row[label] for _, row in rows)
+            sentences.append(LabelledWords(words, labels_of_words, rows[0][0]))
+            options.check_count(len(sentences), file.name)
+    if malformed > _MAX_MALFORMED * (malformed + len(sentences)):
         raise InputError(
-            f"{malformed:,} of {malformed + len(sentences.words):,} sentences of {quoted(file.name)} have a line that "
+            f"{malformed:,} of {malformed + len(sentences):,} sentences of {quoted(file.name)} have a line that "
             f"is not {len(columns)} columns (first: {first_malformed}); correct them, or give the delimiter."
         )
     file.note_losses(report)
-    return sentences
+    return RawSentences(info, "line", sentences)
 
 
 def _token_lines(lines: Sequence[str]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.examples import Dropped, FileInfo, Question
+from bertviz_lab.data.tasks.examples import Dropped, FileInfo, LabelledWords, Question
 from bertviz_lab.errors import InputError
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
@@ -62,20 +62,11 @@ class RawTable:
 
 @dataclass
 class RawSentences:
-    """Sentences with a label a word, as they are in the file.
-
-    Attributes:
-        info: what is known of the file.
-        unit: what `rows` count: "line" or "record".
-        words, labels: of each sentence, as many labels as words.
-        rows: where each sentence begins.
-    """
+    """Sentences with a label a word, in the scheme of the file; `unit` is what their rows count: "line" or "record"."""
 
     info: FileInfo
     unit: str
-    words: list[tuple[str, ...]] = field(default_factory=list)
-    labels: list[tuple[str, ...]] = field(default_factory=list)
-    rows: list[int] = field(default_factory=list)
+    sentences: list[LabelledWords] = field(default_factory=list)
 
 
 @dataclass

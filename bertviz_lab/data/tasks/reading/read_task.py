@@ -20,7 +20,6 @@ from bertviz_lab.data.tasks.examples import (
     Example,
     FileInfo,
     LabelledText,
-    LabelledWords,
     Task,
     TaskData,
     labels_of_example,
@@ -226,16 +225,16 @@ def _with_labels(results: list[TaskData]) -> list[TaskData]:
 
 def _read_sentences(splits: list[_RawSplit]) -> list[TaskData]:
     all_files = [cast(RawSentences, file) for files, _ in splits for file in files]
-    scheme = bio_scheme([labels for file in all_files for labels in file.labels])
+    scheme = bio_scheme([sentence.labels for file in all_files for sentence in file.sentences])
     results = []
     for files, report in splits:
         examples: list[Example] = []
         for file in cast(list[RawSentences], files):
-            for words, labels, row in zip(file.words, file.labels, file.rows, strict=True):
-                bio_labels, repaired = to_bio(labels, scheme)
+            for sentence in file.sentences:
+                labels, repaired = to_bio(sentence.labels, scheme)
                 if repaired:
-                    report.repair(*_CONTINUED, file.info.name, file.unit, row, repaired)
-                examples.append(LabelledWords(words, bio_labels, row))
+                    report.repair(*_CONTINUED, file.info.name, file.unit, sentence.row, repaired)
+                examples.append(replace(sentence, labels=labels))
         if scheme not in (PLAIN, "BIO"):
             report.note(f"The labels mark spans in the {scheme} scheme and were converted to BIO.")
         infos = tuple(replace(file.info, scheme=scheme) for file in files)

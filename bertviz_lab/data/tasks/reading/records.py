@@ -10,7 +10,7 @@ from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import Source
-from bertviz_lab.data.tasks.examples import FileInfo
+from bertviz_lab.data.tasks.examples import FileInfo, LabelledWords
 from bertviz_lab.data.tasks.reading.raw_data import (
     MAX_COLUMNS,
     DropReport,
@@ -230,7 +230,7 @@ def _raw_sentences(
 ) -> RawSentences:
     columns = (word, tag)
     shown = preview([[" ".join(map(str, _items(row, c))) for c in columns] for row in rows[:_TAGGED_SAMPLE]])
-    sentences = RawSentences(replace(info, text_a=word, label=tag, rows=shown), unit)
+    raw = RawSentences(replace(info, text_a=word, label=tag, rows=shown), unit)
     for number, row in enumerate(rows, 1):
         words, tags = _items(row, word), _items(row, tag)
         labels = tuple(cell_text(value, tag_names) for value in tags)
@@ -241,7 +241,5 @@ def _raw_sentences(
         elif not all(labels) or not all(isinstance(w, str) and w.strip() for w in words):
             report.drop("a word or its label is missing", info.name, unit, number)
         else:
-            sentences.words.append(tuple(words))
-            sentences.labels.append(labels)
-            sentences.rows.append(number)
-    return sentences
+            raw.sentences.append(LabelledWords(tuple(words), labels, number))
+    return raw

@@ -184,17 +184,18 @@ def labelled_texts(
 
 def check_numbers(table: RawTable, columns: Columns) -> None:
     """Raises `InputError`, naming the first, where half the labels or more are not numbers."""
-    counts = {label: n for label, n in label_counts(table, columns).items() if not is_missing(label)}
-    not_numbers = sum(n for label, n in counts.items() if number_of(label) is None)
-    if counts and 2 * not_numbers >= sum(counts.values()):
-        for number, row in zip(table.numbers, table.rows, strict=True):
-            value = row[columns.label] if len(row) == table.width else ""
-            if not is_missing(value) and number_of(value) is None:
-                raise InputError(
-                    f"{quoted(value)} in {row_location(table.file_name, table.unit, number)}, "
-                    f"{table.describe_column(columns.label)}, is no number, as regression needs; name another column, "
-                    "or choose classification."
-                )
+    rows = [
+        (n, row[columns.label]) for n, row in zip(table.numbers, table.rows, strict=True) if len(row) == table.width
+    ]
+    labels = [(number, label) for number, label in rows if not is_missing(label)]
+    not_numbers = [(number, label) for number, label in labels if number_of(label) is None]
+    if not_numbers and 2 * len(not_numbers) >= len(labels):
+        number, label = not_numbers[0]
+        raise InputError(
+            f"{quoted(label)} in {row_location(table.file_name, table.unit, number)}, "
+            f"{table.describe_column(columns.label)}, is no number, as regression needs; name another column, or "
+            "choose classification."
+        )
 
 
 def _repaired(row: list[str], table: RawTable, columns: Columns, classes: Mapping[str, str] | None) -> list[str] | None:
