@@ -47,11 +47,10 @@ def test_a_shared_page_keeps_the_token_of_its_owner_back(
     little_settings(tmp_path)
     code = (
         "from pathlib import Path; from bertviz_lab import InputError; "
-        "from bertviz_lab.ui import app_state, settings; import sys\n"
+        "from bertviz_lab.ui.app_state import AppState; from bertviz_lab.ui.settings import Settings\n"
         f"here = Path({str(tmp_path)!r})\n"
-        f"asked = settings.Settings(runs_dir=here / 'runs', checkpoints=here / 'checkpoints', shared={shared})\n"
-        "state = next(value for name, value in vars(app_state).items() if name in ('AppState', 'Session'))(asked)\n"
-        "try: state.models.open('somebody/private')\n"
+        f"asked = Settings(runs_dir=here / 'runs', checkpoints=here / 'checkpoints', shared={shared})\n"
+        "try: AppState(asked).models.open('somebody/private')\n"
         "except InputError as error: print(error)"
     )
     environment = {**os.environ, "HF_ENDPOINT": address, "HF_TOKEN": TOKEN, "HF_HUB_OFFLINE": "0"}

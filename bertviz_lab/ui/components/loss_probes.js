@@ -52,7 +52,7 @@ function abilityList() {
     const history = points.length > 1 ? `; ${percent(before, 0)} at step ${whole(first)}` : '';
     return h('li', { 'data-kind': kind, class: can ? 'can' : 'cannot', title: RULE }, sparkline(points, right),
       h('span', { class: 'share' }, percent(now, 0)),
-      h('span', {}, words, h('span', { class: 'hush' }, `: ${percent(now, 0)} of the pairs${history}; chance is ${percent(CHANCE, 0)}`)));
+      h('span', {}, words, h('span', { class: 'hush' }, `: ${percent(now, 0)} of the pairs correct${history}; chance is ${percent(CHANCE, 0)}`)));
   };
   const show = (log, titles) => {
     const newest = log.probes.at(-1);

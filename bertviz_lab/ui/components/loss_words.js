@@ -68,7 +68,7 @@ function newestWords(log) {
   }
   const chance = log.started?.baselines?.mlm_loss;
   const forwards = log.readsForwards() ? `, next-token loss ${short(log.newest('causal_loss'))}` : '';
-  return `MLM loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, unigram baseline ${short(chance)}` : ''}${forwards}`;
+  return `MLM loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, uniform baseline ${short(chance)}` : ''}${forwards}`;
 }
 
 /** The values of one step. */

@@ -117,7 +117,7 @@ def test_heads_are_chosen_by_click_and_by_arrow_keys(visit: Callable[..., Page],
     eventually(page, lambda: ("head_select", {"layer": 2, "head": 1}) in desk.fired)
 
 
-def test_grid_paints_rows_as_the_tokens_that_look(visit: Callable[..., Page]):
+def test_grid_paints_rows_as_the_attending_tokens(visit: Callable[..., Page]):
     page = visit()
     truth = attention(4, 4, SIZE)
     for layer, head in ((1, 3), (3, 0)):
@@ -153,7 +153,7 @@ def test_lines_show_the_row_of_the_chosen_token(visit: Callable[..., Page]):
     )
     assert drawn == pytest.approx(np.sqrt(truth).tolist(), abs=1e-3)
     page.keyboard.press("ArrowDown")
-    expect(page.locator("#attention .strongest caption")).to_have_text("sat (4) looks most at")
+    expect(page.locator("#attention .strongest caption")).to_have_text("sat (4) attends most to")
     expect(page.locator('#attention .from [aria-selected="true"]')).to_have_text("sat")
 
 
@@ -345,7 +345,7 @@ def test_special_tokens_are_hidden_and_the_rest_scaled_up(visit: Callable[..., P
     assert weight == pytest.approx(rest[column] / rest.sum(), abs=1e-4)
 
 
-def test_only_one_sentence_looks_at_the_other(visit: Callable[..., Page]):
+def test_only_attention_from_one_sentence_to_the_other_is_shown(visit: Callable[..., Page]):
     page = visit()
     more(page)
     page.get_by_role("radio", name="A → B").click()
@@ -358,7 +358,7 @@ def test_only_one_sentence_looks_at_the_other(visit: Callable[..., Page]):
     assert weight == pytest.approx(float(attention(4, 4, SIZE)[0, 0][row, column]), abs=1e-4)
 
 
-def test_several_tokens_look_together(visit: Callable[..., Page]):
+def test_the_attention_of_several_tokens_is_summed(visit: Callable[..., Page]):
     page = visit()
     page.get_by_role("radio", name="Single tokens").click()
     items = page.locator("#attention .from .item")

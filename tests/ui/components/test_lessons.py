@@ -117,7 +117,7 @@ def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk) ->
     page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#lessons .verdict")).to_have_text("The answer is another one: that")
     expect(page.locator("#lessons .choice").nth(0)).to_contain_text("your prediction")
-    expect(page.locator("#lessons .choice").nth(1)).to_contain_text("right")
+    expect(page.locator("#lessons .choice").nth(1)).to_contain_text("✓ correct")
     expect(page.get_by_role("radio", name="neither")).to_be_disabled()
 
 
@@ -178,7 +178,7 @@ def test_a_button_tells_which_place_is_meant_and_a_line_leads_back(visit: Any, d
     page.get_by_role("button", name="Back to the lesson").click()
     expect(page.locator("#lessons h2")).to_have_text("Lesson A")
     reveal(page)
-    page.get_by_role("button", name="Set it up in Why: See it.").click()
+    page.get_by_role("button", name="Set it up in Attribution: See it.").click()
     eventually(page, lambda: desk.fired[-1] == {"lesson": 1, "step": 1})
 
 
@@ -249,7 +249,7 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -
     assert complaints(page, "lessons") == []
     reveal(page, 0)
     page.locator("#lessons summary").click()
-    page.get_by_role("button", name="Set it up in Why").click()
+    page.get_by_role("button", name="Set it up in Attribution").click()
     expect(page.locator("#bar .lab")).to_be_visible()
     assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

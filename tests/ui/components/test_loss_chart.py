@@ -98,7 +98,7 @@ def test_lost_connection_is_said_and_outlived(visit: Visit, feed: Feed, desk: De
     feed("loss", live_payload("r1"))
     expect(page.locator("#loss .stage")).to_contain_text("step 30")
     desk.poll_fails = True
-    expect(page.locator("#loss .state")).to_contain_text("onnection to server lost")
+    expect(page.locator("#loss .state")).to_contain_text("Connection to the server lost")
     desk.poll_fails = False
     desk.runs["r1"] = events(40)
     expect(page.locator("#loss .stage")).to_contain_text("step 40")
@@ -271,7 +271,7 @@ def test_the_part_that_is_causal_is_shown_and_explained(visit: Visit, feed: Feed
     now = page.locator('#loss [data-panel="mlm"] .now span')
     expect(now).to_have_text([re.compile("^next token [67]"), re.compile("masked tokens [67]")])
     expect(page.locator("#loss [role=status]").last).to_contain_text(
-        f"MLM loss {masked:.3f}, unigram baseline 9.011, next-token loss {each:.3f}"
+        f"MLM loss {masked:.3f}, uniform baseline 9.011, next-token loss {each:.3f}"
     )
     expect(page.locator("#loss .legend")).to_contain_text("next token (causal-LM warm-up)")
     expect(page.locator("#loss .why")).to_contain_text("In causal LM every token gives a training signal")

@@ -1,4 +1,4 @@
-"""What a model can do already: a line for each kind of question, live, replayed and saved."""
+"""The minimal-pair probes under the loss chart: a line for each kind, live, replayed and saved."""
 
 import csv
 import io
@@ -23,14 +23,14 @@ STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
 
 
 def done(step: int, **right: float) -> dict[str, Any]:
-    """An answer: every kind is guessed but for those named."""
+    """One evaluation of the probes: every kind is at chance but for those named."""
     shares = dict.fromkeys(KINDS, 0.5) | right
     return {"event": "ProbesDone", "step": step, "seconds": 0.1 * step, "tokens": 9 * step, "probes": "english",
             "right": shares}  # fmt: skip
 
 
 def learning(steps: int = 200, **at: float) -> list[dict[str, Any]]:
-    """A run that learns some kinds: those named are known from a step on."""
+    """A run that learns some kinds: those named are passed from a step on."""
     probes = [done(step, **{kind: 0.92 for kind, since in at.items() if step >= since}) for step in STEPS]
     rows = [*events(steps), *(row for row in probes if row["step"] <= steps)]
     return sorted(rows, key=lambda row: (row.get("step", -1), row["event"] != "StepDone"))
@@ -46,7 +46,7 @@ def saved(page: Page, name: str) -> bytes:
     return Path(waiting.value.path()).read_bytes()
 
 
-def test_what_it_can_is_told_from_what_it_cannot(visit: Visit, feed: Feed):
+def test_passed_probes_are_told_from_those_not_passed_yet(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*learning(article=20), ending(200)]))
     article = line(page, "article")
@@ -58,13 +58,13 @@ def test_what_it_can_is_told_from_what_it_cannot(visit: Visit, feed: Feed):
     expect(page.locator("#loss .abilities .bar")).to_contain_text("at step 200")
 
 
-def test_can_means_at_the_last_two_times(visit: Visit, feed: Feed):
+def test_a_probe_is_passed_in_the_last_two_evaluations(visit: Visit, feed: Feed):
     page = visit()
     rows = learning(article=200, tense=100)
     feed("loss", replay_payload(rows))
     expect(line(page, "article")).to_contain_text("not yet")
     expect(line(page, "tense")).to_contain_text("passes")
-    expect(line(page, "tense")).to_have_attribute("title", re.compile("last two times"))
+    expect(line(page, "tense")).to_have_attribute("title", re.compile("last two evaluations"))
     feed("loss", replay_payload([*rows, done(210, article=0.79, tense=0.8)]))
     expect(page.locator("#loss .abilities .bar")).to_contain_text("at step 210")
     expect(line(page, "article")).to_contain_text("not yet")
@@ -80,7 +80,7 @@ def test_chance_is_drawn_in_every_line_and_told(visit: Visit, feed: Feed):
         float(middle.get_attribute("y1") or 0) == float(page.locator("#loss .spark").first.get_attribute("height")) / 2
     )
     expect(line(page, "article").locator(".hush")).to_have_text(
-        ": 92% of the pairs right; 50% at step 0; chance is 50%"
+        ": 92% of the pairs correct; 50% at step 0; chance is 50%"
     )
     expect(page.locator("#loss .abilities .rule")).to_contain_text("chance, 50%")
 
@@ -101,7 +101,7 @@ def test_the_lines_follow_a_run(visit: Visit, feed: Feed, desk: Desk):
     assert places == sorted(places)
 
 
-def test_a_run_that_was_gone_on_with_forgets_what_came_after_its_checkpoint(visit: Visit, feed: Feed):
+def test_a_resumed_run_forgets_the_probe_results_after_its_checkpoint(visit: Visit, feed: Feed):
     page = visit()
     rows = learning(article=20)
     again = [{**rows[1], "step": 60}, done(100), done(200)]
@@ -111,7 +111,7 @@ def test_a_run_that_was_gone_on_with_forgets_what_came_after_its_checkpoint(visi
     assert len(points) == len(STEPS)
 
 
-def test_a_run_without_answers_has_no_such_lines(visit: Visit, feed: Feed):
+def test_a_run_without_probes_has_no_probe_lines(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload(learning(article=20)))
     expect(page.locator("#loss .abilities")).to_be_visible()
@@ -120,7 +120,7 @@ def test_a_run_without_answers_has_no_such_lines(visit: Visit, feed: Feed):
     assert "right_" not in saved(page, "CSV").decode()
 
 
-def test_questions_that_the_page_has_no_words_for_keep_their_names(visit: Visit, feed: Feed):
+def test_probes_that_the_page_has_no_title_for_keep_their_names(visit: Visit, feed: Feed):
     page = visit()
     row = done(5) | {"probes": "of a later version", "right": {"double_object": 0.5, "<b>bold</b>": 1.0}}
     feed("loss", replay_payload([*events(5), row]))
@@ -128,16 +128,16 @@ def test_questions_that_the_page_has_no_words_for_keep_their_names(visit: Visit,
     expect(page.locator("#loss .abilities")).to_contain_text("<b>bold</b>")
 
 
-def test_a_screen_reader_hears_how_much_it_can_do(visit: Visit, feed: Feed, desk: Desk):
+def test_a_screen_reader_hears_how_many_probes_are_passed(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     desk.runs["r1"], desk.states["r1"] = learning(article=20, tense=5), {"status": "training"}
     feed("loss", live_payload("r1"))
     expect(page.locator("#loss [role=status]").last).to_contain_text(
-        f"it can do 2 of the {len(KINDS)} things it is asked"
+        f"passes 2 of {len(KINDS)} probes"
     )
 
 
-def test_the_answers_are_saved_with_the_curves(visit: Visit, feed: Feed):
+def test_probe_results_are_saved_with_the_curves(visit: Visit, feed: Feed):
     page = visit()
     rows = learning(article=20)
     feed("loss", replay_payload(events(200)))

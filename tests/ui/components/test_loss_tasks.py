@@ -41,10 +41,10 @@ def saved(page: Page, kind: str) -> str:
 @pytest.mark.parametrize(
     ("task", "title", "now"),
     [
-        ("classification", "Score: accuracy", r"^79\.\d %$"),
+        ("classification", "Score: accuracy", r"^79\.\d%$"),
         ("regression", "Score: Spearman, Pearson", r"^Spearman 0\.29\d"),
-        ("tokens", "Score: F1 of entities", r"^79\.\d %$"),
-        ("qa", "Score: F1 of answers, exact match", r"^F1 of answers 79\.\d %"),
+        ("tokens", "Score: F1 of entities", r"^79\.\d%$"),
+        ("qa", "Score: F1 of answers, exact match", r"^F1 of answers 79\.\d%"),
     ],
 )
 def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
@@ -56,7 +56,7 @@ def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
     has_panels(page, "loss", "score")
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(now))
     expect(page.locator('#loss [data-panel="loss"] .top')).to_have_attribute(
-        "aria-label", re.compile(r"Chance: .* 0\.690")
+        "aria-label", re.compile(r"Baselines: .* 0\.690")
     )
     expect(page.locator("#loss .state")).to_contain_text("Best on held-out examples: ")
 

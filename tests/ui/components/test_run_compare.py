@@ -17,7 +17,7 @@ SETTINGS = {"corpus": ("sample:tiny-town",), "position_embeddings": True}
 
 
 def rows(last: float, steps: int = 40, nsp: bool = True) -> list[dict]:
-    """A run whose masked-word accuracy rises in a straight line to `last`."""
+    """A run whose MLM accuracy rises in a straight line to `last`."""
     found: list[dict] = [{"event": "RunStarted", "step": 0, "objective": "mlm+nsp", "parameters": 1234}]
     for step in range(1, steps + 1):
         scores = {"mlm_accuracy": last * step / steps, "mlm_loss": 5 - step / steps}
@@ -103,7 +103,7 @@ def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int)
     strokes = page.locator(".plot polyline.way").evaluate_all("lines => lines.map(l => getComputedStyle(l).stroke)")
     assert len(set(strokes)) == 6
     expect(page.locator(".probes")).to_contain_text("put words in order")
-    expect(page.locator(".probes")).to_contain_text("guessing")
+    expect(page.locator(".probes")).to_contain_text("chance")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     assert page.evaluate("() => window.hacked") is None
 
