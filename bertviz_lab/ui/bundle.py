@@ -53,14 +53,14 @@ _FOREVER = "public, max-age=31536000, immutable"
 
 
 def script() -> str:
-    """The tools once, a function for each island, and `Lab.mount`, which the page calls for each place of one."""
+    """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
     arguments = "element, props, trigger, server, watch"
     shared = ", ".join(_FUNCTION.findall(source("island.js")))
     views = ",\n".join(
         f"{island.name!r}({arguments}) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
     )
-    return f"""window.Lab = (() => {{
+    return f"""(() => {{
 'use strict';
 {source("tools.js")}
 function shared({arguments}) {{
@@ -75,7 +75,17 @@ function mount(name, {arguments}) {{
   element.classList.add('lab-island', `lab-island-${{name}}`);
   VIEWS[name]({arguments});
 }}
-return {{ mount }};
+// Gradio puts script and style sheet into the head and waits for neither. Places that came before the script stand in
+// line in `Lab`; all wait for the rules, because colours and widths that a view measures without them are wrong.
+const sheet = document.querySelector('link[href*="{_FOLDER}/"]');
+const styled = new Promise((resolve) => {{
+  if (!sheet || sheet.sheet) resolve();
+  else sheet.addEventListener('load', resolve);
+  setTimeout(resolve, 5000); // the rules may fail to come
+}});
+const waiting = window.Lab ?? [];
+window.Lab = {{ push: (place) => styled.then(() => mount(...place)) }};
+waiting.forEach(window.Lab.push);
 }})();
 """
 

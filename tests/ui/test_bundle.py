@@ -51,7 +51,7 @@ def test_no_other_file_is_served(url: str, name: str) -> None:
 def test_the_page_carries_no_script_of_an_island(url: str) -> None:
     with urllib.request.urlopen(f"{url}config", timeout=30) as answer:
         components_of_page = json.load(answer)["components"]
-    islands = [c["props"] for c in components_of_page if "Lab.mount" in str(c["props"].get("js_on_load"))]
+    islands = [c["props"] for c in components_of_page if "window.Lab" in str(c["props"].get("js_on_load"))]
     assert len(islands) > 50
     assert max(len(props["js_on_load"]) for props in islands) < 300
     assert not any(props.get("css_template") for props in islands)

@@ -87,8 +87,9 @@ def component(
     server_functions: Sequence[Callable[..., Any]] = (),
     **options: Any,
 ) -> gr.HTML:
-    """A `gr.HTML` that mounts an island out of the bundle, which draws its whole inside.
+    """A `gr.HTML` that asks the bundle to mount an island, which draws its whole inside.
 
+    Gradio does not wait for the scripts of the page's head: places that ask before the bundle is there stand in line.
     The template is a fixed string that holds no `value`: Gradio evaluates templates, so what a person typed
     must never pass through one. `options` go to `gr.HTML` (`elem_id`, `visible`, `render` and so on).
     """
@@ -101,7 +102,7 @@ def component(
         value=value,
         label=label,
         html_template=f'<section class="lab lab-{assembly.name}"></section>',
-        js_on_load=f"Lab.mount('{assembly.name}', element, props, trigger, server, watch) // {events}",
+        js_on_load=f"(window.Lab ??= []).push(['{assembly.name}', element, props, trigger, server, watch]) // {events}",
         apply_default_css=False,
         server_functions=[standalone_page, *server_functions],
         **options,
