@@ -137,12 +137,6 @@ def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_
     assert session.models.open(RUN).path == folder / "checkpoints" / "step-00000020"
 
 
-def test_the_checkpoint_of_a_run_from_before_opens(session: AppState) -> None:
-    folder = make_run(session, status="stopped", model=False)
-    last = little_folder(folder / "checkpoints" / "last")
-    assert session.models.open(RUN).path == last
-
-
 def test_a_folder_can_be_typed_even_that_of_a_run(session: AppState, tmp_path: Path) -> None:
     elsewhere = little_folder(tmp_path / "elsewhere" / "mine")
     assert session.models.open(str(elsewhere)).name == "mine"

@@ -132,9 +132,7 @@ def test_a_screen_reader_hears_how_many_probes_are_passed(visit: Visit, feed: Fe
     page = visit()
     desk.runs["r1"], desk.states["r1"] = learning(article=20, tense=5), {"status": "training"}
     feed("loss", live_payload("r1"))
-    expect(page.locator("#loss [role=status]").last).to_contain_text(
-        f"passes 2 of {len(KINDS)} probes"
-    )
+    expect(page.locator("#loss [role=status]").last).to_contain_text(f"passes 2 of {len(KINDS)} probes")
 
 
 def test_probe_results_are_saved_with_the_curves(visit: Visit, feed: Feed):
