@@ -14,7 +14,7 @@ let filled = new Map(); // position -> candidate put into the blank
 const buttons = saveButtons('the predictions', {
   PNG: () => savePng('fill-mask.png', pictureOf(picture)),
   SVG: () => saveSvg('fill-mask.svg', pictureOf(picture)),
-  CSV: () => saveCsv('fill-mask.csv', [['blank', 'position', 'rank', 'token', 'id', 'probability'],
+  CSV: () => saveCsv('fill-mask.csv', [['masked_token', 'position', 'rank', 'token', 'id', 'probability'],
     ...payload.masks.flatMap((mask, blank) => mask.candidates.map((candidate, rank) =>
       [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))]),
   JSON: () => saveJson('fill-mask.json', payload),

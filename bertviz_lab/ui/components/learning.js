@@ -23,8 +23,9 @@ const lossPicture = h('div', {}, lossLines.node);
 const everything = saveButtons('all snapshots', {
   PNG: () => savePng('learning-curve.png', pictureOf(lossPicture, caption(title, false))),
   SVG: () => saveSvg('learning-curve.svg', pictureOf(lossPicture, caption(title, false))),
-  CSV: () => saveCsv('learning-curve.csv', [['kind', 'step', 'loss'], ...['trained', 'forwards', 'held'].flatMap((kind) =>
-    opening.curve[kind].map(([step, loss]) => [kind, step, loss]))]),
+  CSV: () => saveCsv('learning-curve.csv', [['kind', 'step', 'loss'],
+    ...[['training', 'trained'], ['causal', 'forwards'], ['held-out', 'held']].flatMap(([kind, key]) =>
+      opening.curve[key].map(([step, loss]) => [kind, step, loss]))]),
   JSON: () => saveJson('learning.json', entire()),
   HTML: async () => saveText('learning.html', 'text/html', (await server.standalone_page()).replace('"the payload goes here"',
     () => JSON.stringify(entire()).replaceAll('<', '\\u003c'))),

@@ -1,4 +1,4 @@
-// What the model says at the step of the slider: the sentence with its blanks filled, bars, and the watched words over time.
+// What the model says at the step of the slider: the sentence with its masked tokens filled, bars, and the tracked words over time.
 
 const readable = (token) => token.replace(/^##/, '').replace(/^[Ġ▁]/u, '');
 const joins = (token) => token.startsWith('##') || /^[^\p{L}\p{N}[(“"'$]+$/u.test(token);
@@ -9,7 +9,7 @@ function sentenceNodes(opening, write) {
   const tight = !opening.tokens.some((token) => /^[Ġ▁]/u.test(token)); // the marks of byte-level pieces say where words begin
   opening.tokens.forEach((token, position) => {
     if (opening.special[position]) {
-      if (nodes.length && position < opening.tokens.length - 1) nodes.push(h('span', { class: 'seam', title: 'here sentence B begins' }, '|'));
+      if (nodes.length && position < opening.tokens.length - 1) nodes.push(h('span', { class: 'seam', title: 'sentence B starts here' }, '|'));
       return;
     }
     const apart = tight ? !joins(token) : /^[Ġ▁]/u.test(token) || token === '[MASK]';
@@ -33,8 +33,8 @@ function makeGuesses(onJump) {
   let [opening, frames, axis, holes, rows] = [null, null, null, [], []];
   const leftPicture = h('div', { class: 'said' });
   const rightPicture = h('div', { class: 'watched' });
-  const left = sectionOf({ heading: title, picture: leftPicture, file: () => 'guesses', rows: () => guessRows() }, blankChoice);
-  const right = sectionOf({ heading: overTitle, picture: rightPicture, file: () => `watched-${look.kind}`, rows: () => overRows() }, kindChoice.node);
+  const left = sectionOf({ heading: title, picture: leftPicture, file: () => 'predictions', rows: () => guessRows() }, blankChoice);
+  const right = sectionOf({ heading: overTitle, picture: rightPicture, file: () => `tracked-words-${look.kind}`, rows: () => overRows() }, kindChoice.node);
   leftPicture.append(bars, follows);
   rightPicture.append(lines.node);
   const node = h('div', {}, sentence, h('div', { class: 'two' }, left, right));
@@ -85,7 +85,7 @@ function makeGuesses(onJump) {
       const [token, probability] = blank.candidates[0];
       holes[place].textContent = readable(token);
       holes[place].style.setProperty('--sure', `${Math.round(15 + 85 * probability)}%`);
-      holes[place].title = `${percent(probability)} sure`;
+      holes[place].title = `Probability ${percent(probability)}`;
     });
     const blank = frame.masked_tokens[look.blank];
     if (blank) {
@@ -132,7 +132,7 @@ function makeGuesses(onJump) {
     words: `${overTitle.textContent}: ${series.map((one) => `${one.name} ${one.points.length ? (rank ? whole : short)(one.points.at(-1)[1]) : ''} in the end`).join(', ')}.` }, axis);
   }
 
-  const guessRows = () => [['step', 'blank', 'rank', 'token', 'probability'], ...opening.steps.flatMap((step) => (frames.at(step)?.masked_tokens ?? []).flatMap(
+  const guessRows = () => [['step', 'masked_token', 'rank', 'token', 'probability'], ...opening.steps.flatMap((step) => (frames.at(step)?.masked_tokens ?? []).flatMap(
     (blank, number) => blank.candidates.map(([token, probability], place) => [step, number + 1, place + 1, token, probability])))];
   const overRows = () => [['step', ...followed().map((one) => one.name)], ...opening.steps.filter((step) => frames.at(step)).map((step) =>
     [step, ...followed().map((one) => one.read(frames.at(step)) ?? null)])];

@@ -122,7 +122,7 @@ def attention(session: AppState, model: str, text_a: str, text_b: str) -> str:
         trace.tokens,
         trace.encoding.token_type_ids,
         trace.attentions,
-        f"Attention of {checkpoint.name} looks at",
+        f"Attention of {checkpoint.name}",
         key=key,
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], values) for name, values in metrics.items()},

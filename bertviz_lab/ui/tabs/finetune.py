@@ -222,7 +222,7 @@ def _column_updates(info: Any) -> list[Any]:
     """The columns that the file has, with those chosen that were recognised."""
     found = []
     for name in _COLUMNS:
-        choices = [("guess", ""), *(("none", "none") for _ in range(name == "text_b"))]
+        choices = [("auto", ""), *(("none", "none") for _ in range(name == "text_b"))]
         choices += [(column, column) for column in info.columns]
         found.append(gr.update(choices=choices))
     return found

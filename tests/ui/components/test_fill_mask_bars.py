@@ -97,7 +97,7 @@ def test_predictions_are_saved(visit: Visit, kind: str):
     if kind == "CSV":
         rows = list(csv.DictReader(content.decode().splitlines()))
         assert rows[6] == {
-            "blank": "2",
+            "masked_token": "2",
             "position": "6",
             "rank": "2",
             "token": "dog",
