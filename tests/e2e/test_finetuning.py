@@ -21,7 +21,7 @@ from tests.ui.pages import event_loops, serve
 __all__ = ["event_loops"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
-TRAINING = 120_000  # milliseconds until a short training on a busy machine has ended
+TRAINING = 240_000  # milliseconds until a short training on a busy machine has ended
 
 
 @pytest.fixture(scope="module")

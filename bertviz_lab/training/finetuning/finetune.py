@@ -52,7 +52,7 @@ def finetune(
         saved = store.newest() if resume else None
     saved = broadcast_object(accelerator, saved)
     data = read_task_splits(folder)
-    yield Preparing("tokenize", 0, 0, "Tokenizing the corpus")
+    yield Preparing("tokenize", 0, 0, "Tokenizing the examples")
     start = start_of(config, data, folder, accelerator.is_main_process)
     run = Setup.prepared(config, data, start, folder)
     state = read_training_state(saved.path) if saved else {}
