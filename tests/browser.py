@@ -148,7 +148,7 @@ def page(context: BrowserContext, page_log: PageLog) -> Iterator[Page]:
     """A visitor's page of 1280 x 900 with nothing remembered from other tests."""
     page = context.new_page()
     page.add_init_script(FORGET)
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)  # to load the page alone takes long while other tests run
     watch(page, page_log)
     yield page
     for opened in context.pages:

@@ -38,7 +38,7 @@ SAMPLES = {
             "tiny-town",
             "Tiny Town",
             "4,000 short stories with about 400 words, written by this program. A small model learns them within "
-            "minutes, and because the program knows what is true in each story, it can ask what was learnt.",
+            "minutes, and because the program knows what is true in each story, it can test what was learned.",
             tiny_town.stories,
             # Short examples at first: who is meant is found sooner among few words. Reading forwards first gains
             # nothing where a few hundred words stand in a few orders.

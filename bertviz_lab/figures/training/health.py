@@ -37,7 +37,4 @@ def _verdict(report: "HealthReport") -> str:
     if not report.warnings:
         return f"is fit to train on. Pretraining objective: {learns}."
     many = len(report.warnings) > 1
-    return (
-        f"can be trained on. Pretraining objective: {learns}. "
-        f"There {'are' if many else 'is'} {len(report.warnings)} thing{'s' if many else ''} to know."
-    )
+    return f"can be trained on. Pretraining objective: {learns}. {len(report.warnings)} warning{'s' if many else ''}."

@@ -40,7 +40,9 @@ def create_pretrain(session: AppState) -> TrainingView:
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             choices = texts.choices()
-            source = gr.Radio(choices, value=choices[0][1], show_label=False, container=False, elem_id="text-source")
+            source = gr.Radio(
+                choices, value=choices[0][1], label="Corpus", show_label=False, container=False, elem_id="text-source"
+            )
             about = facts(
                 facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about"
             )
