@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from bertviz_lab.data.tasks.examples import LabelledWords, Question
 from bertviz_lab.figures.training.examples import (
     AnswerExample,
     LabelExample,
@@ -14,6 +15,7 @@ from bertviz_lab.figures.training.examples import (
 )
 from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload
 from bertviz_lab.figures.training.trials import trials_payload
+from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.ui.components.facts import facts_payload
 
 if TYPE_CHECKING:  # the page opens without PyTorch
@@ -79,11 +81,12 @@ def _shown(name: str, value: float) -> str:
 
 def confusion_view(found: "Results") -> str:
     """The confusion matrix; for token labelling the metrics of each type, for other tasks the score by length."""
-    if found.task == "classification":
-        return confusion_payload(found.report)
-    if found.task == "tokens":
-        return per_class_payload(found.report)
-    return slices_payload(found.slices(), found.measure)
+    report = found.report
+    if report is None:
+        return slices_payload(found.slices(), found.measure)
+    if isinstance(report, ClassificationReport) and found.task == "classification":
+        return confusion_payload(report)
+    return per_class_payload(report)
 
 
 def listed_view(found: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> str:
@@ -98,9 +101,9 @@ def listed_view(found: "Results", places: list[int], title: str = "Held-out exam
 
 def _as_shown(found: "Results", place: int) -> Shown:
     example, prediction = found.examples[place], found.predictions[place]
-    if found.task == "tokens":
+    if isinstance(example, LabelledWords):
         return WordsExample(index=place, words=example.words, truth=example.labels, predicted=prediction.labels)
-    if found.task == "qa":
+    if isinstance(example, Question):
         answers = [answer.text for answer in example.answers]
         return AnswerExample(
             index=place,
@@ -116,7 +119,7 @@ def _as_shown(found: "Results", place: int) -> Shown:
             index=place,
             text=example.text_a,
             text_b=example.text_b,
-            truth=example.label,
+            truth=float(example.label),
             predicted=float(prediction.label),
         )
     return LabelExample(
