@@ -61,7 +61,7 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
         data = read_task(files, config.task, **reading)
         train, held = split_examples(data, config.eval_share, config.seed)
         notes = [*data.notes, *_told(data)]
-        notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out to score on.")
+        notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out for validation.")
     if config.max_train_examples and config.max_train_examples < len(train):
         chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
         notes.append(f"Of {len(train):,} examples {config.max_train_examples:,} are trained on, drawn at random.")

@@ -150,7 +150,7 @@ const SCALES = {
 /** The same for differences, which have a sign: 0 lies in the middle. */
 const SIGNED_SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale from -1 (brown) to 1 (blue): makes small differences visible',
-    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, -0.01, 0, 0.01, 0.25, 1] },
+    place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25, 1] },
   fixed: { label: '-1 to 1', says: 'linear scale from -1 (brown) to 1 (blue), the same for all heads',
     place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
   head: { label: 'per head', says: 'linear scale to the largest difference of each head: colours are not comparable between heads',

@@ -92,7 +92,7 @@ def create_compare(session: AppState) -> Compare:
         with gr.Row(elem_classes="ask"):
             text = gr.Textbox(label="Sentence with [MASK]", lines=1, max_lines=4, scale=5, elem_id="compare-text")
             text_b = gr.Textbox(label="Sentence B (optional)", lines=1, max_lines=4, scale=4, elem_id="compare-b")
-            ask = gr.Button("Ask", variant="primary", scale=0, min_width=100, elem_id="compare-ask")
+            ask = gr.Button("Predict", variant="primary", scale=0, min_width=100, elem_id="compare-ask")
         fills = chart(label="Predictions of each model", elem_id="compare-fills")
         follows = chart(label="Does B follow A? (NSP)", elem_id="compare-follows")
         heads = heads_beside(elem_id="compare-heads")

@@ -39,13 +39,18 @@ def create_finetune(session: AppState, header: Header) -> TrainingView:
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
             source = gr.Radio(
-                task_form.choices(), value=first, show_label=False, container=False, elem_id="examples-source"
+                task_form.choices(),
+                value=first,
+                label="Data set",
+                show_label=False,
+                container=False,
+                elem_id="examples-source",
             )
             about = facts(
                 facts_payload([], note=task_form.about(first)), label="About this data set", elem_id="examples-about"
             )
         files = _upload("Training file: a table, CoNLL or SQuAD", "examples-files")
-        scored = _upload("Validation file (optional; otherwise part is held out)", "examples-scored")
+        scored = _upload("Validation file (optional)", "examples-scored")
     gr.HTML("<h2>2. Check the data</h2>")
     preview = data_preview(elem_id="examples-preview")
     told = facts(label="Data set statistics", elem_id="examples-facts")
