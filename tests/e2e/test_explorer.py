@@ -152,6 +152,7 @@ def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, serve
     unfold(page, "Compare attention: two models, two texts, causal mask")
     difference = page.locator("#attention-difference")
     expect(difference).to_contain_text("little minus before training")
+    expect(difference).to_contain_text("Blue is positive: more attention than in the one that is subtracted")
     page.get_by_role("radio", name="the same with a causal mask").click()
     expect(difference).to_contain_text("Causal minus bidirectional")
     page.get_by_role("radio", name="another text").click()

@@ -64,7 +64,7 @@ def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int =
 def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.float32]:
     """Attention of the second less that of the first, (layers, heads, tokens, tokens); each row sums to 0.
 
-    Texts may differ, their tokens are set beside each second by position.
+    The texts may differ; their tokens are matched by position.
 
     Raises `InputError` where the two have not as many layers, heads and tokens.
     """

@@ -35,7 +35,7 @@ const topNumber = topTable.querySelector('th:last-child');
 const guide = h('p', { class: 'quiet foot' });
 const GUIDE = 'Each square is one head; layers go down, heads go across. Within a square a row is the attending token (from), a column '
   + 'the token attended to (to). The weights of a row sum to 1: the output for the token is the weighted sum of the value vectors.';
-const GUIDE_SIGNED = 'Each square is one head. Blue: the first attends more than the second; brown: less. Every row sums to 0.';
+const GUIDE_SIGNED = 'Each square is one head. Blue is positive: more attention than in the one that is subtracted; brown is negative: less. Every row sums to 0.';
 
 const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
 const heatmap = makeHeatmap(mapHost, moveCursor);

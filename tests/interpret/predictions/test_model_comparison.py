@@ -44,6 +44,7 @@ def test_the_difference_of_a_text_to_itself_is_nothing_and_rows_sum_to_nothing()
     other = trace_text(little_checkpoint(seed=1), "the red cat sat")
     assert (attention_difference(one, one) == 0).all()
     np.testing.assert_allclose(attention_difference(one, other).sum(-1), 0, atol=1e-6)
+    np.testing.assert_array_equal(attention_difference(one, other), other.attentions - one.attentions)
 
 
 def test_what_does_not_fit_together_is_refused() -> None:
