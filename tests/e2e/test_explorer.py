@@ -58,7 +58,7 @@ def test_a_word_of_ones_own_is_ranked(page: Page, served: tuple[str, AppState]) 
     type_into(page.locator("#fill-word"), "cat")
     asked = interpret.fill_mask(session.models.open(), TEXT, word="cat").masks[0].asked
     assert asked is not None
-    expect(page.locator("#fill-bars .asked")).to_contain_text(f"place {asked.rank} of")
+    expect(page.locator("#fill-bars .asked")).to_contain_text(f"rank {asked.rank} of")
     type_into(page.locator("#fill-word"), "unbelievably long")
     expect(page.locator("#fill-bars")).to_contain_text("not one token")
 
@@ -214,7 +214,7 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
     page.locator("#vectors-a textarea").fill(A)
     page.locator("#vectors-b textarea").fill(B)
     type_into(page.locator("#vectors-common"), "red")
-    expect(page.locator("#vectors-lines")).to_contain_text("red in two sentences")
+    expect(page.locator("#vectors-lines")).to_contain_text("Contextual embeddings of red")
     expect(page.locator("#vectors-way [data-item]")).to_have_count(6)
 
 

@@ -10,7 +10,7 @@ from bertviz_lab.ui.lessons.measuring import Measured
 _RULES = """
 @page { size: A4; margin: 12mm 13mm }
 * { box-sizing: border-box }
-body { max-width: 190mm; margin: 16px auto; padding: 0 16px; font: 9.2pt/1.33 system-ui, "Segoe UI", Roboto, sans-serif;
+body { max-width: 190mm; margin: 16px auto; padding: 0 16px; font: 9pt/1.33 system-ui, "Segoe UI", Roboto, sans-serif;
   color: #1e293b; background: #fff }
 header { display: flex; justify-content: space-between; align-items: baseline; gap: 12px;
   border-bottom: 1.5px solid #3730a3; margin-bottom: 7px; padding-bottom: 3px }
