@@ -318,7 +318,7 @@ def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str,
             page, tab, f"[MASK] {'cat ' * (longest + 1)}" if tab == "Attribution" else "cat " * (longest + 1)
         )
         expect(shown.locator(".heading").first, tab).to_be_visible()
-    expect(page.locator("#input-strip")).to_contain_text("left out")
+    expect(page.locator("#input-strip")).to_contain_text("did not fit and were truncated")
 
 
 def test_a_model_without_a_head_says_which_and_shows_the_rest(
