@@ -11,7 +11,6 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
-from bertviz_lab.training.finetuning.trials import trials_of
 from bertviz_lab.ui import controls, options, task_form
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
@@ -173,6 +172,8 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, sc
     config = task_form.config_from(session, found, names, values)
     _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
     if session.settings.shared:
+        from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
+
         work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
         if work > _MOST_SHARED:
             raise InputError(
