@@ -57,7 +57,7 @@ class TrainingConfig:
     @classmethod
     def from_dict(cls, body: Mapping[str, Any]) -> Self:
         """The settings in a run's `config.json`; what another version of the lab wrote beside them is passed over."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        values: dict[str, Any] = {name: value for name, value in body.items() if name in known}
-        values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+        types = {field.name: str(field.type) for field in dataclasses.fields(cls)}
+        values: dict[str, Any] = {name: value for name, value in body.items() if name in types}
+        values |= {name: tuple(value) for name, value in values.items() if types[name].startswith("tuple")}
         return cls(**values)

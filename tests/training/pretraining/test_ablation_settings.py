@@ -80,7 +80,7 @@ def test_transformers_opens_every_one_of_them_with_the_same_answers(text, tmp_pa
         a, b = ours.model(**arguments), theirs(**arguments)
     assert torch.allclose(a.prediction_logits, b.prediction_logits, atol=1e-5)
     assert torch.allclose(a.seq_relationship_logits, b.seq_relationship_logits, atol=1e-5)
-    for words in ("reads forwards only", "without position embeddings", "without segment embeddings"):
+    for words in ("it has a causal mask", "without position embeddings", "without segment embeddings"):
         assert words in ours.card
     for typed in (
         "--no-position-embeddings",
@@ -159,7 +159,7 @@ def test_nothing_is_averaged_for_what_is_left_out():
 
 def test_heads_that_cannot_share_a_vector_are_refused_in_one_sentence():
     with pytest.raises(
-        InputError, match="--heads 3 cannot share the 32 numbers of a tiny model's vectors equally; choo"
+        InputError, match="--heads 3 does not divide the hidden size 32 of a tiny model; choose 1, 2, 4"
     ):
         PretrainConfig(corpus=("none",), preset="tiny", heads=3)
 

@@ -26,7 +26,7 @@ def test_it_keeps_tokenizer_shape_and_weights_and_measures_before_and_after(text
     assert found.tokenizer.fingerprint == given.tokenizer.fingerprint
     assert (found.config.hidden_size, found.config.vocab_size) == (given.config.hidden_size, given.config.vocab_size)
     assert not identical(weights(source), weights(tmp_path / "second" / "model"))
-    assert any("Goes on from first," in note for note in started(events).notes)
+    assert any("Continues pretraining first," in note for note in started(events).notes)
     assert "continued from first" in found.card
     assert "--init-from first" in found.card
     assert str(tmp_path) not in found.card, "where a person keeps files is nobody's business"
