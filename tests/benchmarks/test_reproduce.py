@@ -111,8 +111,8 @@ def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp
     report = json.loads((tmp_path / "run" / "report.json").read_text(encoding="utf-8"))
     told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
     card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
-    assert f"2 trainings that differ in their seed alone came to {report['metric'].replace('_', ' ')} {told}" in card
-    assert "It is the best of 4 models by these very examples" in card
+    assert f"2 trials that differ only in the seed scored {report['metric'].replace('_', ' ')} {told}" in card
+    assert "These are validation scores: the best of 4 models was chosen by them" in card
     best = max(report["trials"], key=lambda trial: trial["scores"][report["metric"]])
     assert f"that with seed {best['seed']} ships" in card
     assert "2 trainings, together 8 steps" in card

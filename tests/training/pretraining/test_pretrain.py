@@ -311,7 +311,7 @@ def words(count: int) -> str:
     )
 
 
-@pytest.mark.parametrize(("number", "stage"), [(signal.SIGINT, "Reading"), (signal.SIGTERM, "vocabulary")])
+@pytest.mark.parametrize(("number", "stage"), [(signal.SIGINT, "Reading"), (signal.SIGTERM, "Training the tokenizer")])
 def test_a_signal_ends_the_command_while_it_prepares_a_text(number, stage, tmp_path):
     (tmp_path / "text.txt").write_text(words(2_000_000))
     command = [sys.executable, "-m", "bertviz_lab", "pretrain", "--corpus", str(tmp_path / "text.txt")]
