@@ -96,7 +96,7 @@ def build_model_config(
     return start.config.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
-        is_decoder=start.config.is_decoder or not config.bidirectional,  # what reads forwards only goes on doing so
+        is_decoder=start.config.is_decoder or not config.bidirectional,  # a causal model stays causal
     )
 
 
