@@ -206,7 +206,7 @@ def evaluate_command(options: argparse.Namespace) -> Result:
 
 def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
-    from bertviz_lab.data.tasks.reading.raw_data import DropReport
+    from bertviz_lab.data.tasks.loading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
     from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 

@@ -211,6 +211,7 @@ def test_sentences_words_and_a_word_in_two_sentences(page: Page, served: tuple[s
     type_into(page.locator("#vectors-word"), "red")
     expect(page.locator("#vectors-near")).to_contain_text("Nearest neighbours of red")
     unfold(page, "One word in two contexts")
+    expect(page.locator("#vectors-lines")).to_contain_text("Contextual embeddings of bank")  # its example is in place
     page.locator("#vectors-a textarea").fill(A)
     page.locator("#vectors-b textarea").fill(B)
     type_into(page.locator("#vectors-common"), "red")

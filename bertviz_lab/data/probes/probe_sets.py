@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib import resources
 from itertools import zip_longest
 
-from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs, words
 
 #: Pairs of each kind that are asked about Tiny Town: a share is known to a twelfth, and asking is quick.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.data.probes.probe_sets import PROBES, Probes
 from bertviz_lab.data.probes.tiny_town_pairs import words
 from bertviz_lab.tokenization import Tokenizer

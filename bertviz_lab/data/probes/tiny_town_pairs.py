@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 
-from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.data.samples.tiny_town.stories import Story, imagine, third_person
 from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PLACES
 

@@ -18,7 +18,7 @@ from bertviz_lab.data.tasks.examples import (
     labels_of_example,
     texts_of_example,
 )
-from bertviz_lab.data.tasks.reading.raw_data import pluralized, quoted_list
+from bertviz_lab.data.tasks.loading.raw_data import pluralized, quoted_list
 from bertviz_lab.data.tasks.split import Key, text_keys
 from bertviz_lab.tokenization import Tokenizer
 

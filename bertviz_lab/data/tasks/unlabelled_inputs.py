@@ -17,10 +17,10 @@ from bertviz_lab.data.tasks.examples import (
     Task,
     texts_of_example,
 )
-from bertviz_lab.data.tasks.reading.columns import Profile, split_header, text_columns
-from bertviz_lab.data.tasks.reading.load_files import load_raw_data
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
-from bertviz_lab.data.tasks.reading.read_options import NO_TEXT, ReadOptions
+from bertviz_lab.data.tasks.loading.columns import Profile, split_header, text_columns
+from bertviz_lab.data.tasks.loading.load_files import load_raw_data
+from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData, RawQuestions, RawSentences, column_index
+from bertviz_lab.data.tasks.loading.read_options import NO_TEXT, ReadOptions
 from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.

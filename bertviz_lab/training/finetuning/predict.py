@@ -17,7 +17,7 @@ from bertviz_lab.data.tasks.examples import (
     read_examples,
 )
 from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint

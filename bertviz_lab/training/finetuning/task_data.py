@@ -24,7 +24,7 @@ from bertviz_lab.data.tasks.examples import (
     texts_of_example,
     write_examples,
 )
-from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
 from bertviz_lab.data.tasks.split import split_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.data.probes import Probes
-from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.pretraining.evaluate import evaluating

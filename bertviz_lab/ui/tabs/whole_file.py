@@ -37,7 +37,7 @@ def create_whole_file(session: AppState, picker: gr.Dropdown) -> None:
 
 def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.reading.raw_data import DropReport
+    from bertviz_lab.data.tasks.loading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs
     from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 

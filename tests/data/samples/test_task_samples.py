@@ -15,7 +15,7 @@ from bertviz_lab.config.finetune import TASKS, FinetuneConfig
 from bertviz_lab.data.samples import task_samples
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 
 TYPES = {"PER", "LOC", "ORG", "DATE"}

@@ -20,7 +20,7 @@ from bertviz_lab.data.samples.tiny_town.questions import (
 )
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import Question
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 
 TOLD = list(islice(imagine(5), 600))

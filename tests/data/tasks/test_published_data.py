@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
 from bertviz_lab.data.tasks.split import split_examples
 
 UPOS = "ADJ ADP ADV AUX CCONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X"

@@ -11,7 +11,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import LabelledText, Question
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.interpret import probe
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with

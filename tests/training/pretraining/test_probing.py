@@ -9,7 +9,7 @@ import torch
 
 from bertviz_lab import BertForMaskedLM, BertForPreTraining, BertForSequenceClassification, Checkpoint
 from bertviz_lab.data.probes import PROBES, Probes, probes_for
-from bertviz_lab.data.probes.minimal_pair import MinimalPair
+from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
 from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer

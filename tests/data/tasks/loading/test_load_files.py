@@ -2,10 +2,10 @@
 
 import pytest
 
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written, zipped
-from tests.data.tasks.reading.support import table
+from tests.data.tasks.loading.support import table
 
 
 def test_the_encoding_is_detected_and_can_be_given(tmp_path):

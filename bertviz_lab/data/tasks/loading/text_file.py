@@ -12,8 +12,8 @@ from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.formats.text import sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.data.corpora.sources import Meter, Source
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, pluralized
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.raw_data import DropReport, pluralized
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
 _QUOTE_SEARCH_LINES = 200_000  # in which a first quotation mark is looked for

@@ -20,15 +20,15 @@ from itertools import chain
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledWords
-from bertviz_lab.data.tasks.reading.raw_data import (
+from bertviz_lab.data.tasks.loading.raw_data import (
     DropReport,
     RawSentences,
     column_index,
     preview,
     row_location,
 )
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
-from bertviz_lab.data.tasks.reading.text_file import TextFile
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
 PLAIN, OUTSIDE = "plain", "O"

@@ -26,12 +26,12 @@ from bertviz_lab.data.corpora.sources import (
     find_sources,
     megabytes,
 )
-from bertviz_lab.data.tasks.reading.conll import looks_like_conll, read_conll
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawData
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
-from bertviz_lab.data.tasks.reading.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
-from bertviz_lab.data.tasks.reading.tables import DELIMITERS, FASTTEXT_PREFIX, read_label_lines, read_table
-from bertviz_lab.data.tasks.reading.text_file import open_text
+from bertviz_lab.data.tasks.loading.conll import looks_like_conll, read_conll
+from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawData
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.records import PARQUET_MAGIC, read_dataset, read_json, read_parquet
+from bertviz_lab.data.tasks.loading.tables import DELIMITERS, FASTTEXT_PREFIX, read_label_lines, read_table
+from bertviz_lab.data.tasks.loading.text_file import open_text
 from bertviz_lab.errors import InputError
 
 #: The endings under which task data is found in folders and zips. A file that is named may have any ending.

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.reading.read_task import check_held_out, read_pair, read_task
+from bertviz_lab.data.tasks.loading.read_task import check_held_out, read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
-from tests.data.tasks.reading.support import RECORDS, question, squad, table
+from tests.data.tasks.loading.support import RECORDS, question, squad, table
 
 
 def test_the_task_can_be_chosen(tmp_path):

@@ -24,17 +24,17 @@ from bertviz_lab.data.tasks.examples import (
     TaskData,
     labels_of_example,
 )
-from bertviz_lab.data.tasks.reading.columns import Columns, choose_columns, split_header
-from bertviz_lab.data.tasks.reading.conll import PLAIN, bio_scheme, to_bio
-from bertviz_lab.data.tasks.reading.labels import (
+from bertviz_lab.data.tasks.loading.columns import Columns, choose_columns, split_header
+from bertviz_lab.data.tasks.loading.conll import PLAIN, bio_scheme, to_bio
+from bertviz_lab.data.tasks.loading.labels import (
     MAX_CLASSES,
     check_classes,
     class_names,
     is_regression,
     sorted_labels,
 )
-from bertviz_lab.data.tasks.reading.load_files import load_raw_data
-from bertviz_lab.data.tasks.reading.raw_data import (
+from bertviz_lab.data.tasks.loading.load_files import load_raw_data
+from bertviz_lab.data.tasks.loading.raw_data import (
     DropReport,
     RawData,
     RawQuestions,
@@ -43,9 +43,9 @@ from bertviz_lab.data.tasks.reading.raw_data import (
     pluralized,
     quoted_list,
 )
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
-from bertviz_lab.data.tasks.reading.squad import UNIT
-from bertviz_lab.data.tasks.reading.tables import check_numbers, file_info, label_counts, labelled_texts
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.squad import UNIT
+from bertviz_lab.data.tasks.loading.tables import check_numbers, file_info, label_counts, labelled_texts
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path

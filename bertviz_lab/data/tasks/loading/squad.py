@@ -10,8 +10,8 @@ from typing import Any
 
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import Answer, FileInfo, Question
-from bertviz_lab.data.tasks.reading.raw_data import DropReport, RawQuestions, preview
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.raw_data import DropReport, RawQuestions, preview
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
 from bertviz_lab.errors import InputError
 
 UNIT = "question"

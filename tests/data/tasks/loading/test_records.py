@@ -7,10 +7,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
-from tests.data.tasks.reading.support import RECORDS
+from tests.data.tasks.loading.support import RECORDS
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.json", "list.json", "data.json", "columns.json"])

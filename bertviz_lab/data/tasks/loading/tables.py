@@ -8,17 +8,17 @@ from dataclasses import replace
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
-from bertviz_lab.data.tasks.reading.columns import Columns
-from bertviz_lab.data.tasks.reading.labels import is_missing, number_of
-from bertviz_lab.data.tasks.reading.raw_data import (
+from bertviz_lab.data.tasks.loading.columns import Columns
+from bertviz_lab.data.tasks.loading.labels import is_missing, number_of
+from bertviz_lab.data.tasks.loading.raw_data import (
     MAX_COLUMNS,
     DropReport,
     RawTable,
     preview,
     row_location,
 )
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
-from bertviz_lab.data.tasks.reading.text_file import TextFile
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
 #: Delimiters that are tried.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
-from bertviz_lab.data.tasks.reading.raw_data import quoted_list
+from bertviz_lab.data.tasks.loading.raw_data import quoted_list
 from bertviz_lab.errors import InputError
 
 #: What tables have in cells without a value.

@@ -2,10 +2,10 @@
 
 import pytest
 
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
-from tests.data.tasks.reading.support import table
+from tests.data.tasks.loading.support import table
 
 
 @pytest.mark.parametrize(

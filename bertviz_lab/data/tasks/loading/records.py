@@ -11,7 +11,7 @@ from bertviz_lab.data.corpora.formats.records import json_lines, json_values
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.corpora.sources import Source
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledWords
-from bertviz_lab.data.tasks.reading.raw_data import (
+from bertviz_lab.data.tasks.loading.raw_data import (
     MAX_COLUMNS,
     DropReport,
     RawData,
@@ -20,9 +20,9 @@ from bertviz_lab.data.tasks.reading.raw_data import (
     preview,
     row_location,
 )
-from bertviz_lab.data.tasks.reading.read_options import ReadOptions
-from bertviz_lab.data.tasks.reading.squad import is_squad, read_squad
-from bertviz_lab.data.tasks.reading.text_file import TextFile
+from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.squad import is_squad, read_squad
+from bertviz_lab.data.tasks.loading.text_file import TextFile
 from bertviz_lab.errors import InputError
 
 PARQUET_MAGIC = b"PAR1"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.reading.conll import bio_scheme, to_bio
-from bertviz_lab.data.tasks.reading.read_task import read_pair, read_task
+from bertviz_lab.data.tasks.loading.conll import bio_scheme, to_bio
+from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 

@@ -6,9 +6,9 @@ import time
 import pytest
 
 from bertviz_lab.data.tasks.examples import Answer
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from tests.data.support import written
-from tests.data.tasks.reading.support import PASSAGE, question, squad
+from tests.data.tasks.loading.support import PASSAGE, question, squad
 
 
 def test_questions_are_read_with_their_answers(tmp_path):

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.data.tasks.reading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
-from tests.data.tasks.reading.support import rows_of, table
+from tests.data.tasks.loading.support import rows_of, table
 
 
 def test_header_delimiter_columns_and_quoting_can_be_given(tmp_path):
