@@ -6,7 +6,7 @@ from typing import Any
 
 from bertviz_lab.data.probes import Probes
 from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
-from bertviz_lab.training.pretraining.probing import ProbeScorer, probe_accuracy
+from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone, to_json
 
 Row = Mapping[str, Any]

@@ -2,6 +2,7 @@
 
 In reading order: `minimal_pairs` (what a pair is), `tiny_town_pairs` (those of generated stories), `probe_sets` (which
 sets there are), `selection` (which of them a vocabulary can be asked), english.tsv (pairs written for this project).
+Their scores are computed by `training/pretraining/probe_scorer.py`.
 """
 
 from bertviz_lab.data.probes.minimal_pairs import MinimalPair

@@ -7,7 +7,7 @@ from bertviz_lab.data.probes import PROBES, Probes, probes_that_fit
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.targets import require_head
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy
+from bertviz_lab.training.pretraining.probe_scorer import PairScore, ProbeScorer, probe_accuracy
 
 AUTO = "auto"
 

@@ -84,7 +84,7 @@ class Task(Protocol[TaskBatchT]):
         ...
 
     def should_stop_early(self) -> bool:
-        """Whether the scores no longer improve; asked after each evaluation."""
+        """Whether the scores no longer improve (`training/finetuning/early_stopping.py`); asked after an evaluation."""
         ...
 
 

@@ -2,5 +2,5 @@
 
 In reading order: `pretrain` (a run from text to model), `prepare` and `corpus_cache` (text to token ids), `setup`
 (objective, data and model of a run), `curriculum` (its stages), `objective` (the losses of a step), `evaluate`
-(held-out scores), `probing` (minimal pairs).
+(held-out scores), `probe_scorer` (minimal pairs).
 """

@@ -27,7 +27,7 @@ from bertviz_lab.training.pretraining.evaluate import (
     predict,
     right,
 )
-from bertviz_lab.training.pretraining.probing import ProbeScorer, probe_accuracy
+from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
 from bertviz_lab.training.runs.events import ProbesDone
 
 

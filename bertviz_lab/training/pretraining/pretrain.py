@@ -31,7 +31,7 @@ from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
-from bertviz_lab.training.pretraining.probing import ProbeScorer
+from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 

@@ -5,7 +5,7 @@ import torch
 
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 from bertviz_lab.training.loop.hardware import choose_hardware
-from bertviz_lab.training.pretraining.probing import ProbeScorer
+from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.runs.events import StepDone
 from tests.little import little_checkpoint
 from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config

@@ -13,7 +13,7 @@ from bertviz_lab.data.probes.minimal_pairs import MinimalPair
 from bertviz_lab.data.probes.tiny_town_pairs import KINDS, minimal_pairs
 from bertviz_lab.interpret import next_sentence, pseudo_log_likelihood
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.pretraining.probing import PairScore, ProbeScorer, probe_accuracy, text_of
+from bertviz_lab.training.pretraining.probe_scorer import PairScore, ProbeScorer, probe_accuracy, text_of
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, SnapshotSaved, StepDone, from_json, to_json
 from bertviz_lab.training.runs.run_folder import record
 from tests.little import little_checkpoint
@@ -95,7 +95,7 @@ def test_asking_leaves_no_trace_and_gives_the_same_answers_twice(mode: bool) -> 
 
 def test_many_rows_go_in_batches(little: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = ProbeScorer(SOME, little.tokenizer).score(little.model)
-    monkeypatch.setattr("bertviz_lab.training.pretraining.probing._TOKENS_AT_ONCE", 10)
+    monkeypatch.setattr("bertviz_lab.training.pretraining.probe_scorer._TOKENS_AT_ONCE", 10)
     for one, other in zip(whole, ProbeScorer(SOME, little.tokenizer).score(little.model), strict=True):
         assert (one.good, one.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
 
