@@ -16,10 +16,9 @@ _AT_ONCE = 1 << 18  # logits: a megabyte in 32 bits, which stays in a core's cac
 
 
 def cross_entropy(logits: Tensor, labels: Tensor, count: Tensor | int | None = None) -> Tensor:
-    """Mean of -log p(label) in nats: logits (..., classes), labels (...); over `count` labels, or those present.
+    """The MLM, NSP and causal-LM loss: mean -log p(label) in nats, logits (..., C), labels (...), over `count` or all.
 
-    The MLM, NSP and causal losses, added up by `training/pretraining/objective.py`. Without a label to be counted loss
-    and gradient are 0; a label that is no class is refused by torch.
+    Without a label to be counted the loss is 0, as is its gradient; a label that is no class is refused by torch.
     """
     count = (labels != IGNORE_INDEX).sum().clamp(min=1) if count is None else count
     logits, labels = logits.flatten(0, -2), labels.flatten()
