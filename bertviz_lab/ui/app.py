@@ -10,28 +10,25 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui import bundle, theme
 from bertviz_lab.ui.api import add_endpoints
 from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.components.lesson_bar import lesson_bar
 from bertviz_lab.ui.header import create_header
-from bertviz_lab.ui.page_events import BrowserMemory, PageEvents
+from bertviz_lab.ui.page_events import SPACES, PageEvents
+from bertviz_lab.ui.questions import Questions
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.tabs import (
-    create_attention,
-    create_compare,
-    create_fill_mask,
-    create_finetune,
-    create_input,
-    create_learn,
-    create_learning,
-    create_masking,
-    create_next_sentence,
-    create_pretrain,
-    create_try_it,
-    create_vectors,
-    create_why,
-)
+from bertviz_lab.ui.tabs.compare import create_compare
+from bertviz_lab.ui.tabs.finetune import create_finetune
+from bertviz_lab.ui.tabs.learn import create_learn
+from bertviz_lab.ui.tabs.learning import create_learning
+from bertviz_lab.ui.tabs.pretrain import create_pretrain
+from bertviz_lab.ui.tabs.whole_file import create_whole_file
+from bertviz_lab.ui.view_contract import QUIET
+from bertviz_lab.ui.views import VIEWS
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
 _WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
@@ -42,48 +39,50 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     session = session or AppState(settings)
     secret = _secret(settings.runs_dir)
     with gr.Blocks(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
-        memory = BrowserMemory(
-            own=gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret),
-            model=gr.BrowserState("", storage_key="bertviz-lab-model", secret=secret),
-            awaited=gr.BrowserState("", storage_key="bertviz-lab-awaited", secret=secret),
-        )
-        header = create_header(session)
+        own = gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret)
+        wire = Questions(session, VIEWS).island(_start(session))
+        direct = Rpc()
+        strip = create_header(session)
         bar = lesson_bar(elem_id="lesson-bar")
-        with gr.Tabs(selected="fill", elem_id="tabs", overflow_behavior="wrap") as tabs:
-            with gr.Tab("Learn", id="learn"):
-                learn = create_learn(session, bar)
-            with gr.Tab("Fill-mask", id="fill"):
-                fill = create_fill_mask(session, header)
-            with gr.Tab("Next sentence", id="next"):
-                following = create_next_sentence(session, header)
-            with gr.Tab("Attention", id="attention"):
-                attention = create_attention(session, header)
-            with gr.Tab("Attribution", id="why"):
-                why = create_why(session, header)
-            with gr.Tab("Embeddings", id="vectors"):
-                vectors = create_vectors(session, header)
-            with gr.Tab("Tokens", id="input"):
-                tokens = create_input(session, header)
-            with gr.Tab("Masking", id="masking"):
-                masking = create_masking(session, header)
-            with gr.Tab("Pretrain", id="pretrain"):
-                pretrain = create_pretrain(session)
-            with gr.Tab("Training dynamics", id="learning") as learning_tab:
-                learning = create_learning(session, header, memory.own, learning_tab)
-            with gr.Tab("Compare", id="compare") as compare_tab:
-                compare = create_compare(session)
-            with gr.Tab("Fine-tune", id="finetune"):
-                finetune = create_finetune(session, header)
-            with gr.Tab("Inference", id="try"):
-                tried = create_try_it(session, header)
-        looking = (fill, following, attention, why, vectors, tokens, masking, learning, tried)
-        story = PageEvents(session, memory, header, tabs, looking, (pretrain, finetune), learn)
-        story.join(page)
-        compare.join(page, compare_tab, memory.own, header)
+        with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
+            with gr.Tab("Explore", id="explore") as explore_tab:
+                component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
+                create_whole_file(session)
+            with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs"):
+                with gr.Tab("Pretrain", id="pretrain"):
+                    pretrain = create_pretrain(session)
+                with gr.Tab("Fine-tune", id="finetune"):
+                    finetune = create_finetune(session, direct)
+            with gr.Tab("Runs", id="runs") as runs_tab, gr.Tabs(elem_id="runs-tabs"):
+                with gr.Tab("Training dynamics", id="dynamics") as dynamics_tab:
+                    create_learning(session, direct, strip, own, dynamics_tab)
+                with gr.Tab("Compare", id="compare") as compare_tab:
+                    compare = create_compare(session)
+            with gr.Tab("Learn", id="learn") as learn_tab:
+                create_learn(session, bar)
+        for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
+            tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
+        PageEvents(session, own, wire, strip, direct, tabs, (pretrain, finetune)).join(page)
+        compare.join(page, compare_tab, own, direct, strip)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)
     return page
+
+
+def _start(state: AppState) -> Payload:
+    """What the page's scripts are told as it opens."""
+    views = [
+        {
+            "id": view.id,
+            "title": view.title,
+            "gloss": view.gloss,
+            "workspace": view.workspace,
+            "explanation": view.explanation,
+        }
+        for view in VIEWS
+    ]
+    return to_json({"views": views, "model": state.models.default(), "shared": state.settings.shared})
 
 
 def launch_options(settings: Settings) -> dict[str, Any]:

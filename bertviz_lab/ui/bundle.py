@@ -10,6 +10,7 @@ import hashlib
 import re
 from collections import defaultdict
 from functools import cache
+from importlib import resources
 from typing import Any
 
 from starlette.requests import Request
@@ -39,9 +40,15 @@ from bertviz_lab.ui.components.scores import SCORES
 from bertviz_lab.ui.components.scrubber import SCRUBBER
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 from bertviz_lab.ui.components.word_split import WORD_SPLIT
+from bertviz_lab.ui.questions import WIRE
 from bertviz_lab.ui.rpc import DIRECT
+from bertviz_lab.ui.view import View
+from bertviz_lab.ui.views import VIEWS
+
+EXPLORE = Assembly("explore", ("client/explore.js",), ("client/explore.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
+    WIRE, EXPLORE,
     ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
     LESSON_BAR, LESSON_VIEW, LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
@@ -56,24 +63,30 @@ def script() -> str:
     """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
     arguments = "element, props, trigger, server, watch"
     shared = ", ".join(_FUNCTION.findall(source("island.js")))
-    views = ",\n".join(
+    islands = ",\n".join(
         f"{island.name!r}({arguments}) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
     )
+    views = ",\n".join(f"{view.id!r}(panel, body) {{\n{text}\n}}" for view, text in _of_views("js"))
     return f"""(() => {{
 'use strict';
 {source("tools.js")}
+{source("client/page.js")}
+{source("client/panel.js")}
 function shared({arguments}) {{
 {source("island.js")}
 return {{ {shared} }};
 }}
+const ISLANDS = {{
+{islands}
+}};
 const VIEWS = {{
 {views}
 }};
 /** Draw an island into `element`, a `gr.HTML`'s; the rest is what Gradio lends to its script. */
 function mount(name, {arguments}) {{
   element.classList.add('lab-island', `lab-island-${{name}}`);
-  VIEWS[name]({arguments});
+  ISLANDS[name]({arguments});
 }}
 // Gradio puts script and style sheet into the head and waits for neither. Places that came before the script stand in
 // line in `Lab`; all wait for the rules, because colours and widths that a view measures without them are wrong.
@@ -84,7 +97,7 @@ const styled = new Promise((resolve) => {{
   setTimeout(resolve, 5000); // the rules may fail to come
 }});
 const waiting = window.Lab ?? [];
-window.Lab = {{ push: (place) => styled.then(() => mount(...place)) }};
+window.Lab = {{ page, push: (place) => styled.then(() => mount(...place)) }};
 waiting.forEach(window.Lab.push);
 }})();
 """
@@ -101,7 +114,14 @@ def styles() -> str:
             users[sheet].append(f".lab-island-{island.name}")
     rules = [f":is(#lab, .lab-island) {{\n{source('shared.css')}\n}}"]
     rules += [f":is(#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
+    rules += [f":is(#lab, .lab-view-{view.id}) {{\n{text}\n}}" for view, text in _of_views("css")]
     return "\n".join(rules)
+
+
+def _of_views(ending: str) -> list[tuple[View, str]]:
+    """The views that have a file of that kind, each with its text."""
+    files = [(view, resources.files("bertviz_lab.ui.views") / view.id / f"view.{ending}") for view in VIEWS]
+    return [(view, file.read_text(encoding="utf-8")) for view, file in files if file.is_file()]
 
 
 @cache

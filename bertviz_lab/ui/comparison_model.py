@@ -20,6 +20,13 @@ def second_choices(choices: list[tuple[str, str]]) -> Any:
     return gr.update(choices=[_BEFORE_CHOICE, *choices])
 
 
+def open_comparison(session: AppState, checkpoint: Any, name: str) -> Any:
+    """The model that is compared with `checkpoint`: one by its name, or `BEFORE`. Raises `InputError`."""
+    from bertviz_lab.interpret import untrained
+
+    return untrained(checkpoint) if name in (BEFORE, "before", "") else session.models.open(name)
+
+
 def open_second(session: AppState, checkpoint: Any, name: str | None) -> Any:
     """The model that is set beside `checkpoint`. Raises `InputError` where there is none of that name."""
     from bertviz_lab.interpret import untrained

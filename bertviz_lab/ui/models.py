@@ -114,6 +114,10 @@ class Models:
         heads = {name: _task_head(self.settings.checkpoints / name) for name in self.shipped()}
         return {name: head for name, head in heads.items() if head}
 
+    def is_task_model(self, model: str) -> bool:
+        """Whether a model was fine-tuned for a task. Raises as `locate`."""
+        return bool(_task_head(self.locate(model)[0]))
+
     def is_run(self, model: str) -> bool:
         """Whether a name is that of a run in this page's folder."""
         try:

@@ -36,12 +36,14 @@ def untrained(checkpoint: Checkpoint, seed: int = 0) -> Checkpoint:
 
 
 @torch.inference_mode()
-def compare_fill_mask(checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5) -> FillComparison:
+def compare_fill_mask(
+    checkpoints: Sequence[Checkpoint], text: str, top_k: int = 5, text_b: str | None = None
+) -> FillComparison:
     """Predict the same masked tokens with several models; each tokenizes the text with its own vocabulary.
 
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
-    tables = [mask_probabilities(checkpoint, text)[2] for checkpoint in checkpoints]
+    tables = [mask_probabilities(checkpoint, text, text_b)[2] for checkpoint in checkpoints]
     masks = []
     for rows in zip(*tables, strict=False):  # a long text may lose more masks to one model than to another
         likeliest = [

@@ -21,8 +21,9 @@ _PLACE = '"the payload goes here"'
 
 @cache
 def source(name: str) -> str:
-    """The text of one file of this folder, such as `tools.js`."""
-    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+    """The text of one file of this folder, such as `tools.js`, or of another folder of the page: `client/page.js`."""
+    place = resources.files("bertviz_lab.ui") if "/" in name else resources.files(__package__)
+    return place.joinpath(name).read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,11 @@ class Assembly:
 
     def page(self, label: str, payload: str) -> str:
         """A page of its own that shows a payload and works offline."""
-        return _page(self, label).replace(_PLACE, payload)
+        return self.blank_page(label).replace(_PLACE, payload)
+
+    def blank_page(self, label: str) -> str:
+        """The same with a mark, `"the payload goes here"`, that a browser replaces."""
+        return _page(self, label)
 
 
 @cache
@@ -53,7 +58,8 @@ def _page(assembly: Assembly, label: str) -> str:
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
     rules = "\n".join(source(name) for name in ("shared.css", *assembly.sheets)).replace(".dark &", "&.dark")
-    script = f"'use strict';\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
+    alone = "const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
+    script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

@@ -4,7 +4,7 @@
 /** Read `props.value`: an object, or null when there is nothing to show yet. */
 function readPayload() {
   const text = props.value;
-  if (!text) return null;
+  if (!text || typeof text === 'object') return text || null;
   try {
     const body = JSON.parse(text);
     return body && typeof body === 'object' ? body : null;
@@ -12,6 +12,9 @@ function readPayload() {
     return null;
   }
 }
+
+/** The value as text that may stand inside a page. */
+const payloadText = () => (typeof props.value === 'object' ? JSON.stringify(props.value).replaceAll('<', '\\u003c') : props.value);
 
 /** Call `show(payload)` now and whenever Python sends another value; nothing to show becomes a sentence. */
 function onPayload(emptyText, show) {
@@ -81,7 +84,7 @@ function saveButtons(what, kinds, stem = null, state = () => ({})) {
     node.append(button('HTML', `Save ${what} as a page that works without this server`, async () => {
       const page = await server.standalone_page();
       // A function as replacement: in a string "$" would have a meaning.
-      saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => props.value));
+      saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => payloadText()));
     }));
   }
   if (stem && server) node.append(linkButton(what, state)); // a saved page has no address to lead back to

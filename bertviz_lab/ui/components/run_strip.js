@@ -43,6 +43,9 @@ async function follow(mine) {
     root.hidden = false;
     show(now);
     if (now.saved && now.saved !== known.saved) {
+      if (page.start.awaited === runId) page.set({ model: runId }); // the first model of a run that was started here
+      else page.emit('model', runId);
+      page.start.awaited = '';
       trigger('model_saved', { run_id: runId });
     }
     if (now.status !== known.status) {
@@ -59,7 +62,7 @@ function show(now) {
   root.dataset.status = ACTIVE.includes(now.status) ? 'active' : now.status;
   name.textContent = now.name;
   words.textContent = sentence(now);
-  place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model is in the model picker' : '';
+  place.textContent = now.path ? `Model: ${now.path}` : now.saved ? 'Its model can be chosen in Explore' : '';
   place.title = now.path;
   const share = now.total_steps ? now.step / now.total_steps
     : now.eta_seconds !== null ? now.seconds / Math.max(1e-9, now.seconds + now.eta_seconds) : 0;

@@ -21,7 +21,7 @@ from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.components.recipe_cards import recipe_cards
 from bertviz_lab.ui.components.run_compare import run_compare
 from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
-from bertviz_lab.ui.header import Header
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.run_panel import strip_of
 from bertviz_lab.ui.validation import checked
 from bertviz_lab.ui.view_contract import QUIET
@@ -46,12 +46,12 @@ class Compare:
     ask: gr.Button
     answers: tuple[gr.HTML, gr.HTML, gr.HTML]
 
-    def join(self, page: gr.Blocks, tab: gr.Tab, own: gr.BrowserState, header: Header) -> None:
+    def join(self, page: gr.Blocks, tab: gr.Tab, own: gr.BrowserState, direct: Rpc, strip: gr.HTML) -> None:
         """Join the parts; to be called once all of the page is drawn."""
         session = self.session
         everything = [self.chosen, self.comparison, self.cards, self.steps, self.seed, self.text]
         page.load(in_order(partial(open_tab, session)), [own, self.chosen, self.steps, self.seed], everything, **QUIET)
-        for news in (tab.select, header.strip.run_changed):
+        for news in (tab.select, strip.run_changed):
             news(partial(refresh, session), [own, self.chosen], self.chosen, **QUIET)
         self.chosen.change(picture(partial(draw, session)), [own, self.chosen], self.comparison, **QUIET)
         for field in (self.steps, self.seed):
@@ -59,7 +59,7 @@ class Compare:
         self.cards.train_request(
             clicked(partial(queue, session)),
             [own, self.chosen, self.steps, self.seed],
-            [own, self.cards, self.chosen, self.message, header.strip],
+            [own, self.cards, self.chosen, self.message, strip],
             **QUIET,
         )
         self.cards.compare_request(
@@ -67,7 +67,7 @@ class Compare:
         ).then(None, js="() => document.querySelector('#compare-runs')?.scrollIntoView({block: 'start'})")
         asked = [own, self.chosen, self.text, self.text_b]
         for trigger in (self.ask.click, self.text.submit, self.text_b.submit):
-            header.direct.ask(trigger, in_order(partial(answer, session)), asked, list(self.answers), slow=True)
+            direct.ask(trigger, in_order(partial(answer, session)), asked, list(self.answers), slow=True)
 
 
 def create_compare(session: AppState) -> Compare:

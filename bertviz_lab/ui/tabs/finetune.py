@@ -18,8 +18,8 @@ from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
-from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.models import RANDOM
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.run_panel import create_run_panel
 from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
@@ -31,7 +31,7 @@ _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
 
-def create_finetune(session: AppState, header: Header) -> TrainingView:
+def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
     """Draw the tab and join the parts of its form."""
     first = task_form.choices()[0][1]
     gr.HTML("<h2>1. Choose a labelled data set</h2>")
@@ -79,10 +79,8 @@ def create_finetune(session: AppState, header: Header) -> TrainingView:
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
     button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
     message = notice(elem_id="tune-message")
-    panel = create_run_panel(
-        session, "tuning", "4. Training progress", (("Inference", "try"), ("Attention", "attention"))
-    )
-    results = create_results(session, header, panel.run)
+    panel = create_run_panel(session, "tuning", "4. Training progress", (("Explore", "predictions"),))
+    results = create_results(session, direct, panel.run)
 
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
@@ -91,7 +89,6 @@ def create_finetune(session: AppState, header: Header) -> TrainingView:
     show = in_order(partial(show_examples, session, names))
     shown = [preview, told, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
-    direct = header.direct
     parts = (
         CollapsedView(
             direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, files=True

@@ -17,11 +17,11 @@ from bertviz_lab.ui.components.scrubber import scrubber
 from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
-from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.links import with_link
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.snapshots import Question
 from bertviz_lab.ui.validation import checked
-from bertviz_lab.ui.view_contract import TYPING, Tab
+from bertviz_lab.ui.view_contract import TYPING
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20
@@ -43,9 +43,8 @@ token and stays there.</p>
 """
 
 
-def create_learning(session: AppState, header: Header, own: gr.BrowserState, tab: gr.Tab) -> Tab:
+def create_learning(session: AppState, direct: Rpc, strip: gr.HTML, own: gr.BrowserState, tab: gr.Tab) -> None:
     """Draw the tab and join its parts; `own` are the runs of the visitor's browser."""
-    direct = header.direct
     gr.HTML(
         "<p class='lead'>Training dynamics: drag through the snapshots of a training run and watch the predictions "
         "for a sentence emerge.</p>"
@@ -74,7 +73,6 @@ def create_learning(session: AppState, header: Header, own: gr.BrowserState, tab
     # What a link asks for, and what the page has chosen by itself: a person's own choice is not overridden.
     wanted = gr.Textbox("", visible=False)
     automatic = gr.Textbox("", visible=False)
-    followed = gr.Textbox("", visible=False)  # the model at the top of the page that was followed last
 
     texts = [text_a, text_b, words]
     draw = picture(partial(learning, session))
@@ -88,14 +86,7 @@ def create_learning(session: AppState, header: Header, own: gr.BrowserState, tab
     inputs = [own, history, wanted, automatic, examples, *texts]
     outputs = [history, wanted, automatic, *others]
     direct.ask(tab.select, in_order(partial(come, session)), inputs, outputs)
-    direct.ask(header.strip.run_changed, in_order(partial(renew, session)), inputs, outputs)
-    return Tab(
-        "learning",
-        partial(follow_model, session),
-        [followed, *inputs],
-        [followed, *outputs],
-        fields={"history": wanted, "a": text_a, "b": text_b, "words": words},
-    )
+    direct.ask(strip.run_changed, in_order(partial(renew, session)), inputs, outputs)
 
 
 def learning(session: AppState, history: str, text_a: str, text_b: str, words: str) -> str:
@@ -235,13 +226,3 @@ def renew(
     if not wanted and not shown:
         return (gr.skip(),) * 8
     return come(session, own, history, wanted, automatic, shown, *texts)
-
-
-def follow_model(
-    session: AppState, model: str, followed: str, own: Any, history: str | None, wanted: str, *others: str
-) -> tuple[Any, ...]:
-    """Another model was chosen at the top of the page: its history is shown where it has one."""
-    mine = own if isinstance(own, list) else []
-    if not wanted and followed and model != followed and model in [name for _, name in session.histories.choices(mine)]:
-        wanted = model
-    return model, *renew(session, own, history, wanted, *others)

@@ -110,9 +110,7 @@ def create_pretrain(session: AppState) -> TrainingView:
         forecast,
         **TYPING | heavy,
     )
-    panel = create_run_panel(
-        session, "run", "4. Training progress", (("Fill-mask", "fill"), ("Attention", "attention"))
-    )
+    panel = create_run_panel(session, "run", "4. Training progress", (("Explore", "predictions"),))
     return TrainingView(
         tab="pretrain",
         kind=PretrainConfig,

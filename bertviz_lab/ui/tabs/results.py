@@ -20,8 +20,8 @@ from bertviz_lab.ui.components.example_list import example_list
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.error_handling import clicked, picture, sentence_of
-from bertviz_lab.ui.header import Header
 from bertviz_lab.ui.result_views import NAMES, confusion_view, listed_view, summary_view, trials_view
+from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.training_view import ResultsView
 from bertviz_lab.ui.view_contract import QUIET, CollapsedView
 
@@ -37,9 +37,8 @@ confidence and accuracy, weighted by bin size. (Guo et al. 2017)</p>
 """
 
 
-def create_results(session: AppState, header: Header, run: gr.Dropdown) -> ResultsView:
+def create_results(session: AppState, direct: Rpc, run: gr.Dropdown) -> ResultsView:
     """Draw the results of the run that is chosen in `run`."""
-    direct = header.direct
     gr.HTML("<h2>5. Results</h2>")
     summary = facts(label="Metrics on the held-out set", elem_id="results-summary")
     with gr.Column(visible=False) as body:

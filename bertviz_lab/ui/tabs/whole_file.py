@@ -21,7 +21,7 @@ _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 _MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
 
-def create_whole_file(session: AppState, picker: gr.Dropdown) -> None:
+def create_whole_file(session: AppState) -> None:
     """Draw the part and join it."""
     with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
         gr.HTML(
@@ -31,7 +31,14 @@ def create_whole_file(session: AppState, picker: gr.Dropdown) -> None:
         files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
         message = notice(elem_id="try-file-message")
         table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
-    files.upload(partial(predict_file, session), [picker, files], [table, message], **QUIET | {"concurrency_limit": 1})
+    model = gr.Textbox("", visible=False)  # filled in by the click: the model of Explore
+    files.upload(
+        partial(predict_file, session),
+        [model, files],
+        [table, message],
+        js="(_, files) => [window.Lab.page.input.model, files]",
+        **QUIET | {"concurrency_limit": 1},
+    )
     files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
 
 

@@ -1,0 +1,277 @@
+// Explore: one input for all views, the tokens that it becomes, and a panel for each view. A token that is selected in
+// one of them is selected in all.
+
+const TYPING = 350; // milliseconds without a key until what was typed is asked
+const NEAR = '300px'; // panels this close to the window are drawn already
+const REMEMBERED = 'bertviz-lab-model'; // the model of the last visit
+const OPEN_FIRST = ['predictions', 'attention'];
+const root = element.querySelector('.lab');
+root.classList.add('explore');
+
+// ---- the input bar
+
+const fields = {
+  text_a: h('textarea', { id: 'text-a', rows: 1, 'aria-label': 'Text A', spellcheck: 'false', placeholder: 'Type a text; [MASK] stands for a word to predict' }),
+  text_b: h('textarea', { id: 'text-b', rows: 1, 'aria-label': 'Text B', spellcheck: 'false', placeholder: 'Optional second text, for next-sentence prediction' }),
+};
+const modelBox = makeModelBox('model', 'Model', {});
+const otherBox = makeModelBox('other', 'Compare with', { '': 'no other model', before: 'the same model before training' });
+const examples = h('div', { class: 'examples', id: 'examples', role: 'group', 'aria-label': 'Examples' });
+const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
+const next = h('p', { class: 'next quiet' }, 'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
+const strip = h('div', { class: 'strip', id: 'tokens-strip', role: 'listbox', 'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
+const complaint = h('p', { class: 'complaint', role: 'status' });
+const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
+const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
+const link = h('button', { type: 'button', class: 'plain', id: 'copy-link', onclick: copyLink }, 'Copy link');
+const linked = h('span', { class: 'quiet', role: 'status' });
+complaint.hidden = true;
+root.append(
+  h('div', { class: 'input-bar' },
+    h('div', { class: 'texts' },
+      h('label', {}, h('span', { class: 'name' }, 'Text A'), fields.text_a),
+      h('label', {}, h('span', { class: 'name' }, 'Text B'), fields.text_b)),
+    h('div', { class: 'models' }, modelBox.node, otherBox.node),
+    h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, link, linked)),
+    facts.host),
+  strip, complaint, next);
+
+let typing = 0;
+let shownExamples = []; // those of the model that is shown: [text a, text b]
+
+for (const [name, box] of Object.entries(fields)) {
+  box.addEventListener('input', () => {
+    grow(box);
+    clearTimeout(typing);
+    typing = setTimeout(take, TYPING);
+  });
+  box.addEventListener('keydown', (event) => {
+    if (event.key !== 'Enter' || event.shiftKey) return;
+    event.preventDefault();
+    take();
+  });
+  box.dataset.name = name;
+}
+
+/** Ask what stands in the fields. */
+function take() {
+  clearTimeout(typing);
+  page.set({ text_a: fields.text_a.value, text_b: fields.text_b.value });
+}
+
+function fill(textA, textB) {
+  [fields.text_a.value, fields.text_b.value] = [textA, textB];
+  Object.values(fields).forEach(grow);
+  take();
+}
+
+/** As high as its text, up to a point. */
+function grow(box) {
+  box.style.height = 'auto';
+  box.style.height = `${Math.min(160, box.scrollHeight + 2)}px`;
+}
+
+async function anotherB() {
+  const text = await page.ask('explore', 'random_text', { model: page.input.model, texts: [page.input.text_a, page.input.text_b] }).catch(() => '');
+  if (text) fill(fields.text_a.value, text);
+}
+
+async function copyLink() {
+  take();
+  try {
+    await navigator.clipboard.writeText(page.address());
+    linked.textContent = 'Link copied';
+  } catch {
+    linked.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }));
+  }
+}
+
+/** A list of models and a field for one that is not in it. */
+function makeModelBox(name, label, always) {
+  const OTHER = '\u0000';
+  const box = h('select', { id: `${name}-picker`, 'aria-label': label });
+  const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`, placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false' });
+  typed.hidden = true;
+  box.addEventListener('change', () => {
+    typed.hidden = box.value !== OTHER;
+    if (typed.hidden) page.set({ [name]: box.value });
+    else typed.focus();
+  });
+  typed.addEventListener('change', () => page.set({ [name]: typed.value.trim() }));
+  const show = (groups) => {
+    const options = (list) => list.map(([value, words]) => h('option', { value }, words));
+    box.replaceChildren(...options(Object.entries(always)), ...groups.filter(({ models }) => models.length).map(({ title, models }) =>
+      h('optgroup', { label: title }, ...options(models))), h('option', { value: OTHER }, 'Another model …'));
+    const value = page.input[name];
+    const known = [...box.options].some((option) => option.value === value);
+    box.value = known ? value : OTHER;
+    typed.hidden = known;
+    if (!known) typed.value = value;
+  };
+  return { node: h('label', { class: 'model' }, h('span', { class: 'name' }, label), box, typed), show };
+}
+
+function showExamples(list) {
+  shownExamples = list;
+  examples.replaceChildren(h('span', { class: 'quiet' }, 'Try'), ...list.map(([textA, textB]) =>
+    h('button', { type: 'button', class: 'chip', onclick: () => fill(textA, textB) }, [textA, textB].filter(Boolean).join('  |  '))));
+  examples.hidden = !list.length;
+}
+
+// ---- the tokens
+
+let tokens = [];
+
+async function drawTokens() {
+  const { model, text_a, text_b } = page.input;
+  try {
+    const answer = await page.ask('explore', 'encode', { model, text_a, text_b });
+    if (!answer) return;
+    tokens = answer.tokens;
+    complaint.textContent = answer.note;
+    complaint.hidden = !answer.note;
+  } catch (error) {
+    tokens = [];
+    complaint.textContent = error.message;
+    complaint.hidden = false;
+  }
+  strip.replaceChildren(...tokens.map(({ token, segment, special }, position) => h('button', { type: 'button', role: 'option',
+    class: `token ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position, tabindex: position ? '-1' : '0',
+    onclick: () => page.select(page.selected === position ? null : position) }, token)));
+  strip.hidden = !tokens.length;
+  markSelected();
+}
+
+function markSelected() {
+  for (const button of strip.children) button.setAttribute('aria-selected', String(Number(button.dataset.position) === page.selected));
+}
+
+strip.addEventListener('keydown', (event) => {
+  const at = [...strip.children].indexOf(document.activeElement);
+  const to = nextByArrow(event.key, at, strip.children.length);
+  if (at < 0 || to === null) return;
+  event.preventDefault();
+  strip.children[at].tabIndex = -1;
+  strip.children[to].tabIndex = 0;
+  strip.children[to].focus();
+});
+page.on('select', markSelected);
+
+// ---- the panels
+
+const open = new Set(page.kept('explore.open') ? page.kept('explore.open').split(',') : OPEN_FIRST);
+const panels = page.start.views.filter((view) => view.workspace === 'explore').map(makeView);
+const contents = h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
+  h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title)));
+root.append(contents, ...panels.map(({ node }) => node));
+
+function makeView(view) {
+  const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
+  const head = h('button', { type: 'button', class: 'panel-head', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
+    h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet' }, view.gloss));
+  const node = h('section', { class: `panel lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
+  let panel = null;
+  let near = false;
+  const isOpen = () => !body.hidden;
+  const look = () => {
+    if (isOpen() && near && !panel && page.input.text_a) {
+      panel = makePanel(view, body);
+      VIEWS[view.id](panel, body);
+      if (view.explanation) {
+        const words = h('div', { class: 'explanation' });
+        words.innerHTML = view.explanation; // our own words: see View.explanation
+        body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
+      }
+    }
+    panel?.setSeen(isOpen() && near && element.offsetParent !== null);
+  };
+  function turn(to) {
+    body.hidden = !to;
+    head.setAttribute('aria-expanded', String(to));
+    if (to) open.add(view.id);
+    else open.delete(view.id);
+    page.keep('explore.open', [...open].join(',') === OPEN_FIRST.join(',') ? '' : [...open].join(','));
+    look();
+  }
+  function reveal() {
+    turn(true);
+    node.scrollIntoView({ block: 'start', behavior: 'smooth' });
+    head.focus({ preventScroll: true });
+  }
+  body.hidden = !open.has(view.id);
+  head.setAttribute('aria-expanded', String(isOpen()));
+  new IntersectionObserver((entries) => {
+    near = entries.at(-1).isIntersecting;
+    look();
+  }, { rootMargin: NEAR }).observe(node);
+  return { view, node, reveal, look, refresh: () => panel?.refresh() };
+}
+
+// ---- what happens
+
+/** The model has changed, or the page has just opened: what it is, and texts that it knows. */
+async function showModel() {
+  const { model } = page.input;
+  page.ask('explore', 'about', { model }).then((payload) => payload && facts.show(payload), (error) => facts.say(error.message));
+  const before = shownExamples;
+  const list = await page.ask('explore', 'examples', { model }).catch(() => undefined);
+  if (!list) return;
+  showExamples(list);
+  const [textA, textB] = [fields.text_a.value, fields.text_b.value];
+  const untouched = !textA.trim() && !textB.trim() ? true : before.some(([a, b]) => a === textA && b === textB);
+  if (untouched && list.length && !list.some(([a, b]) => a === textA && b === textB)) fill(...list[0]);
+}
+
+async function showModels() {
+  const groups = await page.ask('explore', 'models', { own: page.start.own ?? [] }).catch(() => undefined);
+  if (!groups) return;
+  const known = groups.flatMap(({ models }) => models.map(([name]) => name));
+  const last = localStorage.getItem(REMEMBERED);
+  page.input.model ||= known.includes(last) ? last : page.start.model;
+  modelBox.show(groups);
+  otherBox.show(groups);
+}
+
+page.on('input', (changed) => {
+  for (const [name, box] of Object.entries(fields)) {
+    if (changed.includes(name) && box.value !== page.input[name]) {
+      box.value = page.input[name];
+      grow(box);
+    }
+  }
+  if (changed.includes('model') || changed.includes('other')) showModels();
+  if (changed.includes('model')) {
+    localStorage.setItem(REMEMBERED, page.input.model);
+    showModel();
+  }
+  if (changed.some((name) => name !== 'other')) drawTokens();
+  panels.forEach(({ look, refresh }) => {
+    look();
+    refresh();
+  });
+});
+// A checkpoint of the chosen model is new: what is in sight is drawn again; nobody's text is touched.
+page.on('model', (name) => {
+  if (name !== page.input.model) return;
+  drawTokens();
+  panels.forEach(({ refresh }) => refresh());
+});
+page.on('start', showModels);
+page.on('space', () => panels.forEach(({ look }) => look()));
+page.on('open', ({ show }) => {
+  if (show) setTimeout(() => panels.find(({ view }) => view.id === show)?.reveal());
+});
+
+for (const [name, box] of Object.entries(fields)) box.value = page.input[name];
+begin();
+
+/** First the models, then what the chosen one says. */
+async function begin() {
+  await showModels();
+  if (page.input.text_a || page.input.text_b) {
+    Object.values(fields).forEach(grow);
+    drawTokens();
+    panels.forEach(({ look }) => look());
+  }
+  await showModel();
+}

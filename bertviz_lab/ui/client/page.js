@@ -1,0 +1,123 @@
+// What all parts of the page share: questions to Python, the input of Explore, the selected token, and the address. One
+// object, `page`, for the whole document.
+
+const page = (() => {
+  const listeners = new Map(); // a topic -> functions
+  const on = (topic, act) => {
+    if (!listeners.has(topic)) listeners.set(topic, new Set());
+    listeners.get(topic).add(act);
+    return () => listeners.get(topic).delete(act);
+  };
+  const emit = (topic, ...what) => [...(listeners.get(topic) ?? [])].forEach((act) => act(...what));
+
+  // ---- questions: of those in one line that wait the newest counts
+
+  let connect;
+  const connected = new Promise((resolve) => { connect = resolve; });
+  const lines = new Map(); // name of a line -> { busy, next }
+  const LOST = 'The server did not answer. Is it still running?';
+
+  /**
+   * The answer to a question of a view; undefined where a newer question of the same `line` has taken its place. Throws
+   * an error whose message is for people.
+   */
+  async function ask(view, question, args = {}, line = `${view}.${question}`) {
+    const turn = lines.get(line) ?? { busy: false, next: null };
+    lines.set(line, turn);
+    if (turn.busy) {
+      turn.next?.(false); // an older question that nobody waits for any more
+      const mine = await new Promise((resolve) => { turn.next = resolve; });
+      if (!mine) return undefined;
+    }
+    turn.busy = true;
+    const ticket = Math.random().toString(36).slice(2);
+    try {
+      const wire = await connected;
+      const text = await wire(ticket, view, question, args);
+      if (text === undefined) throw new Error(LOST);
+      const body = JSON.parse(text);
+      if (body.error) throw new Error(body.error);
+      return turn.next ? undefined : body.answer; // a newer question waits: its answer is the one to show
+    } catch (error) {
+      if (turn.next) return undefined;
+      throw error instanceof Error ? error : new Error(LOST);
+    } finally {
+      const { next } = turn;
+      turn.next = null;
+      if (next) next(true); // stays busy: the line is handed over
+      else turn.busy = false;
+    }
+  }
+
+  // ---- the address: the workspace, the input, and what a view keeps of its settings
+
+  const start = new URLSearchParams(location.search);
+  const TEXTS = ['text_a', 'text_b', 'model', 'other'];
+  const LONGEST = 2000; // characters of a text in an address that can still be sent
+  const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
+  const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
+  let space = start.get('space') ?? '';
+  let writing = 0;
+
+  function address() {
+    const parts = new URLSearchParams();
+    if (space) parts.set('space', space);
+    for (const name of TEXTS) if (input[name] && input[name].length <= LONGEST) parts.set(name, input[name]);
+    for (const [name, value] of kept) parts.set(name, value);
+    const query = parts.toString();
+    return `${location.pathname}${query ? `?${query}` : ''}`;
+  }
+
+  /** Browsers refuse more than a hundred changes of the address in half a minute. */
+  function writeAddress() {
+    clearTimeout(writing);
+    writing = setTimeout(() => history.replaceState(history.state, '', address()), 400);
+  }
+
+  /** A setting of a view that the address keeps, as text; "" removes it. */
+  function keep(name, value) {
+    if (value === '' || value === null || value === undefined) kept.delete(name);
+    else kept.set(name, String(value));
+    writeAddress();
+  }
+
+  // ---- the input of Explore
+
+  /** Change some of the input; whoever shows it is told what has changed. */
+  function set(changes) {
+    const changed = Object.keys(changes).filter((name) => input[name] !== changes[name]);
+    if (!changed.length) return;
+    Object.assign(input, changes);
+    if (changed.some((name) => name !== 'other')) select(null);
+    writeAddress();
+    emit('input', changed);
+  }
+
+  // ---- the selected token, by its position in the input of the model
+
+  let selected = null;
+
+  function select(position) {
+    if (selected === position) return;
+    selected = position;
+    emit('select', position);
+  }
+
+  return {
+    /** What Python tells the page: its views, the default model, the runs of this browser. */
+    start: { views: [], model: '', own: [] },
+    on, emit, ask, connect, input, set, keep, select, TEXTS,
+    kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
+    get selected() { return selected; },
+    get space() { return space; },
+    setSpace(name) { space = name; writeAddress(); emit('space', name); },
+    /** Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view}. */
+    open(place) {
+      for (const [name, value] of Object.entries(place.settings ?? {})) keep(name, value);
+      emit('settings', Object.keys(place.settings ?? {}));
+      if (place.input) set(place.input);
+      emit('open', place);
+    },
+    address: () => new URL(address(), location.origin).href,
+  };
+})();

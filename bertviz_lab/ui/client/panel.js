@@ -1,0 +1,146 @@
+// A panel: one view in a workspace. It is built when it is first opened, and asks Python only while somebody can see it.
+
+/**
+ * Mount a drawing of the bundle in a place of its own. `events` maps the events that it fires to functions, `server` the
+ * questions that it asks by itself to functions that answer them.
+ */
+function makeDrawing(kind, label, { id = null, events = {}, server = {} } = {}) {
+  const host = h('div', { id, class: 'drawing' }, h('section', { class: `lab lab-${kind}` }));
+  const watchers = [];
+  const props = { value: '', label };
+  const standalone_page = () => page.ask('explore', 'standalone_page', { drawing: kind, label });
+  mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act));
+  const show = (payload) => {
+    props.value = payload;
+    watchers.forEach((act) => act());
+  };
+  return { host, show, say: (message) => show({ message }), get payload() { return props.value; } };
+}
+
+/** A labelled field of a panel. `kind` is text, number, range, checkbox, or select with [[value, words], ...]. */
+function makeField(kind, label, value, onChange, { options = [], min, max, step, placeholder, id } = {}) {
+  const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
+  const input = kind === 'select'
+    ? h('select', { id }, ...options.map(([key, words]) => h('option', { value: key }, words)))
+    : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
+  const shown = kind === 'range' ? h('output', {}) : null;
+  const set = (to) => {
+    if (kind === 'checkbox') input.checked = Boolean(to);
+    else input.value = to;
+    if (shown) shown.textContent = input.value;
+  };
+  set(value);
+  input.addEventListener('change', () => onChange(read()));
+  if (shown) input.addEventListener('input', () => { shown.textContent = input.value; });
+  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name' }, label), shown, input);
+  return { node, input, set, get value() { return read(); } };
+}
+
+/** The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation}. */
+function makePanel(view, body) {
+  const parts = []; // {node, draw, stale, isOpen}
+  let seen = false;
+
+  const setting = (name) => `${view.id}.${name}`;
+  const ask = (question, more = {}, line = undefined) => {
+    const { model, text_a, text_b } = page.input;
+    return page.ask(view.id, question, { model, text_a, text_b, ...more }, line && `${view.id}.${line}`);
+  };
+
+  async function bring(part) {
+    if (!seen || !part.stale || !part.isOpen()) return;
+    part.stale = false;
+    part.node.setAttribute('aria-busy', 'true');
+    try {
+      await part.draw();
+    } catch (error) {
+      part.say(error.message);
+    } finally {
+      part.node.removeAttribute('aria-busy');
+    }
+  }
+
+  const panel = {
+    view,
+    page,
+    ask,
+    field: makeField,
+    drawing: (kind, label, options) => makeDrawing(kind, label, options),
+    /** A setting that the address keeps. */
+    kept: (name, otherwise = '') => page.kept(setting(name), otherwise),
+    keep: (name, value) => page.keep(setting(name), value),
+    /** Ask and show; nothing is shown where a newer question has taken this one's place. */
+    async show(drawing, question, more = {}, line = undefined) {
+      try {
+        const payload = await ask(question, more, line);
+        if (payload !== undefined) drawing.show(payload);
+      } catch (error) {
+        drawing.say(error.message);
+      }
+    },
+    /** A part that is always in sight; `draw` is called when the input has changed. */
+    part(nodes, draw) {
+      const node = h('div', { class: 'part' }, ...nodes);
+      body.append(node);
+      return add({ node, draw, isOpen: () => !node.hidden });
+    },
+    /**
+     * A part that is folded away. `build(host)` is called when it is first opened and gives the function that draws it.
+     * Whether it is open is kept in the address.
+     */
+    fold(name, title, build) {
+      const host = h('div', { class: 'fold-body' });
+      const node = h('details', { class: 'fold', id: `${view.id}-${name}`, open: panel.kept(name, '') === 'open' }, h('summary', {}, title), host);
+      body.append(node);
+      let draw = null;
+      const part = add({
+        node,
+        isOpen: () => node.open && !node.hidden,
+        draw: () => {
+          draw ??= build(host);
+          return draw?.();
+        },
+      });
+      node.addEventListener('toggle', () => {
+        panel.keep(name, node.open ? 'open' : '');
+        bring(part);
+      });
+      page.on('settings', (names) => { if (names.includes(setting(name))) node.open = panel.kept(name) === 'open'; });
+      return part;
+    },
+    /** Draw again what is in sight, and the rest when it comes into sight. */
+    refresh() {
+      for (const part of parts) {
+        part.stale = true;
+        bring(part);
+      }
+    },
+    /** Called by the workspace: whether somebody can see the panel. */
+    setSeen(now) {
+      seen = now;
+      if (seen) parts.forEach(bring);
+    },
+  };
+
+  function add(part) {
+    const complaint = h('p', { class: 'complaint', role: 'status' });
+    complaint.hidden = true;
+    part.node.append(complaint);
+    part.stale = true;
+    part.say = (message) => {
+      complaint.textContent = message;
+      complaint.hidden = !message;
+    };
+    /** Draw it again because a setting of its own has changed. */
+    part.redraw = () => {
+      part.stale = true;
+      part.say('');
+      return bring(part);
+    };
+    parts.push(part);
+    if (seen) bring(part);
+    return part;
+  }
+
+  return panel;
+}

@@ -1,0 +1,40 @@
+// The end of the line to Python that lies in the page, and a word about questions that take long.
+
+const TELL_AFTER = 500; // milliseconds until a person is told, and between two words about it
+const root = element.querySelector('.lab');
+const working = new Set(); // tickets of questions that take long
+root.setAttribute('role', 'status');
+
+Object.assign(page.start, readPayload());
+page.connect(async (ticket, view, question, args) => {
+  const told = setTimeout(tell, TELL_AFTER, ticket);
+  try {
+    return await server.answer(ticket, view, question, args);
+  } finally {
+    clearTimeout(told);
+    working.delete(ticket);
+    if (!working.size) root.textContent = '';
+  }
+});
+
+/** Say how far a question is, again and again until it is answered. */
+async function tell(ticket) {
+  working.add(ticket);
+  root.textContent ||= 'Working …';
+  while (working.has(ticket)) {
+    const share = (await server.progress(ticket)) ?? 0;
+    if (working.has(ticket) && share > 0) root.textContent = `Working … ${percent(share, 0)}`;
+    await pause(TELL_AFTER);
+  }
+}
+
+// What Python tells of runs: whose they are, and that one has a model.
+watch('value', () => {
+  Object.assign(page.start, readPayload());
+  page.emit('start');
+});
+
+// Another workspace is opened by Python, which alone can.
+page.on('open', ({ space }) => {
+  if (space && space !== page.space) trigger('go', { space });
+});

@@ -1,0 +1,93 @@
+"""What a view of the page is, and how the questions that it asks are declared and checked.
+
+A view is a folder of `ui/views`: `view.py` answers questions, `view.js` draws, `view.css` has the rules of both. It is
+listed in `ui/views/__init__.py`; nothing else has to know of it.
+"""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, StringConstraints, ValidationError, validate_call
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.validation import MOST_CHARACTERS
+
+if TYPE_CHECKING:
+    from bertviz_lab.ui.app_state import AppState
+
+Workspace = Literal["explore", "train", "runs", "learn"]
+
+# ---- types of arguments: all that a browser can send is checked against them
+
+#: What somebody typed.
+Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
+#: A word, a file's name, a key: something short.
+Word = Annotated[str, StringConstraints(max_length=200)]
+#: A shipped model, the id of a run, a hub id or, on one's own machine, a folder: what `Models.locate` finds. "" is the
+#: default model.
+ModelName = Annotated[str, StringConstraints(max_length=500)]
+#: A layer, head, position or other index.
+Index = Annotated[int, Field(ge=0, le=1_000_000)]
+#: How many predictions, neighbours or examples.
+Count = Annotated[int, Field(ge=1, le=50)]
+#: [[layer, head], ...] of heads that are ablated.
+Heads = Annotated[list[tuple[Index, Index]], Field(max_length=1024)]
+#: Ids of the runs that a visitor's browser has started.
+RunIds = Annotated[list[Word], Field(max_length=50)]
+
+
+@dataclass(frozen=True)
+class Question:
+    """Something that a view asks Python: a function of the page's state and of arguments with checked types.
+
+    Attributes:
+        answer: `answer(state, **arguments)` gives a payload, or anything that JSON can hold.
+        slow: whether it can take seconds; slow questions wait for each other only.
+        arguments: the names that it knows.
+    """
+
+    answer: Callable[..., Any]
+    slow: bool = False
+    arguments: frozenset[str] = frozenset()
+
+    def ask(self, state: "AppState", arguments: Mapping[str, Any]) -> Any:
+        """The answer. Raises `InputError` for arguments that are none of its own or of another type."""
+        unknown = arguments.keys() - self.arguments
+        if unknown:
+            raise InputError(f"This question has no argument {sorted(unknown)[0]!r}.")
+        try:
+            return self.answer(state, **arguments)
+        except ValidationError as error:
+            (first, *_) = error.errors(include_url=False, include_input=False)
+            name = str(first["loc"][0]) if first["loc"] else "argument"
+            raise InputError(f"{name.replace('_', ' ')}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from None
+
+
+def question(answer: Callable[..., Any], *, slow: bool = False) -> Question:
+    """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module."""
+    state, *names = inspect.signature(answer).parameters
+    checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
+    return Question(checked, slow, frozenset(names))
+
+
+@dataclass(frozen=True)
+class View:
+    """A view of the page.
+
+    Attributes:
+        id: the name of its folder, which also stands in addresses.
+        title: the field's standard term.
+        gloss: one plain sentence on what it shows.
+        workspace: the workspace whose panel it is; None for what a workspace itself asks.
+        questions: by name, what its script asks.
+        explanation: "How is this computed?", as HTML of our own words with the formula and its source.
+    """
+
+    id: str
+    title: str
+    gloss: str
+    workspace: Workspace | None
+    questions: Mapping[str, Question] = field(default_factory=dict)
+    explanation: str = ""

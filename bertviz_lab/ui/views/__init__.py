@@ -1,0 +1,14 @@
+"""The views of the page, in the order of their panels. A view is a folder of this one and a line in `VIEWS`.
+
+`view.py` answers the view's questions, `view.js` draws it with what `client/panel.js` gives it, `view.css` has its rules.
+`explore` is the input bar that all views of that workspace share.
+"""
+
+from bertviz_lab.ui.view import View
+from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+
+VIEWS: tuple[View, ...] = (
+    EXPLORE,
+    PREDICTIONS,
+)

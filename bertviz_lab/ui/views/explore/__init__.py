@@ -1,0 +1,1 @@
+"""The input bar of Explore: models, examples, and the tokens that a text becomes."""

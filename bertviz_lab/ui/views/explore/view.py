@@ -1,0 +1,74 @@
+"""What the input bar of Explore asks: which models there are, what one is, texts that it knows, and a text's tokens."""
+
+import random
+from typing import Any
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.model_facts import describe
+from bertviz_lab.ui.view import ModelName, RunIds, Text, View, Word, question
+
+
+def models(state: AppState, own: RunIds) -> list[dict[str, Any]]:
+    """[{title, models: [[name, words], ...]}, ...]: what ships, and the visitor's own."""
+    runs = [(name, label) for label, name in state.models.choices(own) if state.models.is_run(name)]
+    shipped = [(name, name) for name in state.models.shipped()]
+    return [{"title": "Shipped models", "models": shipped}, {"title": "Your runs", "models": runs}]
+
+
+def about(state: AppState, model: ModelName) -> str:
+    """The facts about a model; one that cannot be opened as the sentence that says why."""
+    return describe(state, model)
+
+
+def examples(state: AppState, model: ModelName) -> list[tuple[str, str]]:
+    """Texts, with a second one or "", whose words the model has met; those of its task where it has one."""
+    if state.models.is_task_model(model):
+        return state.task_examples(model)
+    known = state.examples(model)
+    masked = [(text, "") for text in known.masked]
+    return [*masked[:3], *known.pairs[:2], *masked[3:]]
+
+
+def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
+    """The tokens of the input, {token, segment, special} each, and a warning where the text is too long for the model."""
+    from bertviz_lab.interpret.inputs import encode_inputs
+
+    checkpoint = state.models.open(model)
+    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    kinds = zip(encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
+    tokens = [{"token": token, "segment": segment, "special": bool(special)} for token, segment, special in kinds]
+    return {"tokens": tokens, "note": checkpoint.length_warning(len(encoding.ids)) or ""}
+
+
+def random_text(state: AppState, model: ModelName, texts: list[Text]) -> str:
+    """A sentence of the text that the model was trained on, or one of its examples, but none of `texts`."""
+    others = [text for text in state.examples(model).others if text not in texts]
+    return random.choice(others) if others else ""
+
+
+def standalone_page(state: AppState, drawing: Word, label: Word) -> str:
+    """A page that shows a drawing without this server; its payload is put in by the browser. Raises `InputError`."""
+    from bertviz_lab.ui.bundle import ISLANDS  # which lists the scripts of all views, this one's too
+
+    assembly: Assembly | None = next((island for island in ISLANDS if island.name == drawing), None)
+    if assembly is None:
+        raise InputError(f"There is no drawing {drawing!r}.")
+    return assembly.blank_page(label)
+
+
+EXPLORE = View(
+    "explore",
+    "Explore",
+    "One input for every view.",
+    None,
+    {
+        "models": question(models),
+        "about": question(about),
+        "examples": question(examples),
+        "encode": question(encode),
+        "random_text": question(random_text),
+        "standalone_page": question(standalone_page),
+    },
+)

@@ -1,0 +1,76 @@
+// Predictions: what the model makes of the text. Which parts there are depends on the model's heads.
+
+let hidden = []; // the words behind the masked tokens, so that a click brings them back
+const settings = { top_k: Number(panel.kept('top_k', 5)), word: panel.kept('word', '') };
+const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask } });
+const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
+const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
+const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
+const nspHint = h('p', { class: 'quiet' }, 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
+const topK = panel.field('range', 'Predictions per masked token (top k)', settings.top_k, (top_k) => change({ top_k }), { min: 1, max: 20, step: 1, id: 'fill-top-k' });
+const word = panel.field('text', 'Probability of this word', settings.word, (text) => change({ word: text }), { id: 'fill-word' });
+const knobs = h('div', { class: 'fields' }, topK.node, word.node);
+
+const task = panel.part([labels.host, marked.host], async () => {
+  const { task: architecture } = await heads();
+  labels.host.hidden = architecture !== 'BertForSequenceClassification';
+  marked.host.hidden = !architecture || !labels.host.hidden;
+  if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');
+});
+const mlm = panel.part([bars.host, knobs], async () => {
+  const able = (await heads()).mlm;
+  for (const node of [bars.host, knobs]) node.hidden = !able;
+  if (able) await panel.show(bars, 'mlm', settings);
+});
+const nsp = panel.part([verdict.host, nspHint], async () => {
+  const able = (await heads()).nsp;
+  const pair = able && page.input.text_b.trim() !== '';
+  verdict.host.hidden = !pair;
+  nspHint.hidden = !able || pair;
+  if (pair) await panel.show(verdict, 'nsp');
+});
+const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
+panel.part([comparison.host], async () => {
+  comparison.host.hidden = !page.input.other || !(await heads()).mlm;
+  if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
+});
+panel.fold('joint', 'Several masked tokens jointly', (host) => {
+  const drawing = panel.drawing('chart', 'All masked tokens jointly', { id: 'fill-joint' });
+  host.append(drawing.host);
+  return () => panel.show(drawing, 'joint');
+});
+panel.fold('surprisal', 'Surprisal (pseudo-log-likelihood)', (host) => {
+  const drawing = panel.drawing('scores', 'Surprisal of each token', { id: 'fill-surprisal' });
+  host.append(drawing.host);
+  return () => panel.show(drawing, 'surprisal', { hidden });
+});
+
+let known = { model: null, answer: null };
+
+/** What the chosen model can predict; asked once a model. */
+function heads() {
+  const { model } = page.input;
+  if (known.model !== model) known = { model, answer: page.ask('predictions', 'heads', { model }, `heads ${model}`) };
+  return known.answer.catch((error) => {
+    known = { model: null, answer: null };
+    throw error;
+  });
+}
+
+function change(some) {
+  Object.assign(settings, some);
+  panel.keep('top_k', settings.top_k === 5 ? '' : settings.top_k);
+  panel.keep('word', settings.word);
+  mlm.redraw();
+}
+
+async function toggleMask({ position }) {
+  try {
+    const answer = await panel.ask('toggle_mask', { hidden, position });
+    if (answer === undefined) return;
+    ({ hidden } = answer);
+    page.set({ text_a: answer.text_a, text_b: answer.text_b });
+  } catch (error) {
+    mlm.say(error.message);
+  }
+}

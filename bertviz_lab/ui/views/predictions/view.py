@@ -1,0 +1,125 @@
+"""What Predictions asks: masked tokens, the next sentence, the task of a fine-tuned model, and two models side by side."""
+
+from typing import Any
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_payload
+from bertviz_lab.figures.interpret.logit_lens import surprisal_payload
+from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.comparison_model import open_comparison
+from bertviz_lab.ui.questions import tell_progress
+from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, question
+from bertviz_lab.ui.views.predictions.masked_words import MaskedWords, fill, toggle
+from bertviz_lab.ui.views.predictions.task import predict_task
+
+
+def heads(state: AppState, model: ModelName) -> dict[str, Any]:
+    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its architecture, if fine-tuned}."""
+    checkpoint = state.models.open(model)
+    return {
+        "mlm": hasattr(checkpoint.model, "mlm"),
+        "nsp": hasattr(checkpoint.model, "nsp"),
+        "task": checkpoint.architecture if state.models.is_task_model(model) else "",
+    }
+
+
+def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
+    """The likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
+    from bertviz_lab.interpret import FillMask, fill_mask
+    from bertviz_lab.interpret.inputs import encode_inputs
+    from bertviz_lab.tokenization import check_mask_spelling
+
+    checkpoint = state.models.open(model)
+    tokenizer, vocab_size = checkpoint.tokenizer, checkpoint.config.vocab_size
+    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    misspelt = any(check_mask_spelling(text, tokenizer) for text in (text_a, text_b))
+    if encoding.mask_positions(tokenizer.mask_id) or encoding.dropped_a or misspelt:
+        filled = fill_mask(checkpoint, text_a, min(top_k, vocab_size), text_b or None, word=word.strip() or None)
+    else:
+        filled = FillMask(encoding, ())
+    return fill_mask_payload(filled, title=checkpoint.name, vocab_size=vocab_size)
+
+
+def toggle_mask(
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords, position: Index
+) -> dict[str, Any]:
+    """Mask the word at a position, or bring back the word behind the [MASK] there: {text_a, text_b, hidden}."""
+    return toggle(state.models.open(model), text_a, text_b, hidden, position)
+
+
+def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """All masked tokens filled together."""
+    from bertviz_lab.interpret import joint_fill
+
+    return joint_payload(joint_fill(state.models.open(model), text_a, text_b or None, beams=8))
+
+
+def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
+    """The surprisal of each token; masked tokens are first filled with the word behind them or the top prediction."""
+    from bertviz_lab.interpret import pseudo_log_likelihood
+
+    checkpoint = state.models.open(model)
+    text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
+    scored = pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=tell_progress)
+    return surprisal_payload(
+        scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
+    )
+
+
+def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """Whether B follows A."""
+    from bertviz_lab.interpret import next_sentence
+
+    prediction = next_sentence(state.models.open(model), text_a, text_b)
+    return next_sentence_payload(prediction.is_next, prediction.is_random)
+
+
+def task(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """The label, the entities or the answer. Raises `InputError` for a model that was not fine-tuned."""
+    if not state.models.is_task_model(model):
+        raise InputError("This model has not been fine-tuned for a task.")
+    return predict_task(state.models.open(model), text_a, text_b)
+
+
+def compare(state: AppState, model: ModelName, other: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """The same masked tokens by two models."""
+    from bertviz_lab.interpret import compare_fill_mask
+
+    checkpoint = state.models.open(model)
+    second = open_comparison(state, checkpoint, other)
+    return comparison_payload(compare_fill_mask([checkpoint, second], text_a, text_b=text_b or None))
+
+
+PREDICTIONS = View(
+    "predictions",
+    "Predictions",
+    "Masked language modelling, next-sentence prediction, or the task of a fine-tuned model.",
+    "explore",
+    {
+        "heads": question(heads),
+        "mlm": question(mlm),
+        "toggle_mask": question(toggle_mask),
+        "joint": question(joint),
+        "surprisal": question(surprisal, slow=True),
+        "nsp": question(nsp),
+        "task": question(task),
+        "compare": question(compare),
+    },
+    explanation="""
+<p><b>Masked language modelling (MLM).</b> The last hidden state <i>h</i> of a <code>[MASK]</code> goes through a
+dense layer with GELU and LayerNorm, and is compared with the embedding of every token of the vocabulary:</p>
+<p class="formula">p(token | text) = softmax(<i>E</i> · LayerNorm(GELU(<i>W h</i>)) + <i>b</i>)</p>
+<p>Surprisal is −log p of a token with only itself masked; the sum over all tokens is the negative pseudo-log-likelihood.
+(Devlin et al. 2018, section 3.1; Salazar et al. 2020)</p>
+<p><b>Next-sentence prediction (NSP).</b> In pretraining every example is a pair: half of the time B is the sentence that
+follows A, otherwise it comes from another document. The last hidden state of <code>[CLS]</code> goes through the pooler
+and a linear classifier; class 0 is <code>IsNext</code>, class 1 <code>NotNext</code>:</p>
+<p class="formula">p(B follows A) = softmax(<i>W</i> tanh(<i>P h</i><sub>[CLS]</sub> + <i>c</i>) + <i>b</i>)<sub>0</sub></p>
+<p><b>Fine-tuned models</b> are BERT with a task head, trained together on labelled examples. Sequence classification uses
+the pooled output of <code>[CLS]</code>; token classification the last hidden state of the first piece of each word;
+question answering a start and an end logit for each token, and the span with the best sum is the answer unless
+<code>[CLS]</code>, which stands for no answer, scores higher. (Devlin et al. 2018, section 4 and figure 4)</p>
+""",
+)
