@@ -72,13 +72,14 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
 
 def _start(state: AppState) -> Payload:
     """What the page's scripts are told as it opens."""
+    explanations = {view.id: text for view, text in bundle.files_of_views("explanation.html")}
     views = [
         {
             "id": view.id,
             "title": view.title,
             "gloss": view.gloss,
             "workspace": view.workspace,
-            "explanation": view.explanation,
+            "explanation": explanations.get(view.id, ""),
         }
         for view in VIEWS
     ]

@@ -67,7 +67,7 @@ def script() -> str:
         f"{island.name!r}({arguments}) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
     )
-    views = ",\n".join(f"{view.id!r}(panel, body) {{\n{text}\n}}" for view, text in _of_views("js"))
+    views = ",\n".join(f"{view.id!r}(panel, body) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
     return f"""(() => {{
 'use strict';
 {source("tools.js")}
@@ -114,13 +114,13 @@ def styles() -> str:
             users[sheet].append(f".lab-island-{island.name}")
     rules = [f":is(#lab, .lab-island) {{\n{source('shared.css')}\n}}"]
     rules += [f":is(#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
-    rules += [f":is(#lab, .lab-view-{view.id}) {{\n{text}\n}}" for view, text in _of_views("css")]
+    rules += [f":is(#lab, .lab-view-{view.id}) {{\n{text}\n}}" for view, text in files_of_views("view.css")]
     return "\n".join(rules)
 
 
-def _of_views(ending: str) -> list[tuple[View, str]]:
-    """The views that have a file of that kind, each with its text."""
-    files = [(view, resources.files("bertviz_lab.ui.views") / view.id / f"view.{ending}") for view in VIEWS]
+def files_of_views(name: str) -> list[tuple[View, str]]:
+    """The views that have a file of that name, each with its text."""
+    files = [(view, resources.files("bertviz_lab.ui.views") / view.id / name) for view in VIEWS]
     return [(view, file.read_text(encoding="utf-8")) for view, file in files if file.is_file()]
 
 

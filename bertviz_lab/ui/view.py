@@ -1,7 +1,8 @@
 """What a view of the page is, and how the questions that it asks are declared and checked.
 
-A view is a folder of `ui/views`: `view.py` answers questions, `view.js` draws, `view.css` has the rules of both. It is
-listed in `ui/views/__init__.py`; nothing else has to know of it.
+A view is a folder of `ui/views`: `view.py` answers questions, `view.js` draws, `view.css` has its rules, and
+`explanation.html` says how it is computed, with the formula and its source. It is listed in `ui/views/__init__.py`;
+nothing else has to know of it.
 """
 
 import inspect
@@ -67,7 +68,7 @@ class Question:
 
 def question(answer: Callable[..., Any], *, slow: bool = False) -> Question:
     """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module."""
-    state, *names = inspect.signature(answer).parameters
+    _, *names = inspect.signature(answer).parameters
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
     return Question(checked, slow, frozenset(names))
 
@@ -82,7 +83,6 @@ class View:
         gloss: one plain sentence on what it shows.
         workspace: the workspace whose panel it is; None for what a workspace itself asks.
         questions: by name, what its script asks.
-        explanation: "How is this computed?", as HTML of our own words with the formula and its source.
     """
 
     id: str
@@ -90,4 +90,3 @@ class View:
     gloss: str
     workspace: Workspace | None
     questions: Mapping[str, Question] = field(default_factory=dict)
-    explanation: str = ""

@@ -1,4 +1,4 @@
-"""What Predictions asks: masked tokens, the next sentence, the task of a fine-tuned model, and two models side by side."""
+"""What Predictions asks: masked tokens, the next sentence, a fine-tuned model's task, and two models side by side."""
 
 from typing import Any
 
@@ -107,19 +107,4 @@ PREDICTIONS = View(
         "task": question(task),
         "compare": question(compare),
     },
-    explanation="""
-<p><b>Masked language modelling (MLM).</b> The last hidden state <i>h</i> of a <code>[MASK]</code> goes through a
-dense layer with GELU and LayerNorm, and is compared with the embedding of every token of the vocabulary:</p>
-<p class="formula">p(token | text) = softmax(<i>E</i> · LayerNorm(GELU(<i>W h</i>)) + <i>b</i>)</p>
-<p>Surprisal is −log p of a token with only itself masked; the sum over all tokens is the negative pseudo-log-likelihood.
-(Devlin et al. 2018, section 3.1; Salazar et al. 2020)</p>
-<p><b>Next-sentence prediction (NSP).</b> In pretraining every example is a pair: half of the time B is the sentence that
-follows A, otherwise it comes from another document. The last hidden state of <code>[CLS]</code> goes through the pooler
-and a linear classifier; class 0 is <code>IsNext</code>, class 1 <code>NotNext</code>:</p>
-<p class="formula">p(B follows A) = softmax(<i>W</i> tanh(<i>P h</i><sub>[CLS]</sub> + <i>c</i>) + <i>b</i>)<sub>0</sub></p>
-<p><b>Fine-tuned models</b> are BERT with a task head, trained together on labelled examples. Sequence classification uses
-the pooled output of <code>[CLS]</code>; token classification the last hidden state of the first piece of each word;
-question answering a start and an end logit for each token, and the span with the best sum is the answer unless
-<code>[CLS]</code>, which stands for no answer, scores higher. (Devlin et al. 2018, section 4 and figure 4)</p>
-""",
 )
