@@ -1,8 +1,8 @@
 """The line between the page's scripts and Python: every question of every view goes through one function.
 
 Such calls pass by Gradio's queue and by its checks of values. So each argument is checked here against the types that
-its question declares, and none is ever a file or a path of an upload. What changes something that others see (an upload,
-the start of a training) goes by Gradio's own events.
+its question declares, and none is ever a file or a path of an upload. What changes something that others see (an
+upload, the start of a training) goes by Gradio's own events.
 """
 
 import contextlib
