@@ -1,7 +1,7 @@
 """The views of the page, in the order of their panels. A view is a folder of this one and a line in `VIEWS`.
 
 `view.py` answers the view's questions, `view.js` draws it with what `client/panel.js` gives it, `view.css` has its
-rules, and `explanation.html` says how it is computed. `explore` is the input bar that the views of that workspace share.
+rules, `explanation.html` says how it is computed. `explore` is the input bar that the views of that workspace share.
 """
 
 from bertviz_lab.ui.view import View
