@@ -14,7 +14,7 @@ from bertviz_lab import InputError
 from bertviz_lab.ui.api import NAMES
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.header import describe
+from bertviz_lab.ui.model_facts import describe
 from bertviz_lab.ui.settings import Settings
 from tests.ui.test_models import RUN, make_run
 
@@ -33,20 +33,12 @@ def test_the_page_keeps_no_state_on_the_server(settings: Settings) -> None:
     assert "browserstate" in kinds
 
 
-def test_looking_comes_before_training_and_trying_last(settings: Settings) -> None:
-    config = build(settings).get_config_file()["components"]
-    tabs = [component["props"]["label"] for component in config if component["type"] == "tabitem"]
-    assert tabs[:8] == [
-        "Learn",
-        "Fill-mask",
-        "Next sentence",
-        "Attention",
-        "Attribution",
-        "Embeddings",
-        "Tokens",
-        "Masking",
-    ]
-    assert tabs[8:] == ["Pretrain", "Training dynamics", "Compare", "Fine-tune", "Inference"]
+def test_the_page_has_four_workspaces(settings: Settings) -> None:
+    page = build(settings).get_config_file()
+    drawn = {component["id"]: component for component in page["components"]}
+    spaces = next(part for part in page["layout"]["children"] if drawn[part["id"]]["props"].get("elem_id") == "spaces")
+    titles = [drawn[part["id"]]["props"]["label"] for part in spaces["children"]]
+    assert titles == ["Explore", "Train", "Runs", "Learn"]
 
 
 def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:

@@ -15,6 +15,7 @@ from bertviz_lab import InputError
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.uploads import uploaded_paths
+from bertviz_lab.ui.views import VIEWS
 from tests.ui.pages import little_settings, serve
 
 SECRET = "swordfish"
@@ -94,6 +95,23 @@ def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, 
         for question in range(questions):
             body = {"session_hash": "x", "component_id": direct, "fn_name": "answer"}
             assert SECRET not in post(target, body | {"data": ["ticket", question, *values]})
+
+
+def test_questions_of_the_views_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
+    url, _ = page
+    (wire,) = [c["id"] for c in config_of(url)["components"] if c["props"].get("elem_id") == "wire"]
+    asked = 0
+    for view in VIEWS:
+        for name, question in view.questions.items():
+            for value in (str(secret), [str(secret)], {"path": str(secret), "meta": {"_type": "gradio.FileData"}}):
+                for changed in question.arguments or [""]:
+                    arguments = dict.fromkeys(question.arguments, "") | ({changed: value} if changed else {})
+                    body = {"session_hash": "x", "component_id": wire, "fn_name": "answer"}
+                    data = ["ticket", view.id, name, arguments]
+                    said = post(f"{url}gradio_api/component_server", body | {"data": data})
+                    assert SECRET not in said
+                    asked += 1
+    assert asked > 50
 
 
 def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
