@@ -53,11 +53,13 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                     pretrain = create_pretrain(session)
                 with gr.Tab("Fine-tune", id="finetune"):
                     finetune = create_finetune(session, direct)
-            with gr.Tab("Runs", id="runs") as runs_tab, gr.Tabs(elem_id="runs-tabs"):
-                with gr.Tab("Training dynamics", id="dynamics") as dynamics_tab:
-                    create_learning(session, direct, strip, own, dynamics_tab)
-                with gr.Tab("Compare", id="compare") as compare_tab:
-                    compare = create_compare(session)
+            with gr.Tab("Runs", id="runs") as runs_tab:
+                component(bundle.RUNS, value="", label="Runs", elem_id="runs")
+                with gr.Tabs(elem_id="runs-tabs"):
+                    with gr.Tab("Training dynamics", id="dynamics") as dynamics_tab:
+                        create_learning(session, direct, strip, own, dynamics_tab)
+                    with gr.Tab("Compare", id="compare") as compare_tab:
+                        compare = create_compare(session)
             with gr.Tab("Learn", id="learn") as learn_tab:
                 create_learn(session, bar)
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):

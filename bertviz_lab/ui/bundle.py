@@ -45,10 +45,11 @@ from bertviz_lab.ui.rpc import DIRECT
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 
-EXPLORE = Assembly("explore", ("client/explore.js",), ("client/explore.css",))
+EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
+RUNS = Assembly("runs", ("client/runs.js",), ("client/workspace.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
-    WIRE, EXPLORE,
+    WIRE, EXPLORE, RUNS,
     ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
     LESSON_BAR, LESSON_VIEW, LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
@@ -73,6 +74,7 @@ def script() -> str:
 {source("tools.js")}
 {source("client/page.js")}
 {source("client/panel.js")}
+{source("client/workspace.js")}
 function shared({arguments}) {{
 {source("island.js")}
 return {{ {shared} }};

@@ -2,11 +2,10 @@
 // one of them is selected in all.
 
 const TYPING = 350; // milliseconds without a key until what was typed is asked
-const NEAR = '300px'; // panels this close to the window are drawn already
 const REMEMBERED = 'bertviz-lab-model'; // the model of the last visit
 const OPEN_FIRST = ['predictions', 'attention'];
 const root = element.querySelector('.lab');
-root.classList.add('explore');
+root.classList.add('workspace', 'explore');
 
 // ---- the input bar
 
@@ -159,53 +158,7 @@ page.on('select', markSelected);
 
 // ---- the panels
 
-const open = new Set(page.kept('explore.open') ? page.kept('explore.open').split(',') : OPEN_FIRST);
-const panels = page.start.views.filter((view) => view.workspace === 'explore').map(makeView);
-const contents = h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
-  h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title)));
-root.append(contents, ...panels.map(({ node }) => node));
-
-function makeView(view) {
-  const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
-  const head = h('button', { type: 'button', class: 'panel-head', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
-    h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet' }, view.gloss));
-  const node = h('section', { class: `panel lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
-  let panel = null;
-  let near = false;
-  const isOpen = () => !body.hidden;
-  const look = () => {
-    if (isOpen() && near && !panel && page.input.text_a) {
-      panel = makePanel(view, body);
-      VIEWS[view.id](panel, body);
-      if (view.explanation) {
-        const words = h('div', { class: 'explanation' });
-        words.innerHTML = view.explanation; // our own words: see View.explanation
-        body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
-      }
-    }
-    panel?.setSeen(isOpen() && near && element.offsetParent !== null);
-  };
-  function turn(to) {
-    body.hidden = !to;
-    head.setAttribute('aria-expanded', String(to));
-    if (to) open.add(view.id);
-    else open.delete(view.id);
-    page.keep('explore.open', [...open].join(',') === OPEN_FIRST.join(',') ? '' : [...open].join(','));
-    look();
-  }
-  function reveal() {
-    turn(true);
-    node.scrollIntoView({ block: 'start', behavior: 'smooth' });
-    head.focus({ preventScroll: true });
-  }
-  body.hidden = !open.has(view.id);
-  head.setAttribute('aria-expanded', String(isOpen()));
-  new IntersectionObserver((entries) => {
-    near = entries.at(-1).isIntersecting;
-    look();
-  }, { rootMargin: NEAR }).observe(node);
-  return { view, node, reveal, look, refresh: () => panel?.refresh() };
-}
+const workspace = makeWorkspace('explore', element, root, OPEN_FIRST, () => Boolean(page.input.text_a));
 
 // ---- what happens
 
@@ -245,22 +198,16 @@ page.on('input', (changed) => {
     showModel();
   }
   if (changed.some((name) => name !== 'other')) drawTokens();
-  panels.forEach(({ look, refresh }) => {
-    look();
-    refresh();
-  });
+  workspace.look();
+  workspace.refresh();
 });
 // A checkpoint of the chosen model is new: what is in sight is drawn again; nobody's text is touched.
 page.on('model', (name) => {
   if (name !== page.input.model) return;
   drawTokens();
-  panels.forEach(({ refresh }) => refresh());
+  workspace.refresh();
 });
 page.on('start', showModels);
-page.on('space', () => panels.forEach(({ look }) => look()));
-page.on('open', ({ show }) => {
-  if (show) setTimeout(() => panels.find(({ view }) => view.id === show)?.reveal());
-});
 
 for (const [name, box] of Object.entries(fields)) box.value = page.input[name];
 begin();
@@ -271,7 +218,7 @@ async function begin() {
   if (page.input.text_a || page.input.text_b) {
     Object.values(fields).forEach(grow);
     drawTokens();
-    panels.forEach(({ look }) => look());
+    workspace.look();
   }
   await showModel();
 }

@@ -106,6 +106,8 @@ const page = (() => {
   return {
     /** What Python tells the page: its views, the default model, the runs of this browser. */
     start: { views: [], model: '', own: [] },
+    /** The view that is to be opened by a workspace that is not there yet. */
+    asked: { show: null },
     on, emit, ask, connect, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
@@ -116,6 +118,7 @@ const page = (() => {
       for (const [name, value] of Object.entries(place.settings ?? {})) keep(name, value);
       emit('settings', Object.keys(place.settings ?? {}));
       if (place.input) set(place.input);
+      page.asked.show = place.show ?? null;
       emit('open', place);
     },
     address: () => new URL(address(), location.origin).href,

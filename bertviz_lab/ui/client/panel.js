@@ -44,7 +44,8 @@ function makePanel(view, body) {
   const setting = (name) => `${view.id}.${name}`;
   const ask = (question, more = {}, line = undefined) => {
     const { model, text_a, text_b } = page.input;
-    return page.ask(view.id, question, { model, text_a, text_b, ...more }, line && `${view.id}.${line}`);
+    const input = view.workspace === 'explore' ? { model, text_a, text_b } : {};
+    return page.ask(view.id, question, { ...input, ...more }, line && `${view.id}.${line}`);
   };
 
   async function bring(part) {

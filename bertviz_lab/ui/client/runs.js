@@ -1,0 +1,8 @@
+// Runs: the runs of this browser and the shipped models, and a panel for each view of them. The run that was chosen
+// last is the setting "runs.run" of the address.
+
+const root = element.querySelector('.lab');
+root.classList.add('workspace');
+const workspace = makeWorkspace('runs', element, root, ['runs', 'run']);
+// There are other runs, or one of them has reached another state.
+page.on('start', workspace.refresh);

@@ -1,0 +1,77 @@
+// The panels of a workspace: a view each, folded until it is opened and drawn when it first comes near the window.
+
+const NEAR = '300px'; // panels this close to the window are drawn already
+
+/**
+ * The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
+ * address; `openFirst` are those that are open where it says nothing. `isReady()` tells whether they can be drawn yet.
+ */
+function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
+  const setting = `${name}.open`;
+  const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
+  const panels = page.start.views.filter((view) => view.workspace === name).map(makeView);
+  const find = (id) => panels.find(({ view }) => view.id === id);
+  root.append(h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
+    h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title))),
+  ...panels.map(({ node }) => node));
+  const look = () => panels.forEach((panel) => panel.look());
+  page.on('space', look);
+  page.on('open', revealAsked);
+  revealAsked(); // the place that was asked for may be why this workspace is opened
+
+  function revealAsked() {
+    const panel = find(page.asked.show);
+    if (!panel) return;
+    page.asked.show = null;
+    setTimeout(panel.reveal);
+  }
+
+  function makeView(view) {
+    const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
+    const head = h('button', { type: 'button', class: 'panel-head', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
+      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet' }, view.gloss));
+    const node = h('section', { class: `panel lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
+    let panel = null;
+    let near = false;
+    const isOpen = () => !body.hidden;
+    const lookAt = () => {
+      if (isOpen() && near && !panel && isReady()) {
+        panel = makePanel(view, body);
+        VIEWS[view.id](panel, body);
+        if (view.explanation) {
+          const words = h('div', { class: 'explanation' });
+          words.innerHTML = view.explanation; // our own words: see View.explanation
+          body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
+        }
+      }
+      panel?.setSeen(isOpen() && near && element.offsetParent !== null);
+    };
+    function turn(to) {
+      body.hidden = !to;
+      head.setAttribute('aria-expanded', String(to));
+      if (to) open.add(view.id);
+      else open.delete(view.id);
+      page.keep(setting, [...open].join(',') === openFirst.join(',') ? '' : [...open].join(','));
+      lookAt();
+    }
+    function reveal() {
+      turn(true);
+      node.scrollIntoView({ block: 'start', behavior: 'smooth' });
+      head.focus({ preventScroll: true });
+    }
+    body.hidden = !open.has(view.id);
+    head.setAttribute('aria-expanded', String(isOpen()));
+    new IntersectionObserver((entries) => {
+      near = entries.at(-1).isIntersecting;
+      lookAt();
+    }, { rootMargin: NEAR }).observe(node);
+    return { view, node, reveal, look: lookAt, refresh: () => panel?.refresh() };
+  }
+
+  return {
+    /** Something that they draw may have come into sight. */
+    look,
+    /** What is in sight is drawn again, the rest when it comes into sight. */
+    refresh: () => panels.forEach((panel) => panel.refresh()),
+  };
+}
