@@ -2,12 +2,13 @@
 
 /**
  * Mount a drawing of the bundle in a place of its own. `events` maps the events that it fires to functions, `server` the
- * questions that it asks by itself to functions that answer them.
+ * questions that it asks by itself to functions that answer them. A `linked` one shows the input of Explore: it marks the
+ * selected token, and a click on a token in it selects that in every panel.
  */
-function makeDrawing(kind, label, { id = null, events = {}, server = {} } = {}) {
+function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked = false } = {}) {
   const host = h('div', { id, class: 'drawing' }, h('section', { class: `lab lab-${kind}` }));
   const watchers = [];
-  const props = { value: '', label };
+  const props = { value: '', label, linked };
   const standalone_page = () => page.ask('explore', 'standalone_page', { drawing: kind, label });
   mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act));
   const show = (payload) => {

@@ -68,6 +68,19 @@ function onThemeChange(draw) {
   }
 }
 
+// ---- the selected token, in drawings of Explore's input (`props.linked`)
+
+/** Call `mark(position)`, null for none, now and whenever another token is selected. */
+function onSelection(mark) {
+  if (!props.linked) return;
+  page.on('select', mark);
+  mark(page.selected);
+}
+
+function selectToken(position) {
+  if (props.linked) page.select(position);
+}
+
 // ---- saving
 
 /**

@@ -64,6 +64,7 @@ function makeStrip(host, rows, describe, onSelect) {
   host.replaceChildren(lines, readout);
   let columns = [];
   let current = 0;
+  let selected = null; // the token that is selected in all panels
   let drawn = '';
   let buttons = [];
 
@@ -99,6 +100,7 @@ function makeStrip(host, rows, describe, onSelect) {
     lines.replaceChildren(...parts.map(drawLine));
     current = Math.min(current, Math.max(0, columns.length - 1));
     if (buttons.length) moveTo(current, false);
+    markSelected();
   }
 
   function drawLine(positions) {
@@ -141,6 +143,7 @@ function makeStrip(host, rows, describe, onSelect) {
     const position = positionOf(event);
     if (position === null) return;
     moveTo(position, true);
+    selectToken(position);
     onSelect?.(position);
   });
   lines.addEventListener('keydown', (event) => {
@@ -151,6 +154,15 @@ function makeStrip(host, rows, describe, onSelect) {
     moveTo(next, true);
   });
   new ResizeObserver(() => draw(false)).observe(host);
+  onSelection((position) => {
+    selected = position;
+    markSelected();
+  });
+
+  function markSelected() {
+    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected', Number(cell.dataset.position) === selected);
+    buttons.forEach((button, position) => (position === selected ? button.setAttribute('aria-current', 'true') : button.removeAttribute('aria-current')));
+  }
 
   return {
     lines,
