@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.dynamics_examples import followed_texts
+from bertviz_lab.ui.views.dynamics.examples import followed_texts
 from tests.browser import PageLog, eventually, fill_in, watch
 from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.snapshots import STEPS, little_history

@@ -11,9 +11,10 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui import ablation_runs, run_comparison
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.tabs import compare
+from bertviz_lab.ui.views.ablation import study as ablation_runs
+from bertviz_lab.ui.views.compare import runs as run_comparison
 from tests.ui.pages import little_settings
 
 

@@ -15,10 +15,10 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.snapshots import Question
 from bertviz_lab.ui.tabs import learning
+from bertviz_lab.ui.views.dynamics.examples import followed_texts
 from tests.ui.snapshots import STEPS, little_history
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"

@@ -13,7 +13,6 @@ from bertviz_lab.figures.interpret.attention import attention_payload
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui import ablation_runs, run_comparison
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.heads_beside import heads_beside
@@ -25,6 +24,8 @@ from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.run_panel import strip_of
 from bertviz_lab.ui.validation import checked
 from bertviz_lab.ui.view_contract import QUIET
+from bertviz_lab.ui.views.ablation import study as ablation_runs
+from bertviz_lab.ui.views.compare import runs as run_comparison
 
 _MOST_REMEMBERED = 50  # runs of one browser
 _LONGEST = 64  # tokens of a sentence whose heads are shown for every model

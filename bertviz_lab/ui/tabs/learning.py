@@ -14,7 +14,6 @@ from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scrubber import scrubber
-from bertviz_lab.ui.dynamics_examples import followed_texts
 from bertviz_lab.ui.error_handling import clicked, in_order, picked, picture, sentence_of
 from bertviz_lab.ui.examples import keep_or_replace
 from bertviz_lab.ui.links import with_link
@@ -22,6 +21,7 @@ from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.snapshots import Question
 from bertviz_lab.ui.validation import checked
 from bertviz_lab.ui.view_contract import TYPING
+from bertviz_lab.ui.views.dynamics.examples import followed_texts
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
 _MOST_TOKENS, _MOST_CELLS = 192, 2**20

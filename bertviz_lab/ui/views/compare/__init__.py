@@ -1,0 +1,1 @@
+"""Compare: training runs side by side."""

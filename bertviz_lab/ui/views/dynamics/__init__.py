@@ -1,0 +1,1 @@
+"""Training dynamics: a training run through its snapshots, with one slider."""
