@@ -1,5 +1,7 @@
 // What the attention view asks of the server: exact weights, further layers, queries and keys.
 
+const GONE = 'The server no longer keeps this computation: change the text, or reload the page.';
+
 /** Replace the rounded weights of the head on show by the exact ones, where the server has them. */
 async function fetchExact() {
   const [owner, layer, head] = [data, state.layer, state.head];
@@ -20,8 +22,8 @@ async function fetchExact() {
 
 async function askPair(layer, head, row, column) {
   try {
-    const text = await server.query_key(data.key, layer, head, row, column);
-    return text ? JSON.parse(text) : null;
+    const answer = await server.query_key(data.key, layer, head, row, column);
+    return answer && typeof answer === 'string' ? JSON.parse(answer) : answer || null;
   } catch {
     return null;
   }
@@ -44,6 +46,6 @@ async function wantLayer(layer) {
     overview.show(owner, look());
     chooseHead(layer, state.head);
   } catch {
-    note.textContent = 'That layer is no longer there. Press Show attention again.';
+    note.textContent = GONE;
   }
 }

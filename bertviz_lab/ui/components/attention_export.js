@@ -1,4 +1,4 @@
-// What leaves the attention view: numbers, a vector picture, and the place in it that a link restores.
+// What leaves the attention view: numbers, a vector picture, and what is remembered of the reader's place in it.
 
 /** What every export says about itself. */
 function table() {
@@ -32,23 +32,23 @@ function vectorMap() {
       text(token, { transform: `translate(${middle(index)} ${label - 6}) rotate(-90)` })]));
 }
 
-/** What a link to this view has to restore. */
-function ownState() {
-  return { ...state };
+/** What the reader has chosen, where it is not what the view begins with. */
+function chosenState() {
+  const same = (name) => JSON.stringify(state[name]) === JSON.stringify(START[name]);
+  return Object.fromEntries(Object.entries(state).filter(([name]) => !same(name)));
 }
 
-/** Take over what a link says, once; it comes from an address, so only what is known is taken. True where it was. */
-function restore(told) {
-  if (!told || JSON.stringify(told) === restored) return false;
-  restored = JSON.stringify(told);
+/** Take over what was chosen before; it may come from an address, so only what is known is taken. */
+function restore(chosen) {
   const known = { scale: SCALES, form: { map: 1, lines: 1 }, quarter: QUARTERS, of: TOGETHER, order: data.metrics ?? {},
     special: { shown: 1, hidden: 1, renormalised: 1 } };
-  for (const [name, values] of Object.entries(known)) if (typeof told[name] === 'string' && Object.hasOwn(values, told[name])) state[name] = told[name];
-  for (const name of ['layer', 'head', 'column']) if (Number.isInteger(told[name]) && told[name] >= 0) state[name] = told[name];
-  if (Array.isArray(told.rows) && told.rows.length && told.rows.every((row) => Number.isInteger(row) && row >= 0)) state.rows = told.rows;
+  for (const [name, values] of Object.entries(known)) if (Object.hasOwn(values, chosen[name])) state[name] = chosen[name];
+  for (const name of ['layer', 'head', 'column']) if (isIndex(chosen[name])) state[name] = chosen[name];
+  if (Array.isArray(chosen.rows) && chosen.rows.length && chosen.rows.every(isIndex)) state.rows = chosen.rows;
   for (const [choice, value] of [[scaleChoice, state.scale], [formChoice, state.form], [quarterChoice, state.quarter], [specialChoice, state.special]]) {
     choice.inputs.get(value).checked = true;
   }
-  knobs.open = state.quarter !== 'all' || state.special !== 'shown' || state.of !== 'head';
-  return true;
+  knobs.open ||= state.quarter !== 'all' || state.special !== 'shown' || state.of !== 'head';
 }
+
+const isIndex = (value) => Number.isInteger(value) && value >= 0;

@@ -1,12 +1,13 @@
 // The attention view: the grid of all heads, one head in detail, and the same in words and numbers.
 
-const view = onPayload('Type a text and press Show attention to see which tokens each head attends to.', show);
-const state = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
+const view = onPayload('Type a text to see which tokens each head attends to.', show);
+const START = { layer: 0, head: 0, of: 'head', rows: [1], column: null, scale: 'sqrt', form: 'map', quarter: 'all',
   special: 'shown', order: '' };
+const state = { ...START };
 let data = null;
 let seen = null; // the weights on show in detail, through the lens
 let all = null; // the same without the lens
-let restored = '';
+let selected = null; // the token that is selected in all panels
 
 const MOST_ROLLED = 160; // tokens; a rollout grows with the cube of their number
 const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'average of all heads', rollout: 'attention rollout to this layer' };
@@ -81,7 +82,7 @@ const saveHead = saveButtons('this head', {
     await fetchExact();
     saveJson(`${headFile()}.json`, table());
   },
-}, () => 'attention', ownState);
+}, () => 'attention');
 
 view.content.append(
   h('div', { class: 'bar' }, title, h('div', { class: 'push' }, scaleChoice.node)),
@@ -110,11 +111,13 @@ function show(payload) {
   const missing = data.layers - data.stored.size;
   note.textContent = missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '';
   note.hidden = !missing;
-  const told = restore(toldByLink(payload));
+  const remembered = server?.remembered?.() ?? {};
+  restore(remembered);
+  if (selected !== null) state.rows = [selected];
   // The reader's place survives a new text or model as far as it exists there.
   state.layer = Math.min(state.layer, data.layers - 1);
   state.head = Math.min(state.head, data.heads - 1);
-  const wanted = told && !data.stored.has(state.layer) ? state.layer : null;
+  const wanted = isIndex(remembered.layer) && !data.stored.has(state.layer) ? state.layer : null;
   if (!data.stored.has(state.layer)) [state.layer] = [...data.stored.keys()].slice(-1);
   state.rows = [...new Set(state.rows.map((row) => Math.min(row, data.size - 1)))];
   if (!data.metrics?.[state.order]) state.order = '';
@@ -142,6 +145,12 @@ function change(some) {
   Object.assign(state, some);
   readWeights();
   draw();
+  report();
+}
+
+/** Tell whoever remembers it what the reader has chosen. */
+function report() {
+  trigger('state_change', chosenState());
 }
 
 function draw() {
@@ -157,6 +166,7 @@ function chooseHead(layer, head) {
   readWeights();
   drawHead();
   trigger('head_select', { layer, head });
+  report();
 }
 
 /** Work out the weights that are shown in detail. */
@@ -209,6 +219,8 @@ function moveCursor(row, column, settled) {
   [state.rows, state.column] = [[row], column];
   showPair();
   if (turned) drawTop();
+  report();
+  selectToken(row);
 }
 
 /** A token of the lines: alone, or with those that are chosen already. */
@@ -217,6 +229,18 @@ function pickRow(row, more) {
   if (!more) state.rows = [row];
   else if (others.length < state.rows.length) state.rows = others.length ? others : [row];
   else state.rows = [...state.rows, row];
+  drawHead();
+  report();
+  if (state.rows.length === 1) selectToken(row);
+}
+
+/** A token was selected in another panel: it is the attending one, and its column is marked too. */
+function followSelection(position) {
+  selected = position;
+  heatmap.select(position);
+  if (!data || position === null || position >= data.size || String(state.rows) === String(position)) return;
+  state.rows = [position];
+  report();
   drawHead();
 }
 
@@ -263,4 +287,5 @@ function drawLegend(scale, top) {
     + (state.order ? ` Sorted by ${data.metrics[state.order].title}: ${data.metrics[state.order].says}.` : '');
 }
 
+onSelection(followSelection);
 view.start();

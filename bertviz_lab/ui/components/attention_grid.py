@@ -42,7 +42,8 @@ def attention_grid(
     They are called outside Gradio's queue, so they may only look something up. Without `layer_values` a layer
     that was not sent fires `layer_request`.
 
-    Events: `head_select` {layer, head} and `layer_request` {layer}, both counted from 0.
+    Events: `head_select` {layer, head} and `layer_request` {layer}, both counted from 0; `state_change` with what the
+    reader has chosen, which `server.remembered()` gives back to a drawing of a panel.
     """
     asked = (
         ("exact_values", exact_values, (str, int, int)),

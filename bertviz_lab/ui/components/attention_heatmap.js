@@ -6,7 +6,7 @@ function makeHeatmap(host, onMove) {
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'heat map' });
   const tiny = h('canvas'); // one pixel a cell
   host.append(base, top);
-  const sheet = { data: null, weights: null, peak: 1, scale: 'sqrt', row: 0, column: 0, room: null };
+  const sheet = { data: null, weights: null, peak: 1, scale: 'sqrt', row: 0, column: 0, room: null, selected: null };
 
   /** Where things lie: token labels to the left and above, the square of cells in the rest. */
   function plan(width) {
@@ -111,6 +111,7 @@ function makeHeatmap(host, onMove) {
     context.lineWidth = 1.5;
     context.strokeStyle = '#000000';
     context.strokeRect(left + column * cell - 1, up + row * cell - 1, cell + 2, cell + 2);
+    if (sheet.selected !== null && sheet.selected < data.size) drawSelected(context, accent);
     context.font = `bold ${Math.max(11, room.size)}px ${font()}`;
     const band = Math.max(16, cell);
     context.fillStyle = page;
@@ -119,6 +120,17 @@ function makeHeatmap(host, onMove) {
     const paint = (index) => colour(data.segments[index] === 1 ? '--lab-b' : '--lab-a');
     drawLabel(context, 'row', row, paint(row));
     drawLabel(context, 'column', column, paint(column));
+  }
+
+  /** Row and column of the token that is selected in every panel. */
+  function drawSelected(context, accent) {
+    const { left, up, side, cell } = sheet.room;
+    context.lineWidth = 2;
+    context.strokeStyle = accent;
+    context.setLineDash([5, 3]);
+    context.strokeRect(left - 1, up + sheet.selected * cell - 1, side + 2, cell + 2);
+    context.strokeRect(left + sheet.selected * cell - 1, up - 1, cell + 2, side + 2);
+    context.setLineDash([]);
   }
 
   function fit(context, text, room) {
@@ -175,6 +187,10 @@ function makeHeatmap(host, onMove) {
       top.setAttribute('aria-label', `${look.name}: ${data.size} by ${data.size} weights. `
         + 'Rows attend, columns are attended to. Arrow keys move from cell to cell.');
       draw();
+    },
+    select(position) {
+      sheet.selected = position;
+      drawCursor();
     },
     moveTo(row, column) {
       [sheet.row, sheet.column] = [row, column];

@@ -20,7 +20,7 @@ function makePair(host, ask) {
     plot.replaceChildren();
     read.textContent = '';
     if (!found) {
-      words.textContent = 'The computation is no longer there. Press Show attention again.';
+      words.textContent = GONE;
       shown = '';
       return;
     }

@@ -5,10 +5,12 @@ rules, `explanation.html` says how it is computed. `explore` is the input bar th
 """
 
 from bertviz_lab.ui.view import View
+from bertviz_lab.ui.views.attention.view import ATTENTION
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
 
 VIEWS: tuple[View, ...] = (
     EXPLORE,
     PREDICTIONS,
+    ATTENTION,
 )

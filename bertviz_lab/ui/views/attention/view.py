@@ -1,0 +1,125 @@
+"""What Attention asks: the weights of every head, more of them, and how they differ from other weights."""
+
+from typing import Literal
+
+import numpy as np
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.attention import (
+    attention_payload,
+    difference_payload,
+    head_cells,
+    layer_cells,
+    pair_payload,
+)
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState, CachedTrace
+from bertviz_lab.ui.comparison_model import open_comparison
+from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
+
+
+def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """The payload of the grid; the computation is kept for what the grid asks later."""
+    from bertviz_lab.interpret import METRICS, head_metrics, trace_text
+
+    checkpoint = state.models.open(model)
+    trace = trace_text(checkpoint, text_a, text_b or None)
+    queries, keys = (
+        np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
+        for name in ("query_states", "key_states")
+    )
+    key = state.keep_trace(model, (text_a, text_b), CachedTrace(trace.attentions, queries, keys))
+    metrics = head_metrics(trace).metrics
+    return attention_payload(
+        trace.tokens,
+        trace.encoding.token_type_ids,
+        trace.attentions,
+        f"Attention of {checkpoint.name}",
+        key=key,
+        special=trace.encoding.special_tokens_mask,
+        metrics={name: (METRICS[name], values) for name, values in metrics.items()},
+    )
+
+
+def difference(
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    against: Literal["model", "causal", "text"],
+    other: ModelName,
+    other_text: Text,
+) -> Payload:
+    """The attention of this model minus that of another; or with a causal mask, or of another text A, minus this one.
+
+    Raises `InputError` where the two have other tokens, or not as many.
+    """
+    from bertviz_lab.interpret import attention_difference, trace_text
+
+    checkpoint = state.models.open(model)
+    first = trace_text(checkpoint, text_a, text_b or None)
+    if against == "text":
+        if not other_text.strip():
+            raise InputError("Type the other text; it must have the same number of tokens.")
+        second, title = trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
+    elif against == "causal":
+        second = trace_text(checkpoint, text_a, text_b or None, causal=True)
+        title = "Causal minus bidirectional"
+    else:
+        other_checkpoint = open_comparison(state, checkpoint, other)
+        first, second = trace_text(other_checkpoint, text_a, text_b or None), first
+        title = f"{checkpoint.name} minus {other_checkpoint.name}"
+        if first.tokens != second.tokens:
+            raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
+    return difference_payload(
+        first.tokens,
+        first.encoding.token_type_ids,
+        attention_difference(first, second),
+        title,
+        special=first.encoding.special_tokens_mask,
+    )
+
+
+def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> str:
+    """The exact weights of one head; "" where the computation is no longer kept."""
+    trace = _trace(state, key, layer, head)
+    return "" if trace is None else head_cells(trace.attentions, layer, head)
+
+
+def layer_values(state: AppState, key: Word, layer: Index) -> str:
+    """The weights of one layer of a long text; "" where the computation is no longer kept."""
+    trace = _trace(state, key, layer, 0)
+    return "" if trace is None else layer_cells(trace.attentions, layer)
+
+
+def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
+    """The query of a token times the key of another, dimension by dimension; None where it is no longer kept."""
+    trace = _trace(state, key, layer, head)
+    if trace is None or max(row, column) >= trace.attentions.shape[-1]:
+        return None
+    query, attended = trace.queries[layer, head, row], trace.keys[layer, head, column]
+    products = query * attended / np.sqrt(len(query))
+    weight = float(trace.attentions[layer, head, row, column])
+    return pair_payload(query, attended, products, float(products.sum()), weight)
+
+
+def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:
+    """A computation that is still kept and has this head."""
+    trace = state.trace(key)
+    layers, heads = trace.attentions.shape[:2] if trace is not None else (0, 0)
+    return trace if layer < layers and head < heads else None
+
+
+ATTENTION = View(
+    "attention",
+    "Attention",
+    "Multi-head self-attention: which tokens each head attends to.",
+    "explore",
+    {
+        "attention": question(attention),
+        "difference": question(difference),
+        "exact_values": question(exact_values),
+        "layer_values": question(layer_values),
+        "query_key": question(query_key),
+    },
+)
