@@ -65,10 +65,10 @@ def script() -> str:
     arguments = "element, props, trigger, server, watch"
     shared = ", ".join(_FUNCTION.findall(source("island.js")))
     islands = ",\n".join(
-        f"{island.name!r}({arguments}) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
+        f"{island.name!r}({arguments}, page) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
     )
-    views = ",\n".join(f"{view.id!r}(panel, body) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
+    views = ",\n".join(f"{view.id!r}(panel, body, page) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
     return f"""(() => {{
 'use strict';
 {source("tools.js")}
@@ -85,10 +85,10 @@ const ISLANDS = {{
 const VIEWS = {{
 {views}
 }};
-/** Draw an island into `element`, a `gr.HTML`'s; the rest is what Gradio lends to its script. */
-function mount(name, {arguments}) {{
+/** Draw an island into `element`, a `gr.HTML`'s; Gradio lends its script the rest, and a panel its own `page`. */
+function mount(name, {arguments}, own = page) {{
   element.classList.add('lab-island', `lab-island-${{name}}`);
-  ISLANDS[name]({arguments});
+  ISLANDS[name]({arguments}, own);
 }}
 // Gradio puts script and style sheet into the head and waits for neither. Places that came before the script stand in
 // line in `Lab`; all wait for the rules, because colours and widths that a view measures without them are wrong.

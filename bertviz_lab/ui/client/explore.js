@@ -198,8 +198,8 @@ page.on('input', (changed) => {
     showModel();
   }
   if (changed.some((name) => name !== 'other')) drawTokens();
-  workspace.look();
   workspace.refresh();
+  workspace.look(); // after it: what is only built now is asked once
 });
 // A checkpoint of the chosen model is new: what is in sight is drawn again; nobody's text is touched.
 page.on('model', (name) => {

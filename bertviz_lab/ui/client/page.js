@@ -106,19 +106,27 @@ const page = (() => {
   return {
     /** What Python tells the page: its views, the default model, the runs of this browser. */
     start: { views: [], model: '', own: [] },
-    /** The view that is to be opened by a workspace that is not there yet. */
-    asked: { show: null },
+    /** What `open` was last told, until a workspace that was perhaps not there yet has opened the view. */
+    asked: {},
     on, emit, ask, connect, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
     setSpace(name) { space = name; writeAddress(); emit('space', name); },
-    /** Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view}. */
+    /**
+     * Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view, part}.
+     * Settings, where some are given, are all that the shown view has: its others go back to their defaults. `part` is
+     * a fold of the view, which is opened.
+     */
     open(place) {
-      for (const [name, value] of Object.entries(place.settings ?? {})) keep(name, value);
-      emit('settings', Object.keys(place.settings ?? {}));
+      const { show, part } = place;
+      const settings = { ...place.settings, ...(part && { [`${show}.${part}`]: 'open' }) };
+      const others = [...kept.keys()].filter((name) => name.startsWith(`${show}.`) && name !== `${show}.open`);
+      if (place.settings) others.forEach((name) => keep(name, ''));
+      for (const [name, value] of Object.entries(settings)) keep(name, value);
+      if (place.settings || part) emit('settings', [show, ...Object.keys(settings).map((name) => name.split('.')[0])]);
       if (place.input) set(place.input);
-      page.asked.show = place.show ?? null;
+      page.asked = place;
       emit('open', place);
     },
     address: () => new URL(address(), location.origin).href,

@@ -5,12 +5,12 @@
  * questions that it asks by itself to functions that answer them. A `linked` one shows the input of Explore: it marks the
  * selected token, and a click on a token in it selects that in every panel.
  */
-function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked = false } = {}) {
+function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked = false, own = page } = {}) {
   const host = h('div', { id, class: 'drawing' }, h('section', { class: `lab lab-${kind}` }));
   const watchers = [];
   const props = { value: '', label, linked };
   const standalone_page = () => page.ask('explore', 'standalone_page', { drawing: kind, label });
-  mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act));
+  mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act), own);
   const show = (payload) => {
     props.value = payload;
     watchers.forEach((act) => act());
@@ -40,6 +40,11 @@ function makeField(kind, label, value, onChange, { options = [], min, max, step,
 /** The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation}. */
 function makePanel(view, body) {
   const parts = []; // {node, draw, stale, isOpen}
+  const listening = []; // functions that end it, one for each topic that something in the panel listens to
+  const own = Object.create(page, { on: { value: (topic, act) => {
+    listening.push(page.on(topic, act));
+    return listening.at(-1);
+  } } });
   let seen = false;
 
   const setting = (name) => `${view.id}.${name}`;
@@ -64,10 +69,10 @@ function makePanel(view, body) {
 
   const panel = {
     view,
-    page,
+    page: own,
     ask,
     field: makeField,
-    drawing: (kind, label, options) => makeDrawing(kind, label, options),
+    drawing: (kind, label, options) => makeDrawing(kind, label, { ...options, own }),
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(setting(name), otherwise),
     keep: (name, value) => page.keep(setting(name), value),
@@ -104,10 +109,10 @@ function makePanel(view, body) {
         },
       });
       node.addEventListener('toggle', () => {
+        if (!node.isConnected) return; // the panel has been built anew since
         panel.keep(name, node.open ? 'open' : '');
         bring(part);
       });
-      page.on('settings', (names) => { if (names.includes(setting(name))) node.open = panel.kept(name) === 'open'; });
       return part;
     },
     /** Draw again what is in sight, and the rest when it comes into sight. */
@@ -121,6 +126,11 @@ function makePanel(view, body) {
     setSeen(now) {
       seen = now;
       if (seen) parts.forEach(bring);
+    },
+    /** Called by the workspace before it builds the panel anew: nothing that happens reaches this one any more. */
+    leave() {
+      seen = false;
+      listening.forEach((end) => end());
     },
   };
 

@@ -1,6 +1,8 @@
 // The panels of a workspace: a view each, folded until it is opened and drawn when it first comes near the window.
 
 const NEAR = '300px'; // panels this close to the window are drawn already
+const FOLLOWING = 100; // milliseconds between two looks at where an opened panel has moved
+const FOLLOWED = 25; // such looks
 
 /**
  * The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
@@ -16,14 +18,19 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
   ...panels.map(({ node }) => node));
   const look = () => panels.forEach((panel) => panel.look());
   page.on('space', look);
-  page.on('open', revealAsked);
+  page.on('settings', (views) => panels.filter(({ view }) => views.includes(view.id)).forEach((panel) => panel.clear()));
+  page.on('open', () => {
+    look();
+    revealAsked();
+  });
   revealAsked(); // the place that was asked for may be why this workspace is opened
 
   function revealAsked() {
-    const panel = find(page.asked.show);
+    const { show, part, lesson } = page.asked;
+    const panel = find(show);
     if (!panel) return;
-    page.asked.show = null;
-    setTimeout(panel.reveal);
+    page.asked = {};
+    setTimeout(() => panel.reveal(part, !lesson)); // a lesson's line above the panel takes the focus
   }
 
   function makeView(view) {
@@ -37,7 +44,7 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
     const lookAt = () => {
       if (isOpen() && near && !panel && isReady()) {
         panel = makePanel(view, body);
-        VIEWS[view.id](panel, body);
+        VIEWS[view.id](panel, body, panel.page);
         if (view.explanation) {
           const words = h('div', { class: 'explanation' });
           words.innerHTML = view.explanation; // our own words: see View.explanation
@@ -54,10 +61,32 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
       page.keep(setting, [...open].join(',') === openFirst.join(',') ? '' : [...open].join(','));
       lookAt();
     }
-    function reveal() {
+    /** Open it, and keep it or one of its folds in sight while what stands above it is still being drawn. */
+    function reveal(part = '', focus = true) {
       turn(true);
-      node.scrollIntoView({ block: 'start', behavior: 'smooth' });
-      head.focus({ preventScroll: true });
+      const stop = new AbortController();
+      for (const touched of ['wheel', 'touchstart', 'pointerdown', 'keydown']) {
+        window.addEventListener(touched, () => stop.abort(), { signal: stop.signal, passive: true });
+      }
+      let toFocus = focus;
+      const follow = (turns) => {
+        if (stop.signal.aborted) return;
+        const shown = (part && document.getElementById(`${view.id}-${part}`)) || node;
+        if (shown.offsetParent) {
+          shown.scrollIntoView({ block: 'start' });
+          if (toFocus) head.focus({ preventScroll: true });
+          toFocus = false;
+        }
+        if (turns) setTimeout(follow, FOLLOWING, turns - 1);
+        else stop.abort();
+      };
+      follow(FOLLOWED);
+    }
+    /** Its settings were made from outside: it is built anew with them when it is next looked at. */
+    function clear() {
+      panel?.leave();
+      panel = null;
+      body.replaceChildren();
     }
     body.hidden = !open.has(view.id);
     head.setAttribute('aria-expanded', String(isOpen()));
@@ -65,7 +94,7 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
       near = entries.at(-1).isIntersecting;
       lookAt();
     }, { rootMargin: NEAR }).observe(node);
-    return { view, node, reveal, look: lookAt, refresh: () => panel?.refresh() };
+    return { view, node, reveal, clear, look: lookAt, refresh: () => panel?.refresh() };
   }
 
   return {
