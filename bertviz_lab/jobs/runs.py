@@ -22,9 +22,10 @@ import psutil
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.run_names import new_run_id
+from bertviz_lab.jobs.run_names import new_run_id, short_name
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
+from bertviz_lab.training.runs.notes import RunNotes, read_notes, write_notes
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
@@ -90,6 +91,35 @@ class Runs:
                 return
         if self.state(run_id).status in ACTIVE:
             (folder / STOP_FILE).touch()
+
+    def delete(self, run_id: str) -> None:
+        """Remove a run with its model and checkpoints. Raises `InputError` while it trains or waits, or if unknown."""
+        folder = self.folder(run_id)
+        with self._exclusive():  # otherwise it could be launched meanwhile
+            if self.state(run_id).status in ACTIVE:
+                raise InputError("This run is still training or queued; stop it before you delete it.")
+            removed = folder.with_name(f".deleted-{folder.name}")  # gone at once, however long its files take
+            try:
+                folder.rename(removed)
+            except OSError as error:
+                raise InputError(f"The run could not be deleted: {error.strerror or error}.") from error
+        shutil.rmtree(removed, ignore_errors=True)
+
+    def notes(self, run_id: str) -> RunNotes:
+        """What a person has written on a run. Raises `InputError` for an unknown id."""
+        return read_notes(self.folder(run_id))
+
+    def annotate(self, run_id: str, notes: RunNotes) -> None:
+        """Replace the notes of a run. Raises `InputError` for an unknown id or a full disk."""
+        folder = self.folder(run_id)
+        try:
+            write_notes(folder, notes)
+        except OSError as error:
+            raise InputError(f"The notes could not be saved: {error.strerror or error}.") from error
+
+    def name(self, run_id: str) -> str:
+        """What people call a run. Raises `InputError` for an unknown id."""
+        return self.notes(run_id).name or short_name(run_id)
 
     def folder(self, run_id: str) -> Path:
         """The folder of a run. Raises `InputError` for an unknown id, or one that is a path elsewhere."""

@@ -10,6 +10,7 @@ import pytest
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs import runs as runs_module
+from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import read_state
 from tests.jobs.support import settings, wait_for
 
@@ -126,3 +127,28 @@ def test_a_waiting_run_trains_when_the_one_before_it_is_killed(runs: Runs, text:
 def test_an_unknown_run_cannot_be_removed_from_the_queue(runs: Runs) -> None:
     with pytest.raises(InputError, match="no run"):
         runs.stop("nobody")
+
+
+def test_a_run_that_trains_or_waits_is_not_deleted_and_one_that_has_ended_is(
+    runs: Runs, text: Path, launched: list[str]
+) -> None:
+    limited = Runs(runs.root, most_running=1)
+    first, second = (limited.start(settings(), (text,)) for _ in range(2))
+    for run_id in (first, second):
+        with pytest.raises(InputError, match="stop it before"):
+            limited.delete(run_id)
+    end(limited, first)
+    limited.delete(first)
+    assert first not in limited.ids()
+    assert not [path for path in runs.root.iterdir() if first in path.name]
+    with pytest.raises(InputError, match="There is no run"):
+        limited.delete(first)
+
+
+def test_a_run_has_the_name_that_it_is_given(runs: Runs, text: Path, launched: list[str]) -> None:
+    run_id = runs.start(settings(), (text,))
+    assert runs.name(run_id) == run_id.rsplit("-", 1)[0]
+    runs.annotate(run_id, RunNotes("my baseline"))
+    assert runs.name(run_id) == "my baseline"
+    with pytest.raises(InputError, match="There is no run"):
+        runs.annotate("../elsewhere", RunNotes("x"))

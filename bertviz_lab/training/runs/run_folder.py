@@ -1,7 +1,7 @@
 """The folder of a run: its settings, its state, the log of its events, and its results.
 
 config.json    the settings, enough to repeat the run
-state.json     how far it is; replaced atomically
+state.json     how far it is; replaced atomically            notes.json       a person's name, tags and note
 events.jsonl   every event, one per line
 corpus/        the tokenized text            checkpoints/        to resume from
 tokenizer/     its vocabulary                model/              the model, a Hugging Face folder
