@@ -75,7 +75,8 @@ def mask_text(
 
 def mask_epochs(
     tokenizer: Tokenizer,
-    text: str,
+    text_a: str,
+    text_b: str | None = None,
     *,
     epochs: int,
     repeat_after: int | None,
@@ -83,15 +84,16 @@ def mask_epochs(
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
-    """What a training sees of one sentence, pass after pass.
+    """What a training sees of one sentence, or pair, epoch after epoch.
 
-    With `repeat_after` masks are drawn for so many passes and then come again, as in Google's files ("static"; the
+    With `repeat_after` masks are drawn for so many epochs and then come again, as in Google's files ("static"; the
     paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
     """
     return tuple(
         mask_text(
             tokenizer,
-            text,
+            text_a,
+            text_b,
             seed=seed + (epoch % repeat_after if repeat_after else epoch),
             rule=rule,
             max_length=max_length,
