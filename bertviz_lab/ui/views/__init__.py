@@ -6,11 +6,17 @@ rules, `explanation.html` says how it is computed. `explore` is the input bar th
 
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views.attention.view import ATTENTION
+from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
 from bertviz_lab.ui.views.explore.view import EXPLORE
+from bertviz_lab.ui.views.layers.view import LAYERS
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from bertviz_lab.ui.views.tokens.view import TOKENS
 
 VIEWS: tuple[View, ...] = (
     EXPLORE,
+    TOKENS,
     PREDICTIONS,
     ATTENTION,
+    EMBEDDINGS,
+    LAYERS,
 )
