@@ -36,7 +36,8 @@ const nsp = panel.part([verdict.host, nspHint], async () => {
 });
 const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
 panel.part([comparison.host], async () => {
-  comparison.host.hidden = !page.input.other || !(await heads()).mlm;
+  const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
+  comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
   if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
 });
 const joint = panel.fold('joint', 'Several masked tokens jointly', (host) => {
