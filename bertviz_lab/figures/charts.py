@@ -87,7 +87,7 @@ def matrix_payload(
     header = [row_name or "", *columns]
     if counts is not None:
         table = [[name, *line] for name, line in zip(rows, counts.tolist(), strict=True)]
-    elif texts is None or picks:  # words in cells that can be chosen are marks beside the numbers
+    elif texts is None:
         table = [[name, *(_rounded(v) for v in line)] for name, line in zip(rows, cells, strict=True)]
     else:
         shown = zip(rows, texts, cells, strict=True)
