@@ -46,7 +46,7 @@ from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 
 EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
-RUNS = Assembly("runs", ("client/runs.js",), ("client/workspace.css",))
+RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
     WIRE, EXPLORE, RUNS,

@@ -11,7 +11,6 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.lru_cache import LruCache
 from bertviz_lab.ui.models import Models, run_label
@@ -110,7 +109,7 @@ class SnapshotStore:
         from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
-        short = short_name(name) if self._models.is_run(name) else name
+        short = self._models.runs.name(name) if self._models.is_run(name) else name
         files = [folder / "snapshots" / "config.json", folder / "config.json"]
         changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
         return cast("SnapshotReader", self._pasts.get((folder, changed), lambda: open_snapshots(folder, short)))

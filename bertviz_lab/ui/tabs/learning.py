@@ -10,7 +10,6 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.chips import chip_items, chips, chips_payload
 from bertviz_lab.ui.components.scrubber import scrubber
@@ -210,7 +209,7 @@ def come(
     if wanted:  # a link leads to it; of a run only those who know its id are told
         chosen = wanted
         if wanted not in names and session.models.is_run(wanted):
-            choices = [(short_name(wanted), wanted), *choices]
+            choices = [(session.runs.name(wanted), wanted), *choices]
     found = chosen or best
     automatic = automatic if chosen else found
     picker = gr.update(choices=choices, value=found or None)

@@ -10,6 +10,7 @@ from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from bertviz_lab.ui.views.layers.view import LAYERS
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from bertviz_lab.ui.views.runs.view import RUNS
 from bertviz_lab.ui.views.tokens.view import TOKENS
 
 VIEWS: tuple[View, ...] = (
@@ -19,4 +20,5 @@ VIEWS: tuple[View, ...] = (
     ATTENTION,
     EMBEDDINGS,
     LAYERS,
+    RUNS,
 )

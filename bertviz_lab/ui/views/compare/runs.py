@@ -12,7 +12,6 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import read_shipped_log
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.controls import collect, label_of
@@ -90,7 +89,8 @@ def name_of(session: AppState, name: str) -> str:
     if name in session.models.shipped():
         return name
     told = _told(session, name)
-    return f"{told} ({short_name(name)})" if told else short_name(name)
+    given = session.runs.name(name)
+    return f"{told} ({given})" if told else given
 
 
 def _told(session: AppState, run_id: str) -> str:
