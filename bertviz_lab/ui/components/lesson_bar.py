@@ -7,7 +7,7 @@ import gradio as gr
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-LESSON_BAR = Assembly("lesson-bar", ("lesson_bar.js",), ("lesson_bar.css",))
+LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
 
 
 def lesson_bar(value: str = "", *, label: str = "Lesson", **options: Any) -> gr.HTML:

@@ -9,8 +9,8 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 
 LESSON_VIEW = Assembly(
     "lessons",
-    ("lesson_words.js", "lesson_memory.js", "lesson_one.js", "lesson_leader.js", "lesson_view.js"),
-    ("lesson_view.css", "lesson_leader.css"),
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
+    ("views/lessons/lessons.css", "views/lessons/leaders.css"),
 )
 
 
