@@ -27,8 +27,6 @@ from bertviz_lab.ui.components.facts import FACTS
 from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
 from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
 from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
-from bertviz_lab.ui.components.lesson_bar import LESSON_BAR
-from bertviz_lab.ui.components.lesson_view import LESSON_VIEW
 from bertviz_lab.ui.components.loss_chart import LOSS_CHART
 from bertviz_lab.ui.components.marked_text import MARKED_TEXT
 from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
@@ -47,11 +45,17 @@ from bertviz_lab.ui.views import VIEWS
 
 EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
 RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))
+LEARN = Assembly(
+    "lessons",
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
+    ("views/lessons/lessons.css", "views/lessons/leaders.css"),
+)
+LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
-    WIRE, EXPLORE, RUNS,
+    WIRE, EXPLORE, RUNS, LEARN, LESSON_BAR,
     ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
-    LESSON_BAR, LESSON_VIEW, LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
+    LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
 )  # fmt: skip
 
