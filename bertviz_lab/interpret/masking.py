@@ -75,8 +75,7 @@ def mask_text(
 
 def mask_epochs(
     tokenizer: Tokenizer,
-    text_a: str,
-    text_b: str | None = None,
+    text: str,
     *,
     epochs: int,
     repeat_after: int | None,
@@ -84,16 +83,15 @@ def mask_epochs(
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
-    """What a training sees of one sentence, or pair, epoch after epoch.
+    """What a training sees of one sentence, pass after pass.
 
-    With `repeat_after` masks are drawn for so many epochs and then come again, as in Google's files ("static"; the
+    With `repeat_after` masks are drawn for so many passes and then come again, as in Google's files ("static"; the
     paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
     """
     return tuple(
         mask_text(
             tokenizer,
-            text_a,
-            text_b,
+            text,
             seed=seed + (epoch % repeat_after if repeat_after else epoch),
             rule=rule,
             max_length=max_length,

@@ -1,20 +1,19 @@
 """Histories that can be looked back at: runs with snapshots, and models that ship with theirs."""
 
 import contextlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
+from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.lru_cache import LruCache
 from bertviz_lab.ui.models import Models, run_label
-from bertviz_lab.ui.validation import checked
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
@@ -25,41 +24,17 @@ FIRST = "tiny-town"
 _KEPT_FRAMES = 80_000_000  # bytes of frames of all visitors
 _KEPT_OPEN = 200_000_000  # bytes of opened snapshots
 _KEPT_PASTS = 16
-_MOST_WATCHED, _MOST_MAPPED = 8, 60
 
 
 @dataclass(frozen=True)
-class Question:
-    """What every frame of a view answers: texts, and ids of the tokens that are followed."""
+class TrackedText:
+    """What every snapshot of a training run is asked: texts, and the ids of the tokens that are tracked in them."""
 
-    history: str
+    run: str
     text_a: str
     text_b: str
-    watched: tuple[int, ...] = ()
-    mapped: tuple[int, ...] = ()
-
-    def body(self) -> dict[str, Any]:
-        """What goes to the page, and comes back with every step that it asks for."""
-        return {
-            "history": self.history,
-            "a": self.text_a,
-            "b": self.text_b,
-            "watched": list(self.watched),
-            "mapped": list(self.mapped),
-        }
-
-    @classmethod
-    def read(cls, text: str) -> Self:
-        """What came back. Raises `InputError` for what was not sent by this page."""
-        try:
-            body = json.loads(text)
-            watched, mapped = (tuple(int(one) for one in body[name]) for name in ("watched", "mapped"))
-            question = cls(str(body["history"]), checked(body["a"]), checked(body["b"]), watched, mapped)
-        except (ValueError, KeyError, TypeError) as error:
-            raise InputError("That question could not be read; press Show again.") from error
-        if len(watched) > _MOST_WATCHED or len(mapped) > _MOST_MAPPED:
-            raise InputError("Too many words are followed at a time.")
-        return question
+    watched: tuple[int, ...] = ()  # tokens whose probability is followed
+    mapped: tuple[int, ...] = ()  # tokens on the embedding map
 
 
 class SnapshotStore:
@@ -81,6 +56,13 @@ class SnapshotStore:
         shipped = [name for name in self._models.shipped() if self._has_snapshots(self._shipped(name))]
         shipped.sort(key=lambda name: name != FIRST)
         return runs + [(f"{name} (comes with the lab)", name) for name in shipped]
+
+    def has_snapshots(self, name: str) -> bool:
+        """Whether a name is that of a run, or shipped model, with snapshots."""
+        try:
+            return self._has_snapshots(self.folder(name))
+        except InputError:
+            return False
 
     def default(self, own: Sequence[str]) -> str:
         """The run under way, else the first that ships, else the newest run; "" where there is none at all."""
@@ -109,7 +91,7 @@ class SnapshotStore:
         from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
-        short = self._models.runs.name(name) if self._models.is_run(name) else name
+        short = short_name(name) if self._models.is_run(name) else name
         files = [folder / "snapshots" / "config.json", folder / "config.json"]
         changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
         return cast("SnapshotReader", self._pasts.get((folder, changed), lambda: open_snapshots(folder, short)))
@@ -119,30 +101,30 @@ class SnapshotStore:
         past = self.past(name)
         return self._open.get((*self._version(past.folder, step), step), lambda: past.open(step))
 
-    def frame(self, question: Question, step: int) -> Payload:
+    def frame(self, tracked: TrackedText, step: int) -> Payload:
         """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""
         from bertviz_lab.interpret import analyze_snapshot
 
         def make() -> Payload:
-            checkpoint = self.snapshot(question.history, step)
+            checkpoint = self.snapshot(tracked.run, step)
             found = analyze_snapshot(
                 checkpoint,
-                question.text_a,
-                question.text_b or None,
-                watched=question.watched,
-                mapped=question.mapped,
+                tracked.text_a,
+                tracked.text_b or None,
+                watched=tracked.watched,
+                mapped=tracked.mapped,
             )
             return frame_payload(found, step)
 
-        key = (question, step, *self._version(self.folder(question.history), step))
+        key = (tracked, step, *self._version(self.folder(tracked.run), step))
         return cast(Payload, self._frames.get(key, make))
 
-    def plane(self, question: Question, step: int) -> dict[str, Any]:
+    def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
         """The plane of the word map, fitted on a snapshot."""
         from bertviz_lab.interpret import embedding_plane
         from bertviz_lab.interpret.training_dynamics import word_embeddings
 
-        plane = embedding_plane(word_embeddings(self.snapshot(question.history, step), question.mapped))
+        plane = embedding_plane(word_embeddings(self.snapshot(tracked.run, step), tracked.mapped))
         return plane_body(plane.mean, plane.axes, plane.explained)
 
     def curve(self, name: str) -> dict[str, Any]:

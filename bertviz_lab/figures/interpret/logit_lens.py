@@ -15,13 +15,8 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.interpret import Candidate, LogitLens
 
 
-def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = ()) -> Payload:
-    """One row per layer: its top predictions, shaded by probability.
-
-    `masks` are the positions of all [MASK]s, so that the title says of which of several it is.
-    """
-    place = lens.target.position
-    which = f"masked token {list(masks).index(place) + 1}, " if len(masks) > 1 and place in masks else ""
+def logit_lens_payload(lens: "LogitLens") -> Payload:
+    """One row per layer: its top predictions, shaded by probability."""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
     values = np.array([[c.probability for c in guess.candidates] for guess in lens.layers])
@@ -35,7 +30,7 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = ()) -> Payload:
         values,
         names,
         [f"top {place + 1}" for place in range(width)],
-        title=f"Logit lens: {which}the prediction at every layer",
+        title="Logit lens: the prediction at every layer",
         sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
         f"{lens.target.name}, {last.probability:.1%}.{where}",
         texts=texts,

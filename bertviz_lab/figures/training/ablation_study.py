@@ -19,6 +19,7 @@ def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Itera
         {
             "set": f"{steps}/{seed}",
             "steps": steps,
+            "seed": seed,
             "whole": runs.get(WHOLE, ""),
             "predictions": [[key, words] for key, words in PREDICTIONS.items()],
             "cards": [

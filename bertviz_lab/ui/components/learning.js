@@ -1,7 +1,7 @@
 // The scrubber: one slider over a training, and every view at the step on which it stands.
 
 const view = onPayload('Choose a training run and press Show.', show);
-const look = { index: 0, playing: 0, follow: true, restored: '' };
+const look = { index: 0, playing: 0, follow: true };
 let [opening, axis, plane, follower] = [null, null, null, 0];
 let [drawWanted, linesWanted] = [false, 0];
 
@@ -15,7 +15,10 @@ const state = h('p', { class: 'quiet state', role: 'status' });
 const spoken = h('p', { class: 'hush', 'aria-live': 'polite' });
 const frames = makeFrames(() => look.index, arrived);
 const guesses = makeGuesses(jump);
-const attention = makeAttention(() => { if (folds.heads.node.open) parts.heads.draw(shown(), axis); });
+const attention = makeAttention(({ layer, head }) => {
+  trigger('look', { layer, head });
+  if (folds.heads.node.open) parts.heads.draw(shown(), axis);
+});
 const parts = { heads: makeHeads(jump, attention, () => parts.heads.draw(shown(), axis)), lens: makeLens(guesses, jump), map: makeMap(), losses: makeLosses(jump) };
 const folds = Object.fromEntries([['heads', 'Head metrics over training'], ['lens', 'Logit lens'], ['map', 'Embedding map'],
   ['losses', 'MLM loss per token']].map(([name, words]) => [name, { node: foldOf(name, words, parts[name].node, () => drawFold(name)) }]));
@@ -31,7 +34,6 @@ const everything = saveButtons('all snapshots', {
     () => JSON.stringify(entire()).replaceAll('<', '\\u003c'))),
 });
 if (!server) everything.querySelector('[data-save=html]').remove();
-else everything.append(linkButton('this step', () => ({ step: opening.steps[look.index], layer: attention.state.layer, head: attention.state.head })));
 
 view.content.append(
   h('div', { class: 'bar' }, title, everything), lossPicture,
@@ -42,7 +44,7 @@ view.content.append(
 
 /** All frames that are here, in one: what a page of its own shows. */
 function entire() {
-  return { ...opening, live: false, link: undefined, first: null, frames: Object.fromEntries(opening.steps.filter((step) => frames.at(step)).map((step) => {
+  return { ...opening, live: false, first: null, frames: Object.fromEntries(opening.steps.filter((step) => frames.at(step)).map((step) => {
     const { data, points, plane: own, ...frame } = frames.at(step);
     return [step, frame];
   })) };
@@ -62,16 +64,16 @@ function show(payload) {
   const before = opening;
   opening = payload;
   plane = readPlane(payload.plane);
-  const told = restore(toldByLink(payload));
+  const told = restore(payload.look);
   const last = payload.steps.length - 1;
-  const same = before && before.question.history === payload.question.history;
+  const same = before && before.question.run === payload.question.run;
   look.index = told ?? (same ? Math.max(0, payload.steps.indexOf(before.steps[look.index])) : last);
   if (same && told === null && look.follow) look.index = last;
   look.follow = look.index === last;
   frames.begin(payload);
   if (!frames.nearest(look.index)) return; // a page of its own without frames
   for (const part of [guesses, parts.heads, parts.lens, parts.losses]) part.begin(payload, frames);
-  attention.begin(payload, frames.nearest(last), told !== null);
+  attention.begin(payload, frames.nearest(last), Number.isInteger(payload.look?.layer));
   parts.map.begin(payload, frames, plane);
   const first = shown();
   folds.lens.node.hidden = !first.masked_tokens.length;
@@ -83,13 +85,11 @@ function show(payload) {
   if (payload.live && server?.news) follow(follower);
 }
 
-/** Take over what a link says, once: {step, layer, head}. The index of the step, or null. */
-function restore(told) {
-  if (!told || JSON.stringify(told) === look.restored) return null;
-  look.restored = JSON.stringify(told);
-  for (const name of ['layer', 'head']) if (Number.isInteger(told[name]) && told[name] >= 0) attention.state[name] = told[name];
-  const found = opening.steps.indexOf(told.step);
-  return found < 0 ? null : found;
+/** Take over what a link says: {step, layer, head}, each where it is known. The index of the step, or null. */
+function restore(linked = {}) {
+  for (const name of ['layer', 'head']) if (Number.isInteger(linked[name]) && linked[name] >= 0) attention.state[name] = linked[name];
+  const index = opening.steps.indexOf(linked.step);
+  return index < 0 ? null : index;
 }
 
 /** The axis is as long as what is known; the slider reaches as far as the snapshots do. */
@@ -196,6 +196,7 @@ function go(index) {
   look.index = Math.min(Math.max(0, index), opening.steps.length - 1);
   look.follow = look.index === opening.steps.length - 1;
   slider.value = String(look.index);
+  trigger('look', { step: look.follow ? null : opening.steps[look.index] });
   want();
 }
 
@@ -233,16 +234,20 @@ slider.addEventListener('keydown', (event) => {
   toggle();
 });
 
-/** Ask every two seconds what has been added, until the training has ended or another one is looked at. */
+/**
+ * Ask every two seconds, while somebody looks, what has been added, until the training has ended or another one is on
+ * show. A lost answer is asked for again, later and later.
+ */
 async function follow(mine) {
+  let lost = 0;
   while (mine === follower && element.isConnected && opening.live) {
-    await pause(2000);
+    await pause(Math.min(10000, 2000 * 2 ** lost), element);
     if (mine !== follower || !element.isConnected) return;
-    const text = await server.news([JSON.stringify(opening.question), opening.steps.at(-1)]);
+    const answer = await server.news(opening.question, opening.steps.at(-1)).catch(() => undefined);
     if (mine !== follower) return;
-    const told = text ? JSON.parse(text) : null;
-    if (told && !told.message) take(told);
-    else if (told) opening.live = false;
+    lost = answer ? 0 : lost + 1;
+    if (answer?.message) opening.live = false;
+    else if (answer) take(answer);
   }
 }
 

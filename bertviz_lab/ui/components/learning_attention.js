@@ -67,7 +67,7 @@ function makeAttention(onHead) {
     Object.assign(state, { layer, head });
     overview.mark(layer, head);
     drawHead();
-    onHead();
+    onHead(state);
   }
 
   function draw(newFrame) {

@@ -31,10 +31,9 @@ function makeFrames(where, onNews) {
 
   async function fetchOne(step, mine) {
     underWay.add(step);
-    const text = await server.frame([JSON.stringify(opening.question), step]);
-    if (mine !== work || !element.isConnected) return;
+    const frame = await server.frame(opening.question, step).catch((error) => ({ message: error.message }));
+    if (mine !== work || !element.isConnected || !frame) return;
     underWay.delete(step);
-    const frame = text ? JSON.parse(text) : { message: 'The connection to the server was lost.' };
     if (frame.message) {
       failed.add(step);
       trouble = frame.message;

@@ -71,7 +71,7 @@ function sideBySide() {
 async function follow(mine) {
   let failures = 0;
   while (mine === follower && element.isConnected && runs().length && server) {
-    const answer = await server.look(runs());
+    const answer = await server.look(runs()).catch(() => undefined);
     if (mine !== follower) return;
     failures = answer ? 0 : failures + 1;
     if (answer) {
@@ -81,19 +81,19 @@ async function follow(mine) {
       for (const card of cards) if (card.revealed && card.revealable && !card.told) reveal(card);
       if (!Object.values(states).some((run) => RUNNING.includes(run.status))) return;
     }
-    await pause(failures ? Math.min(10000, 1000 * 2 ** failures) : 2000);
+    await pause(failures ? Math.min(10000, 1000 * 2 ** failures) : 2000, element);
   }
 }
 
 async function reveal(card) {
   card.told = true;
-  const text = await server.reveal(card.name, payload.whole, card.run, card.predicted);
-  if (text === undefined) {
+  try {
+    const outcome = await server.reveal(card.name, payload.whole, card.run, card.predicted);
+    if (outcome) card.tell(outcome);
+  } catch (error) {
     card.told = false;
-    said.textContent = 'The server did not answer; try again.';
-    return;
+    said.textContent = error.message;
   }
-  card.tell(JSON.parse(text));
 }
 
 view.start();

@@ -100,11 +100,11 @@ function refresh() {
 async function follow(run, mine) {
   let failures = 0;
   while (mine === follower && element.isConnected && server) {
-    const answer = await server.poll(run.id, run.next);
+    const answer = await server.poll(run.id, run.next).catch(() => undefined);
     if (mine !== follower) return;
     if (answer === undefined) {
       failures += 1;
-      await pause(Math.min(10000, 1000 * 2 ** failures));
+      await pause(Math.min(10000, 1000 * 2 ** failures), element);
       continue;
     }
     failures = 0;
@@ -116,7 +116,7 @@ async function follow(run, mine) {
     run.status = statusOf(run.log, answer ? answer.state : { status: 'missing' });
     if (rows.length || run.status !== before) refresh();
     if (!RUNS_ON.includes(run.status) && rows.length === 0) return;
-    await pause(rows.length >= 500 ? 0 : 2000);
+    await pause(rows.length >= 500 ? 0 : 2000, element);
   }
 }
 

@@ -57,27 +57,23 @@ function duration(seconds) {
 
 // ---- asking the server: Gradio answers undefined where a call has failed; null is an answer
 
-/** Wait between two questions, and on while nobody looks: a page in the background asks nothing. */
-async function pause(milliseconds) {
+/**
+ * Wait between two questions, and on while nobody looks: a page in the background asks nothing, and with `node` neither
+ * does a part of the page that is out of sight.
+ */
+async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
   if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
+  if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
 }
 
-// ---- Plotly, loaded when it is first needed and kept: another script may put its own into the window
-
-let plotly = null;
-
-function loadPlotly() {
-  plotly ??= window.Plotly ? Promise.resolve(window.Plotly) : new Promise((resolve, reject) => {
-    const script = h('script', { src: PLOTLY });
-    script.addEventListener('load', () => resolve(window.Plotly));
-    script.addEventListener('error', () => {
-      plotly = null; // the server may be away for a moment
-      reject(new Error('The chart library could not be loaded. Is the server still running?'));
-    });
-    document.head.append(script);
+function onceSeen(node, act) {
+  const observer = new IntersectionObserver((entries) => {
+    if (!entries.at(-1).isIntersecting) return;
+    observer.disconnect();
+    act();
   });
-  return plotly;
+  observer.observe(node);
 }
 
 // ---- arrays

@@ -1,12 +1,12 @@
-"""Runs that take the recipe apart: which are there, and how those that are missing are queued."""
+"""The runs of the ablation study: which are there, how those that are missing are queued, and what came of them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.config.ablations import ABLATIONS, STEPS, WHOLE, ablated, ablation_of
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app_state import AppState
@@ -17,12 +17,12 @@ _LEAST_STEPS, _MOST_STEPS, _MOST_SHARED_STEPS = 20, 100_000, 5_000
 _MOST_WAITING = 12  # runs in line on a page that others use too
 
 
-def kinds_of(session: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
-    """Those of a visitor's runs that take the recipe apart: (ablation, steps, seed) by run, the newest first."""
+def kinds_of(state: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+    """Those of a visitor's runs that belong to the study: (ablation, steps, seed) by run, the newest first."""
     found: dict[str, tuple[str, int, int]] = {}
-    for run_id in session.models.visible_runs(own):
+    for run_id in state.models.visible_runs(own):
         try:
-            config = session.runs.config(run_id)
+            config = state.runs.config(run_id)
         except InputError:  # it has just been removed
             continue
         if isinstance(config, PretrainConfig) and (name := ablation_of(config)) and config.steps:
@@ -30,28 +30,28 @@ def kinds_of(session: AppState, own: Sequence[str]) -> dict[str, tuple[str, int,
     return found
 
 
-def newest_set(session: AppState, own: Sequence[str]) -> tuple[int, int]:
+def newest_set(state: AppState, own: Sequence[str]) -> tuple[int, int]:
     """Steps and seed of the runs that were queued last; the usual ones where there are none."""
-    return next(((steps, seed) for _, steps, seed in kinds_of(session, own).values()), (STEPS, 0))
+    return next(((steps, seed) for _, steps, seed in kinds_of(state, own).values()), (STEPS, 0))
 
 
-def runs_of(session: AppState, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
+def runs_of(state: AppState, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
     """The run of each ablation among those of so many steps from this seed; of several one that has ended well."""
     found: dict[str, str] = {}
     rank: dict[str, int] = {}
-    for run_id, (name, *rest) in kinds_of(session, own).items():
+    for run_id, (name, *rest) in kinds_of(state, own).items():
         if rest != [steps, seed]:
             continue
-        status = session.runs.state(run_id).status
+        status = state.runs.state(run_id).status
         place = 2 if status == "finished" else 1 if status in ACTIVE else 0
         if place > rank.get(name, -1):
             found[name], rank[name] = run_id, place
     return {name: found[name] for name in (WHOLE, *ABLATIONS) if name in found}
 
 
-def checked_plan(session: AppState, steps: Any, seed: Any) -> tuple[int, int]:
+def checked_plan(state: AppState, steps: Any, seed: Any) -> tuple[int, int]:
     """Steps and seed as the browser sent them. Raises `InputError` where they cannot be trained with."""
-    most = _MOST_SHARED_STEPS if session.settings.shared else _MOST_STEPS
+    most = _MOST_SHARED_STEPS if state.settings.shared else _MOST_STEPS
     if not isinstance(steps, (int, float)) or not _LEAST_STEPS <= steps <= most:
         raise InputError(f'"Steps of each run" must lie between {_LEAST_STEPS} and {most:,}.')
     if not isinstance(seed, (int, float)) or not 0 <= seed < 2**31:
@@ -59,21 +59,21 @@ def checked_plan(session: AppState, steps: Any, seed: Any) -> tuple[int, int]:
     return int(steps), int(seed)
 
 
-def queue(session: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any) -> list[str]:
+def queue(state: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any) -> list[str]:
     """Start the whole recipe and the named ablations, or go on with those that were stopped; the ids of the new ones.
 
     What has ended, trains or waits already is not trained again. Raises `InputError` where nothing is named, or too
     much waits on a page that others use too.
     """
-    steps, seed = checked_plan(session, steps, seed)
+    steps, seed = checked_plan(state, steps, seed)
     chosen = [name for name in ABLATIONS if isinstance(names, (list, tuple)) and name in names]
     if not chosen:
         raise InputError("Select at least one ablation first.")
-    there = runs_of(session, own, steps, seed)
-    status = {name: session.runs.state(run_id).status for name, run_id in there.items()}
+    there = runs_of(state, own, steps, seed)
+    status = {name: state.runs.state(run_id).status for name, run_id in there.items()}
     wanted = [name for name in (WHOLE, *chosen) if status.get(name) not in (*ACTIVE, "finished")]
-    if session.settings.shared:
-        waiting = sum(session.runs.state(run_id).status == "waiting" for run_id in session.runs.ids())
+    if state.settings.shared:
+        waiting = sum(state.runs.state(run_id).status == "waiting" for run_id in state.runs.ids())
         if waiting + len(wanted) > _MOST_WAITING:
             raise InputError(
                 f"{waiting} runs are queued on this shared page, and {_MOST_WAITING} may: tick "
@@ -82,44 +82,40 @@ def queue(session: AppState, own: Sequence[str], names: Any, steps: Any, seed: A
     started = []
     for name in wanted:
         if name in there:
-            session.runs.resume(there[name])
+            state.runs.resume(there[name])
         else:
-            started.append(session.runs.start(ablated(name, steps=steps, seed=seed, threads=session.settings.threads)))
+            started.append(state.runs.start(ablated(name, steps=steps, seed=seed, threads=state.settings.threads)))
     return started
 
 
-def cards(session: AppState, own: Sequence[str], steps: Any, seed: Any) -> Payload:
+def cards(state: AppState, own: Sequence[str], steps: Any, seed: Any) -> Payload:
     """The cards with the runs that are there. Raises `InputError` as `checked_plan`."""
-    steps, seed = checked_plan(session, steps, seed)
-    runs = runs_of(session, own, steps, seed)
+    steps, seed = checked_plan(state, steps, seed)
+    runs = runs_of(state, own, steps, seed)
     return recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
 
 
-def look(session: AppState, run_ids: Any) -> dict[str, Any]:
+def progress(state: AppState, runs: Sequence[str]) -> dict[str, Any]:
     """Where some runs stand: {run: {status, step, message}}; one that is gone has the status "missing"."""
-    found: dict[str, Any] = {}
-    for run_id in [str(one) for one in run_ids][: 1 + len(ABLATIONS)] if isinstance(run_ids, list) else []:
-        glance = session.glance(run_id)
-        keys = ("status", "step", "total_steps", "message", "name", "eta_seconds")
-        found[run_id] = {key: glance[key] for key in keys} if glance else {"status": "missing"}
-    return found
+    keys = ("status", "step", "total_steps", "message", "name", "eta_seconds")
+    glances = {run: state.glance(run) for run in runs}
+    return {
+        run: {key: glance[key] for key in keys} if glance else {"status": "missing"} for run, glance in glances.items()
+    }
 
 
-def reveal(session: AppState, name: Any, whole: Any, run_id: Any, predicted: Any) -> str:
-    """What came of an ablation, as JSON: {"measures", "words"}, or {"message"} where there is nothing to tell yet."""
+def reveal(state: AppState, name: str, whole: str, run: str, predicted: Mapping[str, str]) -> dict[str, Any]:
+    """What came of an ablation: {"measures", "words"}, or {"message"} where there is nothing to tell yet."""
     from bertviz_lab.data.probes import PROBES
 
-    if name not in ABLATIONS or not isinstance(predicted, dict):
-        return to_json({"message": "There is no such ablation."})
+    if name not in ABLATIONS:
+        return {"message": "There is no such ablation."}
     titles = {kind: words for probes in PROBES.values() for kind, words in probes.kinds.items()}
     titles |= PROBES["tiny-town"].kinds
     try:
-        with_all, without = (session.runs.events(str(one))[0] for one in (whole, run_id))
-        found = outcome(
-            str(name), with_all, without, {str(key): str(value) for key, value in predicted.items()}, titles
-        )
+        with_all, without = (state.runs.events(run_id)[0] for run_id in (whole, run))
+        return outcome(name, with_all, without, predicted, titles)
     except InputError:
-        found = {"message": "One of the two runs is no longer here: train it again."}
+        return {"message": "One of the two runs is no longer here: train it again."}
     except (ValueError, KeyError, TypeError):
-        found = {"message": "One of the two runs ended without a score: train it again."}
-    return to_json(found)
+        return {"message": "One of the two runs ended without a score: train it again."}

@@ -1,4 +1,4 @@
-"""Texts to follow through a training, each with the words that are worth watching in it."""
+"""Texts to look at in the snapshots of a training run, each with the words that are worth tracking in it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,57 +12,57 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.tokenization import Tokenizer
     from bertviz_lab.ui.app_state import AppState
 
-#: Sentence A, sentence B, words to watch; the words that should win come first.
-Followed = tuple[str, str, str]
+#: Text A, text B, words to track; the words that should win come first.
+TrackedExample = tuple[str, str, str]
 
-_TOWN: tuple[Followed, ...] = (
+_TOWN: tuple[TrackedExample, ...] = (
     ("The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite.", "", "black, white, red"),
     ("The squirrels near the bench [MASK].", "", "climb, climbs, run"),
     ("Grandma feels better, and [MASK] thanks Ravi.", "", "she, he, they"),
     ("Amara wants the red drum. Now the red [MASK] belongs to Amara.", "", "drum, kite, bike"),
     ("Today is the birthday of Mia.", "Leo wants to give [MASK] a gift.", "mia, leo, anna"),
 )
-_GENERAL: tuple[Followed, ...] = (
+_GENERAL: tuple[TrackedExample, ...] = (
     ("She won a gold [MASK] at the Olympic Games.", "", "medal, cup, player"),
     ("Two of the houses [MASK] built in 1890.", "", "were, was, is"),
     ("She was born in 1950. [MASK] was an actress.", "", "she, he, it"),
     ("He was born in Berlin in 1950.", "He studied [MASK] at the university.", "music, law, water"),
 )
-_PYTHON: tuple[Followed, ...] = (
+_PYTHON: tuple[TrackedExample, ...] = (
     ("Return a [MASK] of the list.", "", "copy, list, string"),
     ("If the file does not exist, [MASK] an error.", "", "raise, return, the"),
     ("Open the file for [MASK].", "Return a file object.", "reading, writing, the"),
 )
-_SETS: dict[int, tuple[Followed, ...]] = {id(TOWN): _TOWN, id(GENERAL): _GENERAL, id(PYTHON): _PYTHON}
+_SETS: dict[int, tuple[TrackedExample, ...]] = {id(TOWN): _TOWN, id(GENERAL): _GENERAL, id(PYTHON): _PYTHON}
 
 
-def followed_texts(session: "AppState", name: str) -> list[Followed]:
-    """Texts for a history: of its own training text or task, or of the set that its vocabulary knows best.
+def tracked_examples(session: "AppState", name: str) -> list[TrackedExample]:
+    """Texts for a run: of its own training text or task, or of the set that its vocabulary knows best.
 
-    Raises `InputError` where there is no such history.
+    Raises `InputError` where there is no such run.
     """
-    key = ("followed", name, session.histories.past(name).kind.__name__)
-    return session.remembered(key, lambda: _find(session, name))
+    key = ("tracked examples", name, session.histories.past(name).kind.__name__)
+    return session.remembered(key, lambda: _examples(session, name))
 
 
-def _find(session: "AppState", name: str) -> list[Followed]:
-    past = session.histories.past(name)
+def _examples(session: "AppState", name: str) -> list[TrackedExample]:
+    snapshots = session.histories.past(name)
     config = session.runs.config(name) if session.models.is_run(name) else None
-    if past.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):
-        folder = past.folder if config is not None else None
+    if snapshots.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):
+        folder = snapshots.folder if config is not None else None
         try:
-            found = task_examples(past.open(past.steps()[-1]), folder)
+            texts = task_examples(snapshots.open(snapshots.steps()[-1]), folder)
         except InputError:
-            found = []
-        return [(a, b, "") for a, b in found] or [(a, b, "") for a, b in GENERAL.pairs]
+            texts = []
+        return [(a, b, "") for a, b in texts or GENERAL.pairs]
     own = None
     if isinstance(config, PretrainConfig) and not any(corpus.startswith("sample:") for corpus in config.corpus):
-        own = examples_from(config.corpus, past.tokenizer, config.documents)
-    known = _SETS[id(examples_for(past.tokenizer))]
-    return [(a, b, _words(past.tokenizer, words)) for a, b, words in (_of(own) if own else known)]
+        own = examples_from(config.corpus, snapshots.tokenizer, config.documents)
+    known = _SETS[id(examples_for(snapshots.tokenizer))]
+    return [(a, b, _words(snapshots.tokenizer, words)) for a, b, words in (_of(own) if own else known)]
 
 
-def _of(examples: Examples) -> Sequence[Followed]:
+def _of(examples: Examples) -> Sequence[TrackedExample]:
     pair = examples.pairs[0] if examples.pairs else ("", "")
     return [*((text, "", "") for text in examples.masked[:4]), *([(*pair, "")] if pair[1] else [])]
 

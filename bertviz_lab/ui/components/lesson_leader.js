@@ -26,26 +26,22 @@ function drawSheet() {
   const said = h('span', { class: 'quiet', role: 'status' });
   const fetching = (use) => async () => {
     said.textContent = 'Measuring …';
-    try {
-      const sheet = await page.ask('lessons', 'handout', { address: here() });
-      if (sheet) use(sheet);
-      said.textContent = '';
-    } catch (error) {
-      said.textContent = error.message;
-    }
+    const page = await server.handout(here());
+    if (page) use(page);
+    said.textContent = page ? '' : 'The server did not answer. Is it still running?';
   };
   const button = (words, use) => h('button', { type: 'button', class: 'plain', onclick: fetching(use) }, words);
   return h('div', { class: 'act' }, button('Print the handout', print),
-    button('Save the handout', (sheet) => saveText('bertviz-lab-lessons.html', 'text/html', sheet)), said,
+    button('Save the handout', (page) => saveText('bertviz-lab-lessons.html', 'text/html', page)), said,
     h('p', { class: 'quiet' }, 'Two sheets of A4: the questions, and the answers to cut off or keep.'));
 }
 
-/** Print the sheet without leaving this page. */
-function print(sheet) {
+/** Print a page without leaving this one. */
+function print(page) {
   element.querySelector('iframe')?.remove();
   const frame = h('iframe', { class: 'hush', 'aria-hidden': 'true', title: 'The handout', tabindex: '-1' });
   frame.onload = () => frame.contentWindow.print();
-  frame.srcdoc = sheet;
+  frame.srcdoc = page;
   element.append(frame);
 }
 
@@ -65,7 +61,7 @@ function drawRow(lesson) {
     answers[body.answer]?.classList.add('right');
     answers[body.answer]?.append(' ✓');
     told.replaceChildren(...body.paragraphs.map((text) => paragraph(text)), h('ul', { class: 'links' },
-      ...body.links.map(([name, link, text]) => h('li', {}, h('a', { href: here() + link }, name), ': ', ...marked(text)))));
+      ...body.links.map(([tab, link, text]) => h('li', {}, h('a', { href: here() + link }, tab), ': ', ...marked(text)))));
   };
   return { number: lesson.number, node, tell };
 }

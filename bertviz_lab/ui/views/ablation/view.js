@@ -1,0 +1,49 @@
+// Ablation study: cards to tick, predict and reveal. Trainings start by an event of the workspace, see runs.js.
+
+const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
+const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
+const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status' });
+const cards = panel.drawing('recipe', 'Ablation study', { id: 'ablation-cards',
+  events: {
+    train_request: ({ names }) => page.emit('train_ablations', { names, steps: fields.steps.value, seed: fields.seed.value, asked: Date.now() }),
+    compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),
+  },
+  server: {
+    look: (runs) => panel.ask('progress', { runs }),
+    reveal: (name, whole, run, predicted) => panel.ask('reveal', { name, whole, run, predicted }, `reveal ${name}`),
+  } });
+const fields = {
+  steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }), { min: 20, step: 1, id: 'ablation-steps' }),
+  seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
+};
+message.hidden = true;
+
+const part = panel.part([
+  h('p', { class: 'quiet' }, 'All runs share the same stories, the same seed and the same number of steps; about a minute each on two idle cores, one after the other.'),
+  message, cards.host,
+  h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null }, h('summary', {}, 'Training settings'),
+    h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
+    h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
+], async () => {
+  try {
+    const payload = await panel.ask('cards', { own: page.start.own ?? [], ...plan });
+    if (!payload) return;
+    for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
+    cards.show(payload);
+  } catch (error) {
+    cards.say(error.message);
+  }
+});
+
+function change(some) {
+  Object.assign(plan, some);
+  for (const [name, value] of Object.entries(some)) panel.keep(name, value);
+  part.redraw();
+}
+
+// The runs have been queued, or a sentence says why not.
+page.on('ablations_queued', (answer) => {
+  message.textContent = answer.message;
+  message.hidden = !answer.message;
+  part.redraw();
+});

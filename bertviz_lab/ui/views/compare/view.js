@@ -1,0 +1,71 @@
+// Compare: up to six runs side by side, and the same input for all their models.
+
+const own = () => page.start.own ?? [];
+let names = panel.kept('runs') ? panel.kept('runs').split(',') : null; // null until a person, or a link, has chosen
+let [choices, first, most] = [[], [], 6];
+
+// ---- which runs
+
+const chips = h('div', { class: 'chosen', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
+const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]), { id: 'compare-add' });
+const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
+  server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) } });
+const chosen = () => names ?? first;
+
+panel.part([h('div', { class: 'fields' }, chips, adding.node), runs.host], async () => {
+  const before = JSON.stringify(chosen());
+  const answer = await panel.ask('runs', { own: own() });
+  if (!answer) return;
+  ({ choices, first, most } = answer);
+  showChosen();
+  if (!runs.payload || JSON.stringify(chosen()) !== before) await bring();
+});
+
+function showChosen() {
+  const label = (name) => choices.find(([value]) => value === name)?.[1] ?? name;
+  chips.replaceChildren(...chosen().map((name) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
+    title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name)) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
+  const others = choices.filter(([name]) => !chosen().includes(name));
+  adding.input.replaceChildren(h('option', { value: '' }, others.length ? `up to ${most}; they may still be training` : 'all runs are shown'),
+    ...others.map(([value, text]) => h('option', { value }, text)));
+  adding.input.disabled = !others.length || chosen().length >= most;
+}
+
+function choose(some) {
+  names = some;
+  panel.keep('runs', names.join(','));
+  showChosen();
+  bring();
+}
+
+/** The chosen runs, and what their models make of the input. */
+async function bring() {
+  await panel.show(runs, 'comparison', { own: own(), names: chosen() });
+  asked.redraw();
+}
+
+// ---- the same input for all of them
+
+const asked = panel.fold('ask', 'Same input for all models', (host) => {
+  const fields = {
+    text_a: panel.field('text', 'Sentence with [MASK]', panel.kept('text_a'), () => {}, { id: 'compare-text' }),
+    text_b: panel.field('text', 'Sentence B (optional)', panel.kept('text_b'), () => {}, { id: 'compare-b' }),
+  };
+  const answers = {
+    predictions: panel.drawing('chart', 'Predictions of each model', { id: 'compare-fills' }),
+    nsp: panel.drawing('chart', 'Does B follow A? (NSP)', { id: 'compare-follows' }),
+    attention: panel.drawing('heads', 'All heads of each model', { id: 'compare-heads' }),
+  };
+  const predict = async () => {
+    if (!runs.payload) return; // which runs there are is not known yet
+    if (!fields.text_a.value) fields.text_a.set((await panel.ask('example', { names: chosen() })) ?? '');
+    const question = { own: own(), names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
+    for (const name of ['text_a', 'text_b']) panel.keep(name, question[name]);
+    const { text_b, ...alone } = question;
+    await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name, name === 'predictions' ? alone : question)));
+  };
+  host.append(h('form', { class: 'fields', onsubmit: (event) => { event.preventDefault(); asked.redraw(); } },
+    fields.text_a.node, fields.text_b.node, h('button', { class: 'action', id: 'compare-ask' }, 'Predict')),
+  ...Object.values(answers).map(({ host: place }) => place));
+  return predict;
+});

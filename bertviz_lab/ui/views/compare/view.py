@@ -1,0 +1,108 @@
+"""What Compare asks: which runs there are, how they differ, their events, and what their models make of a text."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.attention import attention_payload
+from bertviz_lab.figures.interpret.comparison import comparison_payload
+from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.view import RunIds, Text, View, Word, question
+from bertviz_lab.ui.views.compare import runs as comparable
+
+_LONGEST = 64  # tokens of a text whose heads are shown for every model
+
+#: The chosen runs and shipped models, and a place in a log, in bytes.
+Names = Annotated[list[Word], Field(max_length=50)]
+Place = Annotated[int, Field(ge=0)]
+
+
+def runs(state: AppState, own: RunIds) -> dict[str, Any]:
+    """{"choices": [[name, label], ...], "first": names to begin with, "most": how many may be chosen}."""
+    return {
+        "choices": comparable.choices(state, own),
+        "first": comparable.first(state, own),
+        "most": comparable.MOST,
+    }
+
+
+def comparison(state: AppState, own: RunIds, names: Names) -> Payload:
+    """The settings that differ, and the curves."""
+    return comparable.comparison(state, own, names)
+
+
+def follow(state: AppState, run: Word, start: Place) -> dict[str, Any] | None:
+    """A run's events after the first `start` bytes of its log; None for a run that is gone."""
+    return state.follow(run, start)
+
+
+def example(state: AppState, names: Names) -> str:
+    """A text with a masked token that the first of the models can be asked; "" where it has none."""
+    try:
+        return state.examples(names[0]).masked[0]
+    except (InputError, IndexError):
+        return ""
+
+
+def predictions(state: AppState, own: RunIds, names: Names, text_a: Text) -> Payload:
+    """The predictions of each model for the same masked tokens."""
+    from bertviz_lab.interpret import compare_fill_mask
+
+    checkpoints, labels = _opened(state, own, names)
+    return comparison_payload(replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
+
+
+def nsp(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: Text) -> Payload:
+    """Whether B follows A, by each model that has an NSP head."""
+    from bertviz_lab.interpret import next_sentence
+
+    if not text_b.strip():
+        raise InputError("Type a sentence B, and each model predicts whether it follows.")
+    checkpoints, labels = _opened(state, own, names)
+    shares = [
+        next_sentence(checkpoint, text_a, text_b).is_next if hasattr(checkpoint.model, "nsp") else None
+        for checkpoint in checkpoints
+    ]
+    return follows_payload(labels, shares)
+
+
+def attention(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: Text) -> Payload:
+    """All heads of each model."""
+    from bertviz_lab.interpret import trace_text
+
+    checkpoints, labels = _opened(state, own, names)
+    grids = []
+    for checkpoint in checkpoints:
+        trace = trace_text(checkpoint, text_a, text_b.strip() or None)
+        if len(trace.tokens) > _LONGEST:
+            raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
+        grids.append(attention_payload(trace.tokens, trace.encoding.token_type_ids, trace.attentions))
+    return heads_payload(labels, grids)
+
+
+def _opened(state: AppState, own: Sequence[str], names: Sequence[str]) -> tuple[list[Any], list[str]]:
+    """The models of the chosen runs, and what people call them. Raises `InputError`."""
+    known = comparable.visible(state, own, names)
+    return [state.models.open(name) for name in known], [comparable.label_of_run(state, name) for name in known]
+
+
+COMPARE = View(
+    "compare",
+    "Compare",
+    "Training runs side by side: settings that differ, curves, probes, and the same input for all models.",
+    "runs",
+    {
+        "runs": question(runs),
+        "comparison": question(comparison),
+        "follow": question(follow),
+        "example": question(example),
+        "predictions": question(predictions, slow=True),
+        "nsp": question(nsp, slow=True),
+        "attention": question(attention, slow=True),
+    },
+)

@@ -1,0 +1,152 @@
+"""What Training dynamics asks: runs that have snapshots, how a text begins on one, and what each snapshot says."""
+
+import dataclasses
+import math
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload, message_payload, to_json
+from bertviz_lab.figures.training.dynamics import opening_payload
+from bertviz_lab.jobs.run_names import short_name
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.snapshots import TrackedText
+from bertviz_lab.ui.view import Index, RunIds, Text, View, Word, question
+from bertviz_lab.ui.views.dynamics.examples import TrackedExample, tracked_examples
+
+#: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
+_MOST_TOKENS, _MOST_CELLS = 192, 2**20
+_MOST_WATCHED = 6
+
+_NO_SNAPSHOTS = "No snapshots yet: pretrain a model in Train, and they appear here during training."
+
+#: Ids of the tokens that are tracked.
+Watched = Annotated[list[Index], Field(max_length=8)]
+Mapped = Annotated[list[Index], Field(max_length=60)]
+
+
+def runs(state: AppState, own: RunIds, run: Word) -> dict[str, Any]:
+    """Runs with snapshots: {"choices": [[run, label], ...], "first": the one to begin with, "live": those in training}.
+
+    `run` is one that a link leads to: of a run only those who know its id are told.
+    """
+    choices = [[name, label] for label, name in state.histories.choices(own)]
+    if run not in [name for name, _ in choices] and state.histories.has_snapshots(run):
+        choices.insert(0, [run, short_name(run)])
+    live = [name for name, _ in choices if state.histories.is_live(name)]
+    return {"choices": choices, "first": state.histories.default(own), "live": live}
+
+
+def examples(state: AppState, run: Word) -> list[TrackedExample]:
+    """Texts for a run: [text A, text B, words to track]."""
+    return tracked_examples(state, run)
+
+
+def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text) -> Payload:
+    """How the scrubber begins for a run and a text: what all its frames share, and the last frame."""
+    from bertviz_lab.interpret import METRICS, analyze_snapshot, related_tokens
+
+    if not run:
+        raise InputError(_NO_SNAPSHOTS)
+    snapshots = state.histories.past(run)
+    steps = snapshots.steps()
+    if not steps:
+        raise InputError(f"{snapshots.name} has no snapshots any more; choose another training run.")
+    checkpoint = state.histories.snapshot(run, steps[-1])
+    _refuse_long(checkpoint, text_a, text_b)
+    watched = token_ids(checkpoint, words)
+    analysis = analyze_snapshot(checkpoint, text_a, text_b or None)
+    likeliest = [candidate.id for masked in analysis.masked_tokens for candidate in masked.candidates]
+    if not watched and analysis.masked_tokens:
+        watched = likeliest[:3]
+    mapped = (
+        related_tokens(checkpoint, [*watched, *likeliest, *analysis.encoding.ids])
+        if analysis.losses is not None
+        else ()
+    )
+    tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
+    return opening_payload(
+        question=dataclasses.asdict(tracked),
+        title=snapshots.name,
+        encoding=analysis.encoding,
+        shape=analysis.attentions.shape[:2],
+        steps=steps,
+        watched=[checkpoint.tokenizer.token(token) for token in watched],
+        mapped=[checkpoint.tokenizer.token(token) for token in mapped],
+        plane=state.histories.plane(tracked, steps[-1]) if mapped else {},
+        curve=state.histories.curve(run),
+        says=METRICS,
+        labels=checkpoint.config.labels if analysis.labels else (),
+        words=[word.text for word in analysis.words],
+        vocab_size=checkpoint.config.vocab_size,
+        live=state.histories.is_live(run),
+        first=state.histories.frame(tracked, steps[-1]),
+    )
+
+
+def frame(
+    state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, step: Index
+) -> Payload:
+    """What the snapshot of one step makes of the text."""
+    return state.histories.frame(_tracked(state, run, text_a, text_b, watched, mapped), step)
+
+
+def news(
+    state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, last: Index
+) -> Payload:
+    """What has happened to a run since `last` was the last step that the page knew; {"message"} where it is gone."""
+    try:
+        tracked = _tracked(state, run, text_a, text_b, watched, mapped)
+        steps = state.histories.past(run).steps()
+        body: dict[str, Any] = {"live": state.histories.is_live(run), "steps": steps}
+        body["curve"] = state.histories.curve(run)
+        if steps and steps[-1] != last and mapped:
+            body["plane"] = state.histories.plane(tracked, steps[-1])
+        return to_json(body)
+    except InputError as error:  # nobody needs to ask again
+        return message_payload(str(error))
+
+
+def token_ids(checkpoint: Any, words: str) -> list[int]:
+    """The ids of words that a person named. Raises `InputError` for one that is not one token, or too many."""
+    from bertviz_lab.interpret.targets import single_token
+
+    names = [name for name in words.split(",") if name.strip()]
+    if len(names) > _MOST_WATCHED:
+        raise InputError(f"Track at most {_MOST_WATCHED} words at a time.")
+    return list(dict.fromkeys(single_token(checkpoint, name) for name in names))
+
+
+def _tracked(state: AppState, run: str, text_a: str, text_b: str, watched: list[int], mapped: list[int]) -> TrackedText:
+    """The question as `opening` wrote it. Raises `InputError` for tokens that the model does not have."""
+    size = state.histories.past(run).config.vocab_size
+    if any(token >= size for token in (*watched, *mapped)):
+        raise InputError("The tracked words are not in this model's vocabulary; press Show again.")
+    return TrackedText(run, text_a, text_b, tuple(watched), tuple(mapped))
+
+
+def _refuse_long(checkpoint: Any, text_a: str, text_b: str) -> None:
+    config = checkpoint.config
+    heads = config.num_hidden_layers * config.num_attention_heads
+    most = min(_MOST_TOKENS, checkpoint.max_length, math.isqrt(_MOST_CELLS // heads))
+    length = len(checkpoint.tokenizer.encode(text_a, text_b or None))
+    if length > most:
+        raise InputError(
+            f"This text has {length:,} tokens, and the page holds every snapshot at once: shorten it to {most} at most."
+        )
+
+
+DYNAMICS = View(
+    "dynamics",
+    "Training dynamics",
+    "Drag through the snapshots of a training run and watch the predictions for a sentence emerge.",
+    "runs",
+    {
+        "runs": question(runs),
+        "examples": question(examples),
+        "opening": question(opening),
+        "frame": question(frame, slow=True),
+        "news": question(news),
+    },
+)

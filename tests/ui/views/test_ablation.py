@@ -1,0 +1,141 @@
+"""The ablation study: which runs belong to it, which are queued, and what came of them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertviz_lab.config import ABLATIONS, ablated
+from bertviz_lab.config.ablations import WHOLE
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.page_events import PageEvents
+from bertviz_lab.ui.views.ablation import study
+from bertviz_lab.ui.views.ablation.view import ABLATION
+from tests.ui.pages import little_settings
+
+
+@pytest.fixture
+def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppState:
+    """A page on which no training ever begins."""
+    monkeypatch.setattr("bertviz_lab.jobs.runs.Runs._launch_next", lambda self: 0)
+    return AppState(little_settings(tmp_path))
+
+
+def finished(session: AppState, name: str, score: float, steps: int = 100) -> str:
+    """A run of the ablation study that has ended with a score."""
+    run_id = session.runs.start(ablated(name, steps=steps))
+    folder = session.runs.folder(run_id)
+    write_state(folder, RunState("finished", step=steps))
+    rows = [{"event": "EvalDone", "step": steps, "seconds": 1, "mlm_accuracy": score, "nsp_accuracy": score}]
+    (folder / "events.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return run_id
+
+
+def ask(session: AppState, question: str, **arguments: Any) -> Any:
+    """The answer to a question, as the page reads it."""
+    answer = ABLATION.questions[question].ask(session, arguments)
+    return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def test_the_whole_recipe_is_queued_before_what_was_ticked(session):
+    started = study.queue(session, [], ["one-layer", "no-positions"], 100, 0)
+    kinds = study.kinds_of(session, started)
+    assert [kinds[run] for run in started] == [(name, 100, 0) for name in (WHOLE, "no-positions", "one-layer")]
+    assert {session.runs.state(run).status for run in started} == {"waiting"}
+
+
+def test_what_is_there_is_not_trained_again_and_what_was_stopped_goes_on(session):
+    whole = finished(session, WHOLE, 0.5)
+    stopped = finished(session, "one-head", 0.5)
+    write_state(session.runs.folder(stopped), RunState("stopped", step=40))
+    started = study.queue(session, [], ["one-head", "one-layer"], 100, 0)
+    assert len(started) == 1
+    assert session.runs.state(stopped).status == "waiting"
+    runs = study.runs_of(session, [], 100, 0)
+    assert (runs[WHOLE], runs["one-head"], runs["one-layer"]) == (whole, stopped, started[0])
+    assert study.queue(session, [], ["one-head", "one-layer"], 100, 0) == []
+    assert study.runs_of(session, [], 100, 1) == {}, "another seed is another set"
+
+
+@pytest.mark.parametrize("names", [[], None, ["<b>"], "one-layer", {"one-layer": 1}])
+def test_nothing_ticked_starts_nothing(session, names):
+    with pytest.raises(InputError, match="Select at least one ablation"):
+        study.queue(session, [], names, 100, 0)
+    assert session.runs.ids() == ()
+
+
+@pytest.mark.parametrize(("steps", "seed"), [(0, 0), (10**9, 0), (None, 0), ("many", 0), (100, -1), (100, None)])
+def test_steps_and_seeds_that_make_no_run_are_refused(session, steps, seed):
+    with pytest.raises(InputError, match="must"):
+        study.queue(session, [], ["one-layer"], steps, seed)
+    assert session.runs.ids() == ()
+
+
+def test_strangers_can_put_only_so_much_in_line_and_see_their_own_only(session):
+    session.settings = session.models.settings = replace(session.settings, shared=True)
+    own = study.queue(session, [], list(ABLATIONS), 100, 0)
+    assert study.runs_of(session, [], 100, 0) == {}
+    assert set(study.runs_of(session, own, 100, 0).values()) == set(own)
+    with pytest.raises(InputError, match="are queued on this shared page"):
+        study.queue(session, [], list(ABLATIONS), 100, 1)
+    with pytest.raises(InputError, match="between 20 and 5,000"):
+        study.queue(session, [], ["one-head"], 6000, 0)
+
+
+def test_the_outcome_is_read_from_the_two_runs(session):
+    whole, without = finished(session, WHOLE, 0.8), finished(session, "one-layer", 0.5)
+    outcome = ask(session, "reveal", name="one-layer", whole=whole, run=without, predicted={"mlm_accuracy": "worse"})
+    assert [measure["found"] for measure in outcome["measures"]] == ["worse", "worse"]
+    assert "MLM accuracy: 50.0%" in outcome["measures"][0]["text"]
+    assert outcome["measures"][0]["right"]
+
+
+def test_an_outcome_that_is_not_there_is_a_sentence(session):
+    whole = finished(session, WHOLE, 0.8)
+    waiting = session.runs.start(ablated("one-layer", steps=100))
+    for name, run in (("one-layer", waiting), ("one-layer", "gone"), ("<b>", whole)):
+        assert set(ask(session, "reveal", name=name, whole=whole, run=run, predicted={})) == {"message"}
+
+
+def test_looking_at_runs_that_are_gone_says_so(session):
+    whole = finished(session, WHOLE, 0.8)
+    states = ask(session, "progress", runs=[whole, "gone", "../../etc"])
+    assert [states[name]["status"] for name in (whole, "gone", "../../etc")] == ["finished", "missing", "missing"]
+
+
+def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
+    study.queue(session, [], ["one-head"], 123, 4)
+    assert ask(session, "cards", own=[], steps=None, seed=None)["set"] == "123/4"
+    other = ask(session, "cards", own=[], steps=200, seed=None)
+    assert (other["set"], other["whole"]) == ("200/4", "")
+    with pytest.raises(InputError, match="must lie between 20 and"):
+        ask(session, "cards", own=[], steps=3, seed=0)
+
+
+def queue(session: AppState, own: Any, **sent: Any) -> tuple[Any, ...]:
+    """What the page's handler of the event answers: (own runs, wire, strip, {asked, message})."""
+    events = PageEvents(session, *[None] * 6, benches=())  # type: ignore[arg-type]
+    *rest, answer = events.train_ablations(gr.EventData(None, sent), own)
+    return *rest, json.loads(answer)
+
+
+def test_what_was_queued_is_remembered_by_the_browser(session):
+    own, wire, strip, answer = queue(session, [], names=["one-head"], steps=100, seed=0, asked=7)
+    assert len(own) == 2
+    assert json.loads(wire)["own"] == own
+    assert json.loads(strip)["run_id"] in own
+    assert answer == {"asked": 7, "message": ""}
+    assert ask(session, "cards", own=own, steps=None, seed=None)["whole"] in own
+
+
+@pytest.mark.parametrize("sent", [{}, {"names": []}, {"names": ["one-head"]}, {"names": ["one-head"], "steps": "x"}])
+def test_a_plan_that_cannot_be_trained_is_answered_in_a_sentence(session, sent):
+    own, wire, _, answer = queue(session, "nonsense", **sent)
+    assert (own, wire) == ([], gr.skip())
+    assert "must lie" in answer["message"] or "Select at least" in answer["message"]
+    assert session.runs.ids() == ()
