@@ -1,0 +1,106 @@
+"""Everything that can be pressed is pressed once, in every workspace and every view, and nothing fails."""
+
+import logging
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.ui.app_state import AppState
+from tests.browser import PageLog
+from tests.little import little_folder
+from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.snapshots import little_history
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+SPACES = ("explore", "train", "runs", "learn")
+#: What starts a training, and what the browser itself answers.
+LEFT_OUT = re.compile(
+    r"^(Train|Fine-tune|Train it|Train this|Start|Record|Stop Recording)\b|Upload|Drop File|^Save .* as HTML"
+)
+
+PRESS = """async ([leftOut, most]) => {
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const skip = new RegExp(leftOut);
+  const seen = new Set();
+  const shown = (node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled && !node.closest('footer, dialog, .api-docs');
+  const nameOf = (node) => (node.getAttribute('aria-label') || node.title || node.textContent || node.value || '').trim().slice(0, 80);
+  const keyOf = (node) => {
+    const owner = node.closest('[id]:not(button, input, select)')?.id.replace(/[0-9]+$/, '') ?? '';
+    return [owner, node.tagName, node.type ?? '', node.value ?? '', nameOf(node)].join('|');
+  };
+  const quiet = async () => {
+    await pause(20);
+    for (let turn = 0; turn < 200 && document.querySelector('[aria-busy="true"]'); turn += 1) await pause(20);
+  };
+  const place = document.querySelector('main') ?? document.body;
+  const pressed = [];
+  for (let turn = 0; turn < 12 && pressed.length < most; turn += 1) {
+    const fresh = [...place.querySelectorAll('button, summary, input[type=checkbox], input[type=radio], select, [role=option]')]
+      .filter((node) => shown(node) && !seen.has(keyOf(node)) && !node.closest('#spaces > .tab-wrapper'));
+    if (!fresh.length) break;
+    for (const node of fresh) {
+      const key = keyOf(node);
+      if (seen.has(key) || !node.isConnected || !shown(node)) continue;
+      seen.add(key);
+      if (skip.test(nameOf(node))) continue;
+      pressed.push(nameOf(node));
+      if (node.tagName === 'SELECT') {
+        for (const option of [...node.options].slice(0, 12)) {
+          node.value = option.value;
+          node.dispatchEvent(new Event('change', { bubbles: true }));
+          await quiet();
+        }
+      } else node.click();
+      await quiet();
+      if (pressed.length >= most) break;
+    }
+  }
+  return pressed;
+}"""
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+    settings = little_settings(tmp_path_factory.mktemp("everything"))
+    little_history(settings.checkpoints / "history")
+    labels = {"num_labels": 2}
+    for name, kind in (
+        ("labels", BertForSequenceClassification),
+        ("entities", BertForTokenClassification),
+        ("answers", BertForQuestionAnswering),
+    ):
+        little_folder(settings.checkpoints / name, kind=kind, **(labels if kind != BertForQuestionAnswering else {}))
+    with serve(settings) as served:
+        yield served
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("space", SPACES)
+def test_everything_in_a_workspace_can_be_pressed(
+    page: Page,
+    served: tuple[str, AppState],
+    page_log: PageLog,
+    caplog: pytest.LogCaptureFixture,
+    space: str,
+    width: int,
+) -> None:
+    address, _ = served
+    page.set_viewport_size({"width": width, "height": 900})
+    page.on("dialog", lambda dialog: dialog.dismiss())
+    with caplog.at_level(logging.ERROR, logger="bertviz_lab"):
+        page.goto(f"{address}?space={space}")
+        expect(page.get_by_role("tab", name=space.title(), exact=True)).to_have_attribute("aria-selected", "true")
+        page.wait_for_load_state("networkidle")
+        pressed = page.evaluate(PRESS, [LEFT_OUT.pattern, 400])
+        page.wait_for_timeout(500)
+    assert len(pressed) > 10
+    assert [record.getMessage() for record in caplog.records] == []
+    assert page_log.errors == []
+    expect(page.locator(".toast-wrap .error, .toast-body.error")).to_have_count(0)
+    assert "Something went wrong" not in page.locator("main").inner_text()
