@@ -39,28 +39,28 @@ def recognise(source: Source) -> str:
         kind = binary_kind(head)
         if kind:
             raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-        encoding = _by_mark(head) or _wide(head)
+        encoding = _by_bom(head) or _utf16_or_utf32(head)
         sample = head
         if encoding is None and not _is_noise(head.decode("latin-1")):
-            wrong = _first_wrong(stream, head)
-            if wrong is None:
+            invalid = _first_invalid_utf8(stream, head)
+            if invalid is None:
                 encoding = "utf-8"
             else:
-                sample, multibyte = wrong
-                encoding = _one_of_many(sample, multibyte) or _wide(head, most_others=0.05)
+                sample, multibyte = invalid
+                encoding = _detect(sample, multibyte) or _utf16_or_utf32(head, max_other_zeros=0.05)
     if encoding is None or _is_noise(sample.decode(encoding, "replace")):
         raise InputError(f"{quoted(source.name)} is not text in any known encoding; give {READABLE}.")
     return encoding
 
 
-def _by_mark(head: bytes) -> str | None:
+def _by_bom(head: bytes) -> str | None:
     return next((name for mark, name in _BOMS if head.startswith(mark)), None)
 
 
-def _wide(head: bytes, most_others: float = 0.01) -> str | None:
-    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same place of every unit.
+def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
+    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same offset of every unit.
 
-    `most_others` is the share of zeros allowed at its other places: some Chinese characters have them there.
+    `max_other_zeros` is the share of zeros allowed at its other places: some Chinese characters have them there.
     """
     if b"\x00" not in head:
         return None
@@ -74,9 +74,9 @@ def _wide(head: bytes, most_others: float = 0.01) -> str | None:
         units = len(body) // width
         if not units or (len(head) < _SAMPLE and len(head) % width):
             continue
-        share = [body[place::width].count(0) / units for place in range(width)]
-        others = [share[place] for place in range(width) if place not in zeros]
-        if min(share[place] for place in zeros) < (0.9 if width == 4 else 0.005) or max(others) > most_others:
+        share = [body[offset::width].count(0) / units for offset in range(width)]
+        other_zeros = max(share[offset] for offset in range(width) if offset not in zeros)
+        if min(share[offset] for offset in zeros) < (0.9 if width == 4 else 0.005) or other_zeros > max_other_zeros:
             continue
         text = body.decode(name, "replace")
         odd = sum(not (c.isprintable() or c.isspace()) for c in text)
@@ -85,7 +85,7 @@ def _wide(head: bytes, most_others: float = 0.01) -> str | None:
     return None
 
 
-def _first_wrong(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
+def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
     """Where the stream stops being UTF-8: a sample from there on, and the multi-byte bytes before it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     multibyte, chunk = 0, head
@@ -94,12 +94,12 @@ def _first_wrong(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
         try:
             multibyte += len(chunk) - len(decoder.decode(chunk, final=not following))
         except UnicodeDecodeError as error:
-            kept = len(error.object) - len(chunk)  # bytes of a character begun in the chunk before
-            wrong = max(0, error.start - kept)
-            start = chunk.rfind(b"\n", 0, wrong) + 1  # no encoding has a line end inside a character
-            start = start if wrong - start < _SAMPLE // 2 else wrong
+            carried = len(error.object) - len(chunk)  # bytes of a character begun in the chunk before
+            invalid = max(0, error.start - carried)
+            start = chunk.rfind(b"\n", 0, invalid) + 1  # no encoding has a line end inside a character
+            start = start if invalid - start < _SAMPLE // 2 else invalid
             sample = (chunk + following)[start : start + _SAMPLE]
-            return sample, multibyte + _multibyte(chunk[:wrong])
+            return sample, multibyte + _multibyte(chunk[:invalid])
         if not following:
             return None
         chunk = following
@@ -109,8 +109,8 @@ def _multibyte(valid: bytes) -> int:
     return len(valid) - len(valid.decode("utf-8", "ignore"))
 
 
-def _one_of_many(sample: bytes, multibyte: int) -> str | None:
-    """The encoding of a sample that is not valid UTF-8; `multibyte` as `_first_wrong` counts it."""
+def _detect(sample: bytes, multibyte: int) -> str | None:
+    """The encoding of a sample that is not valid UTF-8; `multibyte` as `_first_invalid_utf8` counts it."""
     text = sample.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = sum(c > "\x7f" for c in text) - damage

@@ -45,7 +45,7 @@ def fingerprint(
 def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> dict[Path, str]:
     sizes = {path: path.stat().st_size for path in paths}
     done, total = 0, sum(sizes.values())
-    found = {}
+    hashes = {}
     for path, size in sizes.items():
         digest = hashlib.blake2b(digest_size=16)
         with path.open("rb") as file:
@@ -59,5 +59,5 @@ def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> d
                 digest.update(file.read(_END))
                 file.seek(-_END, 2)
                 digest.update(file.read(_END))
-        found[path] = digest.hexdigest()
-    return found
+        hashes[path] = digest.hexdigest()
+    return hashes

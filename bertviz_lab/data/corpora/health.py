@@ -143,13 +143,13 @@ def examine(
     if not counts.sentences:
         raise InputError("The text holds no words; give a text of at least a few sentences.")
 
-    learn_from, unseen = sample.split()
+    train, held_out = sample.split()
     if tokenizer is None:
-        tokenizer = Tokenizer.train(learn_from, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
-        learnt_ids, unseen_ids = tokenizer.ids(learn_from), tokenizer.ids(unseen)
+        tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
+        train_ids, held_out_ids = tokenizer.ids(train), tokenizer.ids(held_out)
     else:
-        learnt_ids, unseen_ids = [], tokenizer.ids([*learn_from, *unseen])
-    ids = [*learnt_ids, *unseen_ids]
+        train_ids, held_out_ids = [], tokenizer.ids([*train, *held_out])
+    ids = [*train_ids, *held_out_ids]
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     frequency = _frequency(ids, int(lengths.sum()), tokenizer.vocab_size)
     known = int(lengths.sum() - frequency[tokenizer.unk_id])
@@ -158,7 +158,7 @@ def examine(
             f"The text holds only {known} {'token' if known == 1 else 'tokens'} that the vocabulary knows; "
             "give a text of at least a few sentences, or another tokenizer."
         )
-    held_out = _frequency(unseen_ids or ids, None, tokenizer.vocab_size)
+    held_out_frequency = _frequency(held_out_ids or ids, None, tokenizer.vocab_size)
     tokens = round(int(lengths.sum()) * counts.characters / sample.characters)
     findings = Findings(
         documents=counts.documents,
@@ -167,7 +167,7 @@ def examine(
         single_documents=counts.single_documents,
         tokens=tokens,
         distinct_tokens=int(np.count_nonzero(frequency)),
-        unk_rate=float(held_out[tokenizer.unk_id] / max(1, held_out.sum())),
+        unk_rate=float(held_out_frequency[tokenizer.unk_id] / max(1, held_out_frequency.sum())),
         duplicated=counts.duplicated(),
         too_long=float(np.mean(lengths > seq_len - 3)),
         seq_len=seq_len,
@@ -245,11 +245,11 @@ class _Sample:
     def __init__(self) -> None:
         self._kept: list[tuple[str, ...]] = []
         self._stride = 1
-        self._seen = 0
+        self._documents = 0
         self.characters = 0
 
     def add(self, document: Document) -> None:
-        if self._seen % self._stride == 0 and document.sentences:
+        if self._documents % self._stride == 0 and document.sentences:
             sentences = document.sentences
             self._kept.append(sentences)
             self.characters += sum(map(len, sentences))
@@ -257,7 +257,7 @@ class _Sample:
                 self._kept = self._kept[::2]
                 self._stride *= 2
                 self.characters = sum(len(s) for kept in self._kept for s in kept)
-        self._seen += 1
+        self._documents += 1
 
     @property
     def partial(self) -> bool:

@@ -96,10 +96,10 @@ def _sample(path: str) -> Callable[[], Iterator[Document]]:
     name, _, part = path.removeprefix(SAMPLE_PREFIX).partition(":")
     if name not in SAMPLES:
         raise InputError(f"There is no sample {quoted(name)}; there are {', '.join(sorted(SAMPLES))}.")
-    found = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
-    if found is None:
+    documents = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
+    if documents is None:
         raise InputError(f"The sample {quoted(name)} has no part {quoted(part)}.")
-    return found
+    return documents
 
 
 class _Reading:
@@ -115,20 +115,20 @@ class _Reading:
         sources: list[Source],
         meter: Meter,
     ) -> Iterator[Document]:
-        found = False
+        any_document = False
         try:
             for sample in samples:
                 for document in sample():
-                    found = True
+                    any_document = True
                     yield document
             for dataset in datasets:
                 for document in self._numbered(dataset.name, self._rows(dataset, meter)):
-                    found = True
+                    any_document = True
                     yield document
             for source in sources:
                 try:
                     for document in self._documents(source, meter):
-                        found = True
+                        any_document = True
                         yield document
                 except InputError as error:
                     if source.named or meter.done > meter.max_bytes:
@@ -136,7 +136,7 @@ class _Reading:
                     self._notes.skipped.append(str(error))
         finally:
             close_archives(sources)
-        if not found:
+        if not any_document:
             reasons = self._notes.skipped
             if len(reasons) == 1:
                 raise InputError(reasons[0])

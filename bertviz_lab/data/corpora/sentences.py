@@ -78,10 +78,10 @@ def _inner_sentences(sentence: str, language: str) -> list[str]:
     if sentence.count(" ") < _LONG and count_words(sentence) <= _LONG:
         return [sentence]
     # Same length, other marks: an opening one becomes part of its word, a closing one a blank.
-    bare = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
-    bare = _CLOSING.sub(lambda m: " " * len(m[0]), bare)
+    unmarked = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
+    unmarked = _CLOSING.sub(lambda m: " " * len(m[0]), unmarked)
     parts, start = [], 0
-    for piece in sentencex.segment(language, bare):
+    for piece in sentencex.segment(language, unmarked):
         part = sentence[start : start + len(piece)].strip()
         start += len(piece)
         if part:

@@ -60,7 +60,7 @@ class Meter:
     max_bytes: float
     on_progress: OnProgress | None = None
     done: int = 0
-    _told: int = 0
+    _reported: int = 0
 
     def add(self, count: int, name: str) -> None:
         self.done += count
@@ -68,8 +68,8 @@ class Meter:
             raise InputError(
                 f"{quoted(name)} is larger than {megabytes(self.max_bytes)}; split it, or take a part of it."
             )
-        if self.on_progress and self.done - self._told >= max(1 << 18, self.total // 200):
-            self._told = self.done
+        if self.on_progress and self.done - self._reported >= max(1 << 18, self.total // 200):
+            self._reported = self.done
             self.on_progress(min(self.done, self.total) if self.total else self.done, self.total)
 
     def finish(self) -> None:
@@ -179,15 +179,15 @@ def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kind
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not paths:
         raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
-    found = False
+    any_source = False
     for path in map(Path, paths):
         try:
             for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
-                found = True
+                any_source = True
                 yield source
         except InputError as error:
             notes.skipped.append(str(error))
-    if not found:
+    if not any_source:
         raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first(notes)}")
 
 
@@ -227,7 +227,7 @@ def _of_file(
 
 def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
     """Files with a known ending, below `folder` at any depth, without hidden ones and links to folders."""
-    found = False
+    any_source = False
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
         for name in sorted(names):
@@ -239,11 +239,11 @@ def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds
                 mode, size = _status(path)
                 if stat.S_ISREG(mode):
                     for source in _of_file(path, shown, size, notes, max_bytes, kinds, named=False):
-                        found = True
+                        any_source = True
                         yield source
             except InputError as error:
                 notes.skipped.append(str(error))
-    if not found:
+    if not any_source:
         shown = quoted(folder.name or str(folder))
         raise InputError(f"The folder {shown} holds nothing readable; put in it {kinds.readable}.{_first(notes)}")
 

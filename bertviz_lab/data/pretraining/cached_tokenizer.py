@@ -61,9 +61,9 @@ class CachedTokenizer:
 
     def _split(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The ids as the tokenizer gives them."""
-        found = self._tokenizer.ids(sentences)
-        sizes = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
-        return np.fromiter(chain.from_iterable(found), dtype=np.int64, count=int(sizes.sum())), sizes
+        ids = self._tokenizer.ids(sentences)
+        sizes = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        return np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum())), sizes
 
     def _look_up(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         text = "\n".join(sentences) + "\n"

@@ -126,20 +126,21 @@ def prediction_table(
     task, labels = task_of(checkpoint), checkpoint.config.labels
     if task == "tokens":
         yield ["row", "word", "label", "probability"]
-        for example, said in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
-            for word, label, sure in zip(example.words, said.labels, said.certainty, strict=True):
-                yield [example.row, word, label, round(sure, 4)]
+        for example, prediction in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
+            for word, label, probability in zip(example.words, prediction.labels, prediction.certainty, strict=True):
+                yield [example.row, word, label, round(probability, 4)]
         return
     if task == "qa":
         yield ["row", "question", "answer", "start", "end", "passage"]
-        for asked, said in zip(cast(Sequence[Question], examples), predictions, strict=True):
-            yield [asked.row, asked.question, said.label, said.start, said.end, asked.passage]
+        for question, prediction in zip(cast(Sequence[Question], examples), predictions, strict=True):
+            span = [prediction.label, prediction.start, prediction.end]
+            yield [question.row, question.question, *span, question.passage]
         return
     texts = cast(Sequence[LabelledText], examples)
     pair = any(example.text_b for example in texts)
     names = [] if task == "regression" else [f"p({label})" for label in labels]
     yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
-    for text, said in zip(texts, predictions, strict=True):
-        shares = [round(share, 4) for share in said.probabilities]
-        answer = float(said.label) if task == "regression" else said.label
+    for text, prediction in zip(texts, predictions, strict=True):
+        shares = [round(share, 4) for share in prediction.probabilities]
+        answer = float(prediction.label) if task == "regression" else prediction.label
         yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]

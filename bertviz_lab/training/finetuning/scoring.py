@@ -193,9 +193,9 @@ def score(
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
     # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
-    said = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
+    predicted = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
     margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
-    answers = answer_report(said, golds, margin, threshold=0.0)
+    answers = answer_report(predicted, golds, margin, threshold=0.0)
     values = _values(answers, "exact_match", "f1")
     if answers.no_answer_total:
         values |= _values(answers, "has_answer_f1") | {"no_answer_accuracy": float(answers.no_answer_exact)}
@@ -229,10 +229,10 @@ def marks_spans(labels: Sequence[str]) -> bool:
     return any(label.startswith(("B-", "I-")) for label in labels)
 
 
-def metric_of(task: Task, labels: Sequence[str], wanted: str = "auto") -> str:
+def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:
     """The name of the score by which models are compared."""
-    if wanted != "auto":
-        return wanted
+    if metric != "auto":
+        return metric
     return "accuracy" if task == "tokens" and not marks_spans(labels) else METRICS[task]
 
 
@@ -242,13 +242,13 @@ def majority_baselines(
     """Scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
     if task == "classification":
         texts = cast(Sequence[LabelledText], train)
-        met = Counter(str(e.label) for e in texts)
-        counts = np.array([met[label] for label in labels], dtype=float)
+        frequencies = Counter(str(e.label) for e in texts)
+        counts = np.array([frequencies[label] for label in labels], dtype=float)
         commonest = labels[int(counts.argmax())]
         scores = score(held_out, [Prediction(label=commonest)] * len(held_out), task, labels)
         shares = dict(zip(labels, counts / counts.sum(), strict=True))
-        told = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
-        return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in told])))}
+        likelihoods = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
+        return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in likelihoods])))}
     if task == "regression":
         numbers = np.array([float(cast(LabelledText, e).label) for e in held_out])
         mean = float(np.mean([float(cast(LabelledText, e).label) for e in train]))

@@ -57,13 +57,13 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
     text = fingerprint(config.corpus, on_progress) if cache_folder() else None
     if text is None:
         return None
-    learnt = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
+    trained = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
     parts = {
         "formats": [FORMAT, tokenized_corpus.FORMAT],
         "libraries": [version(name) for name in ("sentencex", "tokenizers")],
         "text": text,
         "reading": [config.documents, config.text_field],
-        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else learnt,
+        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else trained,
     }
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 

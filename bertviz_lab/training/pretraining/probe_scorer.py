@@ -91,15 +91,14 @@ class ProbeScorer:
     def score(self, model: nn.Module) -> tuple[PairScore, ...]:
         """The scores of every pair that the model has a head for, in their order.
 
-        The model is asked where it lies, in 32 bits and without dropout, and left in the mode it was in; nothing is
-        drawn at random.
+        The model is scored on its own device, in fp32 and without dropout, and left in its mode; nothing is random.
         """
         sums = torch.zeros(2 * len(self.probes.pairs), dtype=torch.float64)
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
         reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
         with evaluating(model):
-            for asked, of_pairs in ((reads_words, False), (reads_pairs, True)):
-                for rows in (self._next if of_pairs else self._masked_sentences) if asked else ():
+            for has_head, of_pairs in ((reads_words, False), (reads_pairs, True)):
+                for rows in (self._next if of_pairs else self._masked_sentences) if has_head else ():
                     texts = torch.tensor([row.text for row in rows])
                     sums.index_add_(0, texts, _log_probabilities(model, rows, of_pairs))
         return tuple(

@@ -84,13 +84,13 @@ class DatasetName:
             splits = dict(datasets.load_dataset(kind or self.name, self.config, streaming=True, **options))
         except Exception as error:
             raise self._trouble("could not be opened", error) from error
-        wanted = self.split or ("train" if len(splits) > 1 else next(iter(splits)))
-        if wanted not in splits:
+        split = self.split or ("train" if len(splits) > 1 else next(iter(splits)))
+        if split not in splits:
             raise InputError(
-                f"The data set {quoted(self.name)} has no split {quoted(wanted)}; it has "
+                f"The data set {quoted(self.name)} has no split {quoted(split)}; it has "
                 f"{', '.join(map(quoted, splits))}: put @{next(iter(splits))} after its name for the first."
             )
-        return splits[wanted]
+        return splits[split]
 
     def _trouble(self, what: str, error: Exception) -> InputError:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")

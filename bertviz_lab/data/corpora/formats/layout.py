@@ -23,14 +23,14 @@ from itertools import pairwise
 from bertviz_lab.data.corpora.sentences import split_sentences
 
 #: A file with at least this share of one-sentence blocks has its blank lines after sentences, not documents.
-_MOST = 0.5
-_NEARLY_ALL = 0.9
+_MANY_SINGLE = 0.5
+_NEARLY_ALL_SINGLE = 0.9
 #: Share of lines that are full in wrapped text. Measured: 0.55 to 1.0 in licence texts and books, 0.05 to 0.12 where
 #: a line is a sentence.
-_FULL = 0.4
+_FULL_LINES = 0.4
 #: Ends of sentences, quotes after them included. In wrapped text few lines end in one, in a list of sentences most.
 _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’)]*$")
-_SENTENCES_TRIED = 400  # blocks that are split into sentences to decide
+_SAMPLE_BLOCKS = 400  # blocks that are split into sentences to decide
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,12 @@ def guess_layout(lines: Sequence[str], documents: str) -> Layout:
     wrapped = is_wrapped(lines)
     blocks, gaps = _blocks(lines)
     single = _share_of_single_sentences(blocks, wrapped)
-    trapped = len(blocks) >= 4 and single >= _NEARLY_ALL
+    trapped = len(blocks) >= 4 and single >= _NEARLY_ALL_SINGLE
     if documents == "file":
         return Layout(wrapped, 0, description="The file is one document.")
     if documents == "blank-line":
         return Layout(wrapped, 1, trapped, "A blank line ends a document.")
-    if not wrapped and (len(blocks) < 4 or single < _MOST):
+    if not wrapped and (len(blocks) < 4 or single < _MANY_SINGLE):
         return Layout(wrapped, 1, description="A line is a paragraph and a blank line ends a document.")
     gap = 3 if gaps and max(gaps) >= 3 else 2
     what = "Lines are joined into paragraphs" if wrapped else "A blank line ends a paragraph"
@@ -85,7 +85,7 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     if sum(bool(_SENTENCE_END.search(a)) for a, _ in pairs) > len(pairs) / 2:
         return False  # a sentence a line; sentences of one length are no wrapping
     full = sum(len(a) + 1 + len(b.split(None, 1)[0]) > width - 2 for a, b in pairs)
-    return full >= _FULL * len(pairs)
+    return full >= _FULL_LINES * len(pairs)
 
 
 def _blocks(lines: Sequence[str]) -> tuple[list[list[str]], list[int]]:
@@ -109,10 +109,10 @@ def _blocks(lines: Sequence[str]) -> tuple[list[list[str]], list[int]]:
 def _share_of_single_sentences(blocks: list[list[str]], wrapped: bool) -> float:
     if not blocks:
         return 0.0
-    step = max(1, len(blocks) // _SENTENCES_TRIED)
-    tried = blocks[::step]
+    step = max(1, len(blocks) // _SAMPLE_BLOCKS)
+    sample = blocks[::step]
     single = 0
-    for block in tried:
+    for block in sample:
         paragraphs = [" ".join(block)] if wrapped else block
         single += sum(len(split_sentences(paragraph)) for paragraph in paragraphs[:2]) <= 1
-    return single / len(tried)
+    return single / len(sample)

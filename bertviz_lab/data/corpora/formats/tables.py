@@ -132,19 +132,20 @@ def _missed_quoting(rows: list[list[str]]) -> float:
     return 0.5 * (share if share >= 0.2 else 0.0) + 0.1 * doubled
 
 
-def _text_column(rows: list[list[str]], wanted: str | None, name: str) -> tuple[int, bool]:
+def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tuple[int, bool]:
     """Index of the column with the text, and whether the first row names the columns."""
     rows = [row for row in rows if any(row)]
     if not rows:
         raise InputError(f"{quoted(name)} holds no text; choose a file with text in it.")
     first = [cell.strip() for cell in rows[0]]
-    if wanted is not None:
+    if text_field is not None:
         lower = [cell.lower() for cell in first]
-        if wanted.strip().lower() in lower:
-            return lower.index(wanted.strip().lower()), True
-        if wanted.isdigit() and 1 <= int(wanted) <= max(map(len, rows)):
-            return int(wanted) - 1, False
-        raise InputError(f"{quoted(name)} has no column {quoted(wanted)}; it has {', '.join(map(quoted, first[:20]))}.")
+        if text_field.strip().lower() in lower:
+            return lower.index(text_field.strip().lower()), True
+        if text_field.isdigit() and 1 <= int(text_field) <= max(map(len, rows)):
+            return int(text_field) - 1, False
+        names = ", ".join(map(quoted, first[:20]))
+        raise InputError(f"{quoted(name)} has no column {quoted(text_field)}; it has {names}.")
     named = known_name(first)
     if named is not None and len(rows) > 1 and all(len(cell) <= 40 for cell in first):
         return named, True

@@ -34,13 +34,13 @@ def pieces(stream: TextIO) -> Iterator[str]:
         yield kept
 
 
-def sample_lines(lines: Iterator[str], most_lines: int = 500, most_characters: int = 1 << 20) -> list[str]:
+def sample_lines(lines: Iterator[str], max_lines: int = 500, max_characters: int = 1 << 20) -> list[str]:
     """The first lines, from which a format is guessed."""
     sample, characters = [], 0
-    for line in islice(lines, most_lines):
+    for line in islice(lines, max_lines):
         sample.append(line)
         characters += len(line)
-        if characters > most_characters:
+        if characters > max_characters:
             break
     return sample
 
