@@ -30,8 +30,8 @@ class SplitStep:
     """
 
     start: int
-    tried: tuple[str, ...]
-    found: str | None
+    candidates: tuple[str, ...]
+    match: str | None
 
 
 @dataclass(frozen=True)
@@ -97,18 +97,18 @@ def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tu
     start = 0
     while start < len(word):
         prefix = tokenizer.continuation_prefix if start > 0 else ""
-        tried = []
-        found = None
+        candidates = []
+        match = None
         for end in range(len(word), start, -1):
             candidate = prefix + word[start:end]
-            tried.append(candidate)
+            candidates.append(candidate)
             if tokenizer.id(candidate) is not None:
-                found = candidate
+                match = candidate
                 break
-        steps.append(SplitStep(start, tuple(tried), found))
-        if found is None:
+        steps.append(SplitStep(start, tuple(candidates), match))
+        if match is None:
             return unknown, tuple(steps)
-        pieces.append(found)
+        pieces.append(match)
         start = end
     return tuple(pieces), tuple(steps)
 

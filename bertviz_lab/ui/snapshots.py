@@ -130,8 +130,8 @@ class SnapshotStore:
                 checkpoint,
                 question.text_a,
                 question.text_b or None,
-                watched=question.watched,
-                mapped=question.mapped,
+                tracked=question.watched,
+                projected=question.mapped,
             )
             return frame_payload(found, step)
 

@@ -1,7 +1,7 @@
-"""Bytes in, text out: which encoding a file is in, for any that can be recognised.
+"""Detect the encoding of a text file.
 
-First the certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then the `chardet`
-library on a sample.
+First by certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then with `chardet` on a
+sample.
 """
 
 import codecs
@@ -15,22 +15,22 @@ from bertviz_lab.data.corpora.sources import READABLE, Source
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16
-_BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
+_BOMS = (  # UTF-32 first: its BOM begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Encodings of the web and ISO 8859; with those of DOS and old Macs among them, short texts are misread.
+#: Encodings of the web and ISO 8859; including those of DOS and old Macs would misidentify short texts.
 _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognise(source: Source) -> str:
-    """The name of the encoding in which `source` is to be decoded (with `errors="replace"`).
+    """The encoding of `source`, to decode it with `errors="replace"`.
 
     Raises:
-        InputError: the file is empty or is not text; the sentence says what it is and what to do.
+        InputError: the file is empty or is not text; the message says what it is and what to do.
     """
     with source.open() as stream:
         head = stream.read(_SAMPLE)
@@ -60,7 +60,7 @@ def _by_bom(head: bytes) -> str | None:
 def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
     """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same offset of every unit.
 
-    `max_other_zeros` is the share of zeros allowed at its other places: some Chinese characters have them there.
+    `max_other_zeros` is the share of zeros allowed at other offsets, where some Chinese characters have them.
     """
     if b"\x00" not in head:
         return None
@@ -80,13 +80,13 @@ def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
             continue
         text = body.decode(name, "replace")
         odd = sum(not (c.isprintable() or c.isspace()) for c in text)
-        if odd <= 0.02 * len(text):  # bytes of another kind give unassigned code points and lone surrogates
+        if odd <= 0.02 * len(text):  # other bytes give unassigned code points and lone surrogates
             return name
     return None
 
 
 def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
-    """Where the stream stops being UTF-8: a sample from there on, and the multi-byte bytes before it."""
+    """Where the stream stops being UTF-8: a sample from there on, and the number of multi-byte bytes before it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     multibyte, chunk = 0, head
     while True:
@@ -94,9 +94,9 @@ def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | N
         try:
             multibyte += len(chunk) - len(decoder.decode(chunk, final=not following))
         except UnicodeDecodeError as error:
-            carried = len(error.object) - len(chunk)  # bytes of a character begun in the chunk before
+            carried = len(error.object) - len(chunk)  # bytes of a character that began in the previous chunk
             invalid = max(0, error.start - carried)
-            start = chunk.rfind(b"\n", 0, invalid) + 1  # no encoding has a line end inside a character
+            start = chunk.rfind(b"\n", 0, invalid) + 1  # no encoding has a line feed inside a character
             start = start if invalid - start < _SAMPLE // 2 else invalid
             sample = (chunk + following)[start : start + _SAMPLE]
             return sample, multibyte + _multibyte(chunk[:invalid])
@@ -117,11 +117,11 @@ def _detect(sample: bytes, multibyte: int) -> str | None:
     if sound + multibyte >= 8 * damage:
         return "utf-8"  # with a few damaged bytes
     encoding = chardet.detect(sample, encoding_era=_ENCODINGS, compat_names=False)["encoding"]
-    return "cp1252" if encoding == "iso8859-1" else encoding  # the same letters, and quotation marks besides
+    return "cp1252" if encoding == "iso8859-1" else encoding  # a superset, with quotation marks
 
 
 def _is_noise(text: str) -> bool:
-    """More control or unreadable characters than any text has."""
+    """Whether there are more control or undecodable characters than in any text."""
     odd = sum(c < " " and c not in "\t\n\r\x0b\x0c\x1b" for c in text) + text.count("\x7f")
     odd += text.count("\ufffd")
     return odd > 0.1 * len(text)
