@@ -1,4 +1,4 @@
-"""What to tell a person about their text before training: each warning says what is so and what the lab does."""
+"""Warnings about a text before training; each states the problem and what the lab does about it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ _FILES_NAMED = 3
 
 @dataclass(frozen=True)
 class Findings:
-    """The figures that warnings are about; shares are 0 to 1.
+    """The statistics that warnings depend on; shares are 0 to 1.
 
     Attributes:
         single_documents: documents of one sentence.
-        distinct_tokens: tokens of the vocabulary that occur at all.
+        distinct_tokens: tokens of the vocabulary that occur.
         duplicated: share of sentences that repeat an earlier one.
-        too_long: share of sentences with no room in an example of `seq_len` tokens.
+        too_long: share of sentences that do not fit into `seq_len` tokens.
     """
 
     documents: int
@@ -40,12 +40,12 @@ class Findings:
 
     @property
     def nsp_possible(self) -> bool:
-        """Next-sentence pairs need a next sentence, and another document to draw a random one from."""
+        """NSP needs adjacent sentences, and another document to draw a random one from."""
         return self.documents >= 2 and self.pairs > 0
 
 
 def warnings_about(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
-    """Complete sentences, the weightiest first."""
+    """Full sentences, the most important first."""
     yield from _about_pairs(findings)
     yield from _about_amount(findings)
     yield from _about_tokens(findings)
@@ -107,17 +107,17 @@ def _about_tokens(findings: Findings) -> Iterator[str]:
 
 
 def _about_reading(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
-    trapped = [file.name for file in notes.files if file.blank_after_sentence]
-    if trapped:
-        kept = any(file.blank_after_sentence and file.blank_ends_document for file in notes.files)
-        does = (
+    names = [file.name for file in notes.files if file.blank_after_sentence]
+    if names:
+        by_request = any(file.blank_after_sentence and file.blank_ends_document for file in notes.files)
+        consequence = (
             "as you asked, each of these lines is a document, and next sentences will nearly all be random ones; "
             'choose "auto" to have them joined.'
-            if kept
+            if by_request
             else "the lab does not take these blank lines for the ends of documents, since next sentences would "
             "then all be random ones; longer gaps still end one."
         )
-        yield f"A blank line follows nearly every sentence in {_listed(trapped)}: {does}"
+        yield f"A blank line follows nearly every sentence in {_listed(names)}: {consequence}"
     damaged = [file for file in notes.files if file.replaced]
     if damaged:
         count = sum(file.replaced for file in damaged)
@@ -126,10 +126,10 @@ def _about_reading(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
             f"{_listed([file.name for file in damaged])}: the lab leaves them out; saving as UTF-8 may bring them back."
         )
     if notes.sentences_cut > _MANY_CUT * findings.sentences:
-        many = notes.sentences_cut != 1
+        several = notes.sentences_cut != 1
         yield (
-            f"{notes.sentences_cut:,} {'sentences have' if many else 'sentence has'} more than "
-            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if many else 'it'} into parts."
+            f"{notes.sentences_cut:,} {'sentences have' if several else 'sentence has'} more than "
+            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if several else 'it'} into parts."
         )
     ragged = [file for file in notes.files if file.ragged_rows]
     if ragged:
@@ -150,9 +150,9 @@ def _about_reading(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(quoted(name) for name in names[:_FILES_NAMED])
-    more = len(names) - _FILES_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+    first = ", ".join(quoted(name) for name in names[:_FILES_NAMED])
+    remaining = len(names) - _FILES_NAMED
+    return f"{first} and {remaining:,} more" if remaining > 0 else first
 
 
 def _percent(share: float) -> str:

@@ -1,6 +1,6 @@
-"""Paths in, readable sources out: files, those a pattern names, files in folders and zips, checked before any is read.
+"""Resolve paths, patterns, folders and zips to readable sources, checked before any is read.
 
-Nothing is ever unpacked to disk: a member of a zip is a stream, so names that point elsewhere do no harm.
+Zips are never unpacked to disk: members are streamed, so their paths cannot escape.
 """
 
 import glob
@@ -17,11 +17,11 @@ from bertviz_lab.data.corpora.file_signatures import container_kind
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, printable, quoted
 from bertviz_lab.errors import InputError
 
-#: Text that somebody sends may be this large altogether, after unpacking. A person's own is read however large it is.
+#: Maximum total size of uploaded text, unpacked. Local files have no limit.
 MAX_BYTES = 500_000_000
-#: A zip that grows by more than this factor is refused; prose grows by 3 to 5, tables by up to 50.
+#: A zip with a higher compression ratio is rejected; prose has 3 to 5, tables up to 50.
 MAX_INFLATION = 100
-#: A zip that grows to less than this many bytes may grow by any factor.
+#: A zip that unpacks to less than this may have any compression ratio.
 _HARMLESS_BYTES = 16 << 20
 _MAX_MEMBERS = 100_000
 
@@ -41,7 +41,7 @@ READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
 
 @dataclass(frozen=True)
 class Kinds:
-    """Which files are taken from folders and zips: their endings, each with its format, and how to name them."""
+    """Files to read from folders and zips: the format of each suffix, and a description for messages."""
 
     formats: Mapping[str, str]
     readable: str
@@ -49,14 +49,14 @@ class Kinds:
 
 TEXTS = Kinds(FORMATS, READABLE)
 
-OnProgress = Callable[[int, int], None]  # bytes done, bytes in all
+OnProgress = Callable[[int, int], None]  # bytes done, total bytes
 
 
 @dataclass
 class Meter:
-    """Bytes read so far, over all sources: reports progress and stops what is larger than it said."""
+    """Bytes read over all sources: reports progress and enforces the limit."""
 
-    total: int  # 0 where it is not known
+    total: int  # 0 if unknown
     max_bytes: float
     on_progress: OnProgress | None = None
     done: int = 0
@@ -82,10 +82,10 @@ class Source:
     """One readable text: a file, or a member of a zip.
 
     Attributes:
-        name: for people; members are "archive.zip/member".
+        name: for display; members are "archive.zip/member".
         format: one of the values of `FORMATS`.
         size: bytes, unpacked.
-        named: the person named this very file, so trouble with it is an error; others are skipped and noted.
+        named: the file was given explicitly, so a problem with it is an error; others are skipped and noted.
     """
 
     name: str
@@ -97,7 +97,7 @@ class Source:
     member: zipfile.ZipInfo | None = field(default=None, repr=False)
 
     def open(self, meter: Meter | None = None) -> io.BufferedReader:
-        """The bytes as a buffered stream that counts into `meter`."""
+        """A buffered stream of the bytes, counted by `meter`."""
         raw: IO[bytes]
         if self.archive is not None and self.member is not None:
             raw = self.archive.open(self.member)
@@ -107,7 +107,7 @@ class Source:
 
 
 class _Metered(io.RawIOBase):
-    """A stream that counts what is read from it."""
+    """A stream that counts the bytes read."""
 
     def __init__(self, stream: IO[bytes], meter: Meter | None, name: str) -> None:
         self._stream, self._meter, self._name = stream, meter, name
@@ -133,24 +133,24 @@ def find_sources(
     max_bytes: float = MAX_BYTES,
     kinds: Kinds = TEXTS,
 ) -> list[Source]:
-    """The readable files behind `paths`, in the order given; folders, zips and patterns in the order of names.
+    """The readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
 
-    In a pattern ("books/*.txt", "texts/**") stands * for any characters, ? for one, and ** for folders at any depth.
+    In a pattern ("books/*.txt", "texts/**") * is any characters, ? is one, and ** is folders at any depth.
 
     Raises:
-        InputError: a path is missing, unreadable, empty, too large, no zip, a zip bomb or encrypted, or a
-            folder, zip or pattern gives nothing readable. Sizes come from the file system and the zip's table: no text
-            is read yet.
+        InputError: a path is missing, unreadable, empty, too large, an invalid or encrypted zip or a zip bomb, or a
+            folder, zip or pattern has nothing readable. Sizes are those of the file system and the zip's directory:
+            no text is read.
     """
     if isinstance(paths, (str, Path)):
         paths = [paths]
     if not paths:
         raise InputError(f"No file was given; choose {kinds.readable}.")
     sources: list[Source] = []
-    for given in paths:
-        path = Path(given)
-        if glob.has_magic(str(given)) and not os.path.exists(path):
-            sources.extend(_of_pattern(str(given), notes, max_bytes, kinds))
+    for entry in paths:
+        path = Path(entry)
+        if glob.has_magic(str(entry)) and not os.path.exists(path):
+            sources.extend(_matching(str(entry), notes, max_bytes, kinds))
             continue
         mode, size = _status(path)
         if stat.S_ISDIR(mode):
@@ -158,7 +158,7 @@ def find_sources(
         elif not stat.S_ISREG(mode):
             raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {kinds.readable}.")
         else:
-            sources.extend(_of_file(path, path.name, size, notes, max_bytes, kinds, named=True))
+            sources.extend(_file_sources(path, path.name, size, notes, max_bytes, kinds, named=True))
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
@@ -174,21 +174,21 @@ def close_archives(sources: Iterable[Source]) -> None:
         archive.close()
 
 
-def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """The files that a pattern names; one that cannot be read is noted, as in a folder."""
+def _matching(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
+    """The files that match a pattern; one that cannot be read is noted, as in a folder."""
     paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
     if not paths:
         raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
     any_source = False
     for path in map(Path, paths):
         try:
-            for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
+            for source in _file_sources(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
                 any_source = True
                 yield source
         except InputError as error:
             notes.skipped.append(str(error))
     if not any_source:
-        raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first(notes)}")
+        raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first_reason(notes)}")
 
 
 def _status(path: Path) -> tuple[int, int]:
@@ -204,7 +204,7 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_mode, status.st_size
 
 
-def _of_file(
+def _file_sources(
     path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, kinds: Kinds, *, named: bool
 ) -> Iterable[Source]:
     if size == 0:
@@ -215,7 +215,7 @@ def _of_file(
     except OSError as error:
         raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
     suffix = path.suffix.lower()
-    if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # the zip's own size does not matter, what it holds does
+    if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # its size is checked unpacked
         return _in_zip(path, name, notes, max_bytes, kinds)
     if size > max_bytes:
         raise InputError(
@@ -226,7 +226,7 @@ def _of_file(
 
 
 def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """Files with a known ending, below `folder` at any depth, without hidden ones and links to folders."""
+    """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
     any_source = False
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith("."))
@@ -234,27 +234,29 @@ def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds
             path = Path(parent, name)
             if name.startswith(".") or path.suffix.lower() not in {*kinds.formats, ".zip"}:
                 continue
-            shown = path.relative_to(folder).as_posix()
+            relative = path.relative_to(folder).as_posix()
             try:
                 mode, size = _status(path)
                 if stat.S_ISREG(mode):
-                    for source in _of_file(path, shown, size, notes, max_bytes, kinds, named=False):
+                    for source in _file_sources(path, relative, size, notes, max_bytes, kinds, named=False):
                         any_source = True
                         yield source
             except InputError as error:
                 notes.skipped.append(str(error))
     if not any_source:
-        shown = quoted(folder.name or str(folder))
-        raise InputError(f"The folder {shown} holds nothing readable; put in it {kinds.readable}.{_first(notes)}")
+        relative = quoted(folder.name or str(folder))
+        raise InputError(
+            f"The folder {relative} holds nothing readable; put in it {kinds.readable}.{_first_reason(notes)}"
+        )
 
 
 def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> list[Source]:
-    shown = quoted(name)
+    zip_name = quoted(name)
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
         raise InputError(
-            f"{shown} is not a valid zip file; make it again, or give the text files themselves."
+            f"{zip_name} is not a valid zip file; make it again, or give the text files themselves."
         ) from None
     try:
         return _members(archive, path, name, notes, max_bytes, kinds)
@@ -266,39 +268,43 @@ def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds:
 def _members(
     archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds
 ) -> list[Source]:
-    shown = quoted(name)
+    zip_name = quoted(name)
     infos = archive.infolist()
     if len(infos) > _MAX_MEMBERS:
-        raise InputError(f"{shown} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
+        raise InputError(f"{zip_name} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
     document = container_kind({info.filename for info in infos})
     if document:
         ending = ".csv" if "Excel" in document else ".txt"
-        raise InputError(f"{shown} is {document}; open it and save it as plain text ({ending}).")
+        raise InputError(f"{zip_name} is {document}; open it and save it as plain text ({ending}).")
     sources = []
     for info in sorted(infos, key=lambda info: info.filename):
         parts = info.filename.replace("\\", "/").split("/")
         if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
             continue
-        inner = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
+        member_name = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
         suffix = Path(parts[-1]).suffix.lower()
         if suffix == ".zip":
-            notes.skipped.append(f"{quoted(inner)} is a zip inside a zip and was not opened.")
+            notes.skipped.append(f"{quoted(member_name)} is a zip inside a zip and was not opened.")
         elif info.file_size == 0 and suffix in kinds.formats:
-            notes.skipped.append(f"{quoted(inner)} is empty and was left out.")
+            notes.skipped.append(f"{quoted(member_name)} is empty and was left out.")
         elif suffix in kinds.formats and not stat.S_ISLNK(info.external_attr >> 16):
             if info.flag_bits & 1:
-                raise InputError(f"{shown} is protected by a password; make a zip without one.")
+                raise InputError(f"{zip_name} is protected by a password; make a zip without one.")
             sources.append(
-                Source(inner, kinds.formats[suffix], info.file_size, path, named=False, archive=archive, member=info)
+                Source(
+                    member_name, kinds.formats[suffix], info.file_size, path, named=False, archive=archive, member=info
+                )
             )
     if not sources:
-        raise InputError(f"{shown} holds nothing readable; put in it {kinds.readable}.")
+        raise InputError(f"{zip_name} holds nothing readable; put in it {kinds.readable}.")
     total, packed = sum(source.size for source in sources), path.stat().st_size
     if total > max_bytes:
-        raise InputError(f"{shown} unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it.")
+        raise InputError(
+            f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it."
+        )
     if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
         raise InputError(
-            f"{shown} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
+            f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
             "give the text files themselves."
         )
     return sources
@@ -313,5 +319,5 @@ def _reason(error: Exception) -> str:
     return (error.strerror or "unreadable") if isinstance(error, OSError) else "it has characters no name may have"
 
 
-def _first(notes: ReadingNotes) -> str:
+def _first_reason(notes: ReadingNotes) -> str:
     return f" First reason: {notes.skipped[0]}" if notes.skipped else ""
