@@ -8,7 +8,7 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -98,11 +98,9 @@ class Source:
 
     def open(self, meter: Meter | None = None) -> io.BufferedReader:
         """A buffered stream of the bytes, counted by `meter`."""
-        raw: IO[bytes]
-        if self.archive is not None and self.member is not None:
-            raw = self.archive.open(self.member)
-        else:
-            raw = self.path.open("rb", buffering=0)
+        raw: IO[bytes] = (
+            self.archive.open(self.member) if self.archive and self.member else self.path.open("rb", buffering=0)
+        )
         return io.BufferedReader(_Metered(raw, meter, self.name), buffer_size=1 << 18)
 
 
@@ -128,10 +126,7 @@ class _Metered(io.RawIOBase):
 
 
 def find_sources(
-    paths: Sequence[str | Path] | str | Path,
-    notes: ReadingNotes,
-    max_bytes: float = MAX_BYTES,
-    kinds: Kinds = TEXTS,
+    paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES, kinds: Kinds = TEXTS
 ) -> list[Source]:
     """The readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
 
@@ -146,19 +141,8 @@ def find_sources(
         paths = [paths]
     if not paths:
         raise InputError(f"No file was given; choose {kinds.readable}.")
-    sources: list[Source] = []
-    for entry in paths:
-        path = Path(entry)
-        if glob.has_magic(str(entry)) and not os.path.exists(path):
-            sources.extend(_matching(str(entry), notes, max_bytes, kinds))
-            continue
-        mode, size = _status(path)
-        if stat.S_ISDIR(mode):
-            sources.extend(_in_folder(path, notes, max_bytes, kinds))
-        elif not stat.S_ISREG(mode):
-            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {kinds.readable}.")
-        else:
-            sources.extend(_file_sources(path, path.name, size, notes, max_bytes, kinds, named=True))
+    search = _Search(notes, max_bytes, kinds)
+    sources = [source for path in paths for source in search.path(path)]
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
@@ -174,24 +158,130 @@ def close_archives(sources: Iterable[Source]) -> None:
         archive.close()
 
 
-def _matching(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """The files that match a pattern; one that cannot be read is noted, as in a folder."""
-    paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not paths:
-        raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
-    any_source = False
-    for path in map(Path, paths):
+@dataclass(frozen=True)
+class _Search:
+    """A search for sources with given options."""
+
+    notes: ReadingNotes
+    max_bytes: float
+    kinds: Kinds
+
+    def path(self, entry: str | Path) -> Sequence[Source]:
+        path = Path(entry)
+        if glob.has_magic(str(entry)) and not os.path.exists(path):
+            return self._pattern(str(entry))
+        mode, size = _status(path)
+        if stat.S_ISDIR(mode):
+            return self._folder(path)
+        if not stat.S_ISREG(mode):
+            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {self.kinds.readable}.")
+        return self._file(path, path.name, size, named=True)
+
+    def _pattern(self, pattern: str) -> list[Source]:
+        paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+        if not paths:
+            raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
+        files = ((path, path.as_posix()) for path in map(Path, paths))
+        return self._readable(files, f"No file like {quoted(pattern)} is readable; give")
+
+    def _folder(self, folder: Path) -> list[Source]:
+        """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
+        paths = []
+        for parent, folders, names in os.walk(folder):
+            folders[:] = sorted(f for f in folders if not f.startswith("."))
+            paths += [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
+        known = {*self.kinds.formats, ".zip"}
+        files = ((path, path.relative_to(folder).as_posix()) for path in paths if path.suffix.lower() in known)
+        name = quoted(folder.name or str(folder))
+        return self._readable(files, f"The folder {name} holds nothing readable; put in it")
+
+    def _readable(self, files: Iterable[tuple[Path, str]], message: str) -> list[Source]:
+        """The sources of files with their names; a file that cannot be read is noted. `message` begins the error."""
+        sources: list[Source] = []
+        for path, name in files:
+            try:
+                mode, size = _status(path)
+                if stat.S_ISREG(mode):
+                    sources += self._file(path, name, size, named=False)
+            except InputError as error:
+                self.notes.skipped.append(str(error))
+        if not sources:
+            reason = f" First reason: {self.notes.skipped[0]}" if self.notes.skipped else ""
+            raise InputError(f"{message} {self.kinds.readable}.{reason}")
+        return sources
+
+    def _file(self, path: Path, name: str, size: int, *, named: bool) -> list[Source]:
+        if size == 0:
+            raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
         try:
-            for source in _file_sources(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
-                any_source = True
-                yield source
-        except InputError as error:
-            notes.skipped.append(str(error))
-    if not any_source:
-        raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first_reason(notes)}")
+            with path.open("rb") as file:
+                head = file.read(4)
+        except OSError as error:
+            raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
+        suffix = path.suffix.lower()
+        if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # its size is checked unpacked
+            return self._zip(path, name)
+        if size > self.max_bytes:
+            raise InputError(
+                f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(self.max_bytes)}; "
+                "split it, or take a part of it."
+            )
+        return [Source(printable(name), self.kinds.formats.get(suffix, "text"), size, path, named=named)]
+
+    def _zip(self, path: Path, name: str) -> list[Source]:
+        try:
+            archive = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
+            raise InputError(
+                f"{quoted(name)} is not a valid zip file; make it again, or give the text files themselves."
+            ) from None
+        try:
+            return self._members(archive, path, name)
+        except BaseException:
+            archive.close()
+            raise
+
+    def _members(self, archive: zipfile.ZipFile, path: Path, name: str) -> list[Source]:
+        zip_name, formats = quoted(name), self.kinds.formats
+        infos = archive.infolist()
+        if len(infos) > _MAX_MEMBERS:
+            raise InputError(f"{zip_name} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
+        document = container_kind({info.filename for info in infos})
+        if document:
+            ending = ".csv" if "Excel" in document else ".txt"
+            raise InputError(f"{zip_name} is {document}; open it and save it as plain text ({ending}).")
+        sources = []
+        for info in sorted(infos, key=lambda info: info.filename):
+            parts = info.filename.replace("\\", "/").split("/")
+            if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
+                continue
+            member = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
+            suffix = Path(parts[-1]).suffix.lower()
+            if suffix == ".zip":
+                self.notes.skipped.append(f"{quoted(member)} is a zip inside a zip and was not opened.")
+            elif info.file_size == 0 and suffix in formats:
+                self.notes.skipped.append(f"{quoted(member)} is empty and was left out.")
+            elif suffix in formats and not stat.S_ISLNK(info.external_attr >> 16):
+                if info.flag_bits & 1:
+                    raise InputError(f"{zip_name} is protected by a password; make a zip without one.")
+                sources.append(Source(member, formats[suffix], info.file_size, path, False, archive, info))
+        if not sources:
+            raise InputError(f"{zip_name} holds nothing readable; put in it {self.kinds.readable}.")
+        total, packed = sum(source.size for source in sources), path.stat().st_size
+        if total > self.max_bytes:
+            raise InputError(
+                f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(self.max_bytes)}; take a part of it."
+            )
+        if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
+            raise InputError(
+                f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
+                "give the text files themselves."
+            )
+        return sources
 
 
 def _status(path: Path) -> tuple[int, int]:
+    """Mode and size of a file."""
     name = quoted(path.name or str(path))
     try:
         status = os.stat(path)
@@ -204,112 +294,6 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_mode, status.st_size
 
 
-def _file_sources(
-    path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, kinds: Kinds, *, named: bool
-) -> Iterable[Source]:
-    if size == 0:
-        raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
-    try:
-        with path.open("rb") as file:
-            head = file.read(4)
-    except OSError as error:
-        raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
-    suffix = path.suffix.lower()
-    if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # its size is checked unpacked
-        return _in_zip(path, name, notes, max_bytes, kinds)
-    if size > max_bytes:
-        raise InputError(
-            f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(max_bytes)}; "
-            "split it, or take a part of it."
-        )
-    return [Source(printable(name), kinds.formats.get(suffix, "text"), size, path, named=named)]
-
-
-def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
-    any_source = False
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for name in sorted(names):
-            path = Path(parent, name)
-            if name.startswith(".") or path.suffix.lower() not in {*kinds.formats, ".zip"}:
-                continue
-            relative = path.relative_to(folder).as_posix()
-            try:
-                mode, size = _status(path)
-                if stat.S_ISREG(mode):
-                    for source in _file_sources(path, relative, size, notes, max_bytes, kinds, named=False):
-                        any_source = True
-                        yield source
-            except InputError as error:
-                notes.skipped.append(str(error))
-    if not any_source:
-        relative = quoted(folder.name or str(folder))
-        raise InputError(
-            f"The folder {relative} holds nothing readable; put in it {kinds.readable}.{_first_reason(notes)}"
-        )
-
-
-def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> list[Source]:
-    zip_name = quoted(name)
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
-        raise InputError(
-            f"{zip_name} is not a valid zip file; make it again, or give the text files themselves."
-        ) from None
-    try:
-        return _members(archive, path, name, notes, max_bytes, kinds)
-    except BaseException:
-        archive.close()
-        raise
-
-
-def _members(
-    archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds
-) -> list[Source]:
-    zip_name = quoted(name)
-    infos = archive.infolist()
-    if len(infos) > _MAX_MEMBERS:
-        raise InputError(f"{zip_name} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
-    document = container_kind({info.filename for info in infos})
-    if document:
-        ending = ".csv" if "Excel" in document else ".txt"
-        raise InputError(f"{zip_name} is {document}; open it and save it as plain text ({ending}).")
-    sources = []
-    for info in sorted(infos, key=lambda info: info.filename):
-        parts = info.filename.replace("\\", "/").split("/")
-        if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
-            continue
-        member_name = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
-        suffix = Path(parts[-1]).suffix.lower()
-        if suffix == ".zip":
-            notes.skipped.append(f"{quoted(member_name)} is a zip inside a zip and was not opened.")
-        elif info.file_size == 0 and suffix in kinds.formats:
-            notes.skipped.append(f"{quoted(member_name)} is empty and was left out.")
-        elif suffix in kinds.formats and not stat.S_ISLNK(info.external_attr >> 16):
-            if info.flag_bits & 1:
-                raise InputError(f"{zip_name} is protected by a password; make a zip without one.")
-            sources.append(
-                Source(
-                    member_name, kinds.formats[suffix], info.file_size, path, named=False, archive=archive, member=info
-                )
-            )
-    if not sources:
-        raise InputError(f"{zip_name} holds nothing readable; put in it {kinds.readable}.")
-    total, packed = sum(source.size for source in sources), path.stat().st_size
-    if total > max_bytes:
-        raise InputError(
-            f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it."
-        )
-    if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
-        raise InputError(
-            f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
-            "give the text files themselves."
-        )
-    return sources
-
-
 def megabytes(count: float) -> str:
     """A size for people, in units of 1,000,000 bytes."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
@@ -317,7 +301,3 @@ def megabytes(count: float) -> str:
 
 def _reason(error: Exception) -> str:
     return (error.strerror or "unreadable") if isinstance(error, OSError) else "it has characters no name may have"
-
-
-def _first_reason(notes: ReadingNotes) -> str:
-    return f" First reason: {notes.skipped[0]}" if notes.skipped else ""

@@ -79,7 +79,7 @@ def reliability_payload(calibration: Calibration) -> Payload:
             [f"{name} confidence: {b.accuracy:.1%} of {b.count:,} are correct" for name, b in named],
             [f"{name} confidence: {b.confidence:.1%} on average over {b.count:,}" for name, b in named],
         ],
-        beside=[("examples", [b.count for b in bins])],
+        extra_columns=[("examples", [b.count for b in bins])],
         sentence=f"Mean confidence {mean_confidence:.1%}, accuracy {mean_accuracy:.1%}. {verdict} Expected calibration "
         f"error: {calibration.ece:.1%}.",
         note="Where the solid line is below the dashed one, the model is overconfident. Empty confidence bins are "
@@ -109,7 +109,7 @@ def per_class_payload(report: ClassificationReport | EntityReport) -> Payload:
         title=f"Metrics per {what}",
         texts=[[f"{value:.1%}" for value in values] for _, values in columns],
         peak=1.0,
-        beside=[("examples", [s.support for s in scores])],
+        extra_columns=[("examples", [s.support for s in scores])],
         sentence=total + (f" The hardest {what} is {worst.label}, {worst.f1:.1%}." if worst else ""),
         note="Precision: the share of predictions that are correct. Recall: the share of true examples that the "
         "model finds. F1 is their harmonic mean.",
@@ -137,7 +137,7 @@ def slices_payload(slices: Sequence["Slice"], measure: str = "accuracy", *, over
         title=f"{measure[:1].upper()}{measure[1:]} by {' and '.join(kinds)}",
         texts=[[f"{show(s.score)} of {s.count:,}" for s in filled]],
         peak=1.0,
-        beside=[("examples", [s.count for s in filled])],
+        extra_columns=[("examples", [s.count for s in filled])],
         sentence=sentence.strip(),
         note="Slices with few examples are unreliable.",
         file="slices",

@@ -57,7 +57,7 @@ def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
             [f"{share:.1%} ({count:,})" for share, count in zip(shares[split], counts[split], strict=True)]
             for split in shown
         ],
-        beside=[(f"{names[split]} (count)", counts[split]) for split in shown],
+        extra_columns=[(f"{names[split]} (count)", counts[split]) for split in shown],
         sentence=f"{len(classes)} labels on {totals[0]:,} training examples"
         + (f" and {totals[1]:,} held out" if totals[1] else "")
         + f". The most frequent is {majority.label}: {majority.train / max(1, totals[0]):.1%}.",

@@ -76,7 +76,7 @@ def trials_payload(
         title="Trials" if len(done) > 1 else "Result",
         texts=[texts],
         peak=1.0,
-        beside=[(key, [*(row.get(key) for row in done), *padding]) for key in ["best_step", *others]],
+        extra_columns=[(key, [*(row.get(key) for row in done), *padding]) for key in ["best_step", *others]],
         sentence=" ".join(sentences),
         note="Best checkpoint of each trial, evaluated on held-out examples.",
         file="trials",

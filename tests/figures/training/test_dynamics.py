@@ -97,7 +97,7 @@ def test_a_short_curve_goes_out_as_it_is():
 
 
 def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
-    body = curve_body(rows(range(1, 20_001)), most=50)
+    body = curve_body(rows(range(1, 20_001)), max_points=50)
     steps = [point[0] for point in body["trained"]]
     assert len(steps) <= 51
     assert (steps[0], steps[-1]) == (1, 20_000)
