@@ -31,7 +31,7 @@ def attention_document(
 def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], title: str) -> str:
     """A self-contained page with a heat map and a menu of all heads.
 
-    `attentions` is (layers, heads, tokens, tokens). Tokens are shown as text, whatever they spell.
+    `attentions` is (layers, heads, tokens, tokens). Tokens are escaped.
     """
     labels = [_as_text(token) for token in tokens]
     heads = [(layer, head) for layer in range(attentions.shape[0]) for head in range(attentions.shape[1])]

@@ -38,7 +38,7 @@ class MaskedText:
 
 
 def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
-    """Raises `InputError` when there is no text."""
+    """The encoding of a text or pair. Raises `InputError` when there is no text."""
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")
     return tokenizer.encode(text_a, text_b or None, max_length=max_length)

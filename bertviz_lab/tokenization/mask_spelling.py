@@ -23,7 +23,7 @@ def check_mask_spelling(text: str, tokenizer: Tokenizer) -> str | None:
     predict and no error.
     """
     mask = tokenizer.special.mask
-    # Correct mask tokens are not part of a misspelling; spaces keep the offsets.
+    # Correct mask tokens are not part of a misspelling; spaces keep their neighbours apart.
     rest = text.replace(mask, " " * len(mask))
     attempt = _ATTEMPTS.search(rest)
     if attempt is None and not text.isupper():

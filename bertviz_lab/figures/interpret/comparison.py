@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def comparison_payload(comparison: "FillComparison") -> Payload:
-    """Bars side by side; "not in its vocabulary" where a vocabulary does not have a word."""
+    """Bars side by side; "not in its vocabulary" for tokens that a vocabulary lacks."""
     several = len(comparison.masks) > 1
     groups: list[str] = []
     values: list[list[float | None]] = [[] for _ in comparison.names]

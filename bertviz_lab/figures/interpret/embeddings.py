@@ -1,4 +1,4 @@
-"""Embeddings: the sum that the encoder is given, sentence similarity, a word in two contexts layer by layer."""
+"""Embeddings: the input embeddings, sentence similarity, a word in two contexts layer by layer."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

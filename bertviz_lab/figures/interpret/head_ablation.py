@@ -18,7 +18,7 @@ def head_ablation_payload(
 ) -> Payload:
     """The (layers, heads) effects in nats, with a column for whole layers.
 
-    With `off`, (layers, heads), cells can be chosen to ablate heads, and those that are ablated are marked.
+    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked.
     """
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)

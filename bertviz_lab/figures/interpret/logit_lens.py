@@ -47,7 +47,7 @@ def surprisal_payload(
     total: float,
     perplexity: float,
 ) -> Payload:
-    """Each token's surprisal in nats, beside the model's top prediction in its place."""
+    """Each token's surprisal in nats, with the top prediction in its place."""
     predictions = [
         "" if candidate is None or candidate.token == token else candidate.token
         for candidate, token in zip(expected, encoding.tokens, strict=True)

@@ -1,4 +1,4 @@
-"""Masking of one text: which tokens were selected, what replaced them, and how that compares with the rule."""
+"""Masking of one text: which tokens were selected, what replaced them, and the expectation under the rule."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any

@@ -13,7 +13,7 @@ Rows = Sequence[Mapping[str, Any]]
 
 
 def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Iterable[str] = ()) -> Payload:
-    """The payload of the ablation cards. `runs` names the run of each ablation that has one, `WHOLE` among them."""
+    """The payload of the ablation cards. `runs` has the run id of each ablation that was run, and of `WHOLE`."""
     selected = set(ticked)
     return to_json(
         {

@@ -70,7 +70,7 @@ def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str
     differences = []
     for name in names:
         values = [_setting_text(config[name], name) if name in config else "?" for config in settings]
-        if name == "time_budget":  # where steps decide, no time does
+        if name == "time_budget":  # `steps` overrides it
             values = [
                 "–" if config.get("steps") is not None else text for config, text in zip(settings, values, strict=True)
             ]

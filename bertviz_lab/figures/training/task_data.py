@@ -1,4 +1,4 @@
-"""Labelled examples as charts: how long their texts are, and how often each label occurs."""
+"""Labelled examples as charts: sequence lengths and label frequencies."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING

@@ -11,7 +11,7 @@ from bertviz_lab.figures.payload import Payload, message_payload
 MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "classification": (("accuracy", "accuracy"),),
     "regression": (("spearman", "rank correlation"),),
-    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # labels that mark no entities have no F1
+    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
     "qa": (("f1", "F1 of answers"),),
 }
 #: Baselines other than the majority class.

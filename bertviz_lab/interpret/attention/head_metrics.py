@@ -45,7 +45,7 @@ def head_metrics(trace: TextTrace) -> HeadMetrics:
 def measure_heads(
     attentions: NDArray[np.floating], segment_ids: NDArray[Any], special: NDArray[np.bool_]
 ) -> dict[str, NDArray[np.float64]]:
-    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks what the tokenizer added.
+    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks special tokens.
 
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
     only, as queries and as keys; it is 0 for a text without a second sentence.

@@ -51,7 +51,7 @@ def trace_text(
 ) -> TextTrace:
     """Run a model on a text, or a pair, and return all intermediate results.
 
-    `head_mask` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
+    `head_mask` (layers, heads) scales each head's output; `causal` masks later tokens, as in GPT.
     Raises `InputError` when there is no text, or the shape of the head mask does not match the model.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b, max_length)

@@ -39,7 +39,7 @@ class Attribution:
     scores: NDArray[np.float64]  # (tokens,)
     change: float
     error: float | None
-    steps: int = 0  # of the integral
+    steps: int = 0  # points of the quadrature
 
     def top(self, k: int = 5) -> tuple[tuple[int, float], ...]:
         """(position, score) of the tokens with the largest absolute scores."""

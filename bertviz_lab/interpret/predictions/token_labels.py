@@ -148,8 +148,8 @@ class PassageAnswer:
     """The answer to a question about a passage.
 
     - `text`: the best answer; "" where no answer is predicted.
-    - `best`: the most probable spans of the passage, best first; their probabilities and `no_answer_probability` sum to
-      1 over all valid spans and no answer.
+    - `best`: the most probable spans of the passage, best first; their probabilities and `no_answer_probability` are
+      normalised over all valid spans and no answer.
     - `no_answer`: the log-ratio of no answer to the best span, in nats; infinite without a span.
     - `windows`: the offsets of each window in the passage, (start, end).
     - `question_cut`: the number of truncated tokens of the question.
