@@ -113,7 +113,7 @@ def analyze_snapshot(
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if predicts_tokens else None,
         labels=classify_vector(checkpoint, states_SLD[-1, :1]) if classifies else (),
-        predicts_tokens=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
+        words=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
         answer=_answer(checkpoint, text_a, text_b),
         vectors=word_embeddings(checkpoint, projected),
     )

@@ -193,9 +193,9 @@ def score(
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
     # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
-    predicted = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
+    predicted_texts = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
     margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
-    answers = answer_report(predicted, golds, margin, threshold=0.0)
+    answers = answer_report(predicted_texts, golds, margin, threshold=0.0)
     values = _values(answers, "exact_match", "f1")
     if answers.no_answer_total:
         values |= _values(answers, "has_answer_f1") | {"no_answer_accuracy": float(answers.no_answer_exact)}
