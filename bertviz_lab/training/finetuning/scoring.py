@@ -101,11 +101,11 @@ def predict_examples(
     labels: Sequence[str],
     on: Hardware,
     *,
-    may_refuse: bool = True,
+    allow_no_answer: bool = True,
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
-    No answer is predicted where the model `may_refuse` and not all questions have an answer.
+    No answer is predicted where the model `allow_no_answer` and not all questions have an answer.
     In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
     """
     features = batches.features
@@ -118,10 +118,10 @@ def predict_examples(
             loss += float(task_loss(logits, batch, task)) * batch.count
             count += batch.count
             arrays = [part.float().cpu().numpy() for part in logits]
-            for place, row in enumerate(batch.rows.tolist()):
+            for index, row in enumerate(batch.rows.tolist()):
                 length = len(features.ids[row])
-                outputs[row] = tuple(a[place, :length] if task in ("tokens", "qa") else a[place] for a in arrays)
-    return _read(examples, features, outputs, task, labels, may_refuse), loss / max(1, count)
+                outputs[row] = tuple(a[index, :length] if task in ("tokens", "qa") else a[index] for a in arrays)
+    return _read(examples, features, outputs, task, labels, allow_no_answer), loss / max(1, count)
 
 
 def _read(
@@ -130,7 +130,7 @@ def _read(
     outputs: list[tuple[NDArray[np.float32], ...]],
     task: Task,
     labels: Sequence[str],
-    may_refuse: bool,
+    allow_no_answer: bool,
 ) -> list[Prediction]:
     if task == "regression":
         return [Prediction(label=str(out[0][0])) for out in outputs]
@@ -143,22 +143,22 @@ def _read(
             shares = softmax(out[0][word_starts])
             read[owner][0].extend(labels[index] for index in shares.argmax(-1))
             read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
-        return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in read]
+        return [Prediction(labels=tuple(tags), certainty=tuple(certainty)) for tags, certainty in read]
     questions = cast(Sequence[Question], examples)
     # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
-    refuses = may_refuse and any(not question.answers for question in questions)
+    predict_no_answer = allow_no_answer and any(not question.answers for question in questions)
     answered = extract_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
-    return [_answer(answer, refuses) for answer in answered]
+    return [_answer(answer, predict_no_answer) for answer in answered]
 
 
-def _answer(answer: AnswerPrediction, may_refuse: bool) -> Prediction:
-    text = answer.text(0.0 if may_refuse else math.inf)
+def _answer(answer: AnswerPrediction, allow_no_answer: bool) -> Prediction:
+    text = answer.text(0.0 if allow_no_answer else math.inf)
     first = answer.best[0] if text else None
     return Prediction(
         label=text,
         start=first.start if first else 0,
         end=first.end if first else 0,
-        no_answer=min(float(answer.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
+        no_answer=min(float(answer.no_answer), _CERTAIN) if allow_no_answer else -_CERTAIN,
         best=tuple((span.text, span.start, span.end, float(span.probability)) for span in answer.best[:5]),
     )
 

@@ -117,6 +117,6 @@ def resolve_file(name: str) -> str:
 
 def _drop_notes(data: TaskData) -> Iterator[str]:
     for dropped in data.dropped:
-        where = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
+        examples = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
         plural = "row was" if dropped.count == 1 else "rows were"
-        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{where}."
+        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{examples}."

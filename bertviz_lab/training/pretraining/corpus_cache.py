@@ -123,15 +123,15 @@ def _put(source: Path, target: Path) -> None:
 
 def _tidy(cache: Path) -> None:
     """Remove the oldest texts beyond `MOST_BYTES`, and what killed processes left behind."""
-    room = MOST_BYTES
+    free = MOST_BYTES
     entries = [folder for folder in cache.iterdir() if folder.is_dir()]
     for folder in sorted(entries, key=_last_used, reverse=True):
         if folder.name.startswith("."):
             if time.time() - _last_used(folder) > _LEFT_BEHIND:
                 shutil.rmtree(folder, ignore_errors=True)
             continue
-        room -= sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        if room < 0:
+        free -= sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        if free < 0:
             shutil.rmtree(folder, ignore_errors=True)
 
 
