@@ -60,7 +60,7 @@ class WordSplit:
 
 
 def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
-    """Every word of `text` with the steps that split it; all pieces together are the tokens of `encode(text)`.
+    """Every word of `text` with the steps that split it; all pieces are `encode(text)` without added tokens.
 
     Raises:
         InputError: A word is too long to show its merges, or the BPE is not byte-level.

@@ -58,7 +58,7 @@ def _by_bom(head: bytes) -> str | None:
 
 
 def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
-    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same offset of every unit.
+    """UTF-16 or UTF-32 without a BOM: line ends and ASCII leave zeros at the same offsets of every unit.
 
     `max_other_zeros` is the share of zeros allowed at other offsets, where some Chinese characters have them.
     """

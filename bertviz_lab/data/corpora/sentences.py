@@ -61,7 +61,7 @@ def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], in
     cut = 0
     for sentence in sentencex.segment(language, text):
         sentence = sentence.strip()
-        if len(sentence) <= _LONG:  # too few characters to have too many words
+        if len(sentence) <= _LONG:  # too short to need splitting
             if sentence:
                 sentences.append(sentence)
             continue

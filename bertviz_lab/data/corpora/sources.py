@@ -295,7 +295,7 @@ def _status(path: Path) -> tuple[int, int]:
 
 
 def megabytes(count: float) -> str:
-    """A size for people, in units of 1,000,000 bytes."""
+    """A size for messages, in units of 1,000,000 bytes."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 

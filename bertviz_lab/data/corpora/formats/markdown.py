@@ -39,7 +39,7 @@ _INLINE = (
 def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
     """Paragraphs of a Markdown file, with None where a document ends.
 
-    Asked for "auto", a heading of the first or second level begins a document.
+    With mode "auto", a heading of the first or second level begins a document.
     """
     notes.layout = {
         "auto": "A heading of the first or second level begins a document.",

@@ -8,7 +8,7 @@ from typing import TextIO
 from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
-#: Paragraphs come as strings in reading order; None ends a document.
+#: Paragraphs in reading order; None ends a document.
 Paragraphs = Iterator[str | None]
 
 #: A paragraph is yielded in parts of at most this many characters, to limit memory.
