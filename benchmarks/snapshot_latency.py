@@ -80,7 +80,7 @@ def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
         began = time.perf_counter()
         checkpoint = past.open(step)
         middle = time.perf_counter()
-        found = interpret.analyze_snapshot(checkpoint, text, watched=range(5, 8), mapped=range(5, 45))
+        found = interpret.analyze_snapshot(checkpoint, text, tracked=range(5, 8), projected=range(5, 45))
         payload = frame_payload(found, step)
         framed.append(1000 * (time.perf_counter() - middle))
         opened.append(1000 * (middle - began))

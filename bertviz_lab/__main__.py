@@ -122,14 +122,14 @@ def fill_mask_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.interpret import fill_mask
 
     checkpoint = _load(options.model)
-    found = fill_mask(checkpoint, options.text, options.top_k)
-    _warn(checkpoint.length_warning(len(found.encoding.ids)))
+    predictions = fill_mask(checkpoint, options.text, options.top_k)
+    _warn(checkpoint.length_warning(len(predictions.encoding.ids)))
     lines = [
         f"{'[MASK]' if n == 0 else '':8} {c.probability:7.2%}  {c.token}"
-        for mask in found.masks
+        for mask in predictions.masks
         for n, c in enumerate(mask.candidates)
     ]
-    body = {"tokens": found.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in found.masks]}
+    body = {"tokens": predictions.encoding.tokens, "masks": [dataclasses.asdict(mask) for mask in predictions.masks]}
     return Result(body, "\n".join(lines))
 
 
@@ -138,10 +138,10 @@ def next_sentence_command(options: argparse.Namespace) -> Result:
     from bertviz_lab.interpret import next_sentence
 
     checkpoint = _load(options.model)
-    found = next_sentence(checkpoint, options.text_a, options.text_b)
-    _warn(checkpoint.length_warning(len(found.encoding.ids)))
-    body = {"is_next": found.is_next, "is_random": found.is_random}
-    return Result(body, f"B follows A: {found.is_next:.1%}; B comes from elsewhere: {found.is_random:.1%}")
+    prediction = next_sentence(checkpoint, options.text_a, options.text_b)
+    _warn(checkpoint.length_warning(len(prediction.encoding.ids)))
+    body = {"is_next": prediction.is_next, "is_random": prediction.is_random}
+    return Result(body, f"B follows A: {prediction.is_next:.1%}; B comes from elsewhere: {prediction.is_random:.1%}")
 
 
 def attention_command(options: argparse.Namespace) -> Result:

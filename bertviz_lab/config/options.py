@@ -32,11 +32,11 @@ def check_options(config: Any) -> None:
         value, meta = getattr(config, f.name), f.metadata
         flag = "--" + f.name.replace("_", "-")
         if meta["choices"] and value not in meta["choices"]:
-            near = difflib.get_close_matches(str(value), meta["choices"], n=1)
-            hint = f"; did you mean {near[0]}?" if near else "."
+            matches = difflib.get_close_matches(str(value), meta["choices"], n=1)
+            hint = f"; did you mean {matches[0]}?" if matches else "."
             raise InputError(f"{flag} must be one of {', '.join(meta['choices'])}, not {value!r}{hint}")
-        may_be_empty = value is None and f.default is None
-        if meta["low"] is not None and not may_be_empty:
+        is_default = value is None and f.default is None
+        if meta["low"] is not None and not is_default:
             if not is_number(value) or not meta["low"] <= value <= meta["high"]:
                 raise InputError(f"{flag} must lie between {meta['low']} and {meta['high']}, not {value!r}.")
             if isinstance(meta["low"], int) and not isinstance(value, int):

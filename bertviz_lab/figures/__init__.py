@@ -1,1 +1,1 @@
-"""Data in, pictures out: each module turns one analysis into a payload that a component draws. Knows no torch."""
+"""Figures: each module turns one analysis into a payload that a component of the page draws. Independent of torch."""

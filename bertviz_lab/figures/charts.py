@@ -1,4 +1,4 @@
-"""Payloads of the chart: what is drawn, what each item says, and the same numbers as a table."""
+"""Payloads of the chart component: marks, tooltips, and the same numbers as a table."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +10,8 @@ from bertviz_lab.figures.payload import Payload, to_json
 
 _DIGITS = 6
 
-#: Further columns of a chart's table: (name, one entry a row).
-Beside = Sequence[tuple[str, Sequence[float | str | None]]]
+#: Further columns of a chart's table: (name, one entry per row).
+ExtraColumns = Sequence[tuple[str, Sequence[float | str | None]]]
 
 
 def matrix_payload(
@@ -29,14 +29,13 @@ def matrix_payload(
     counts: NDArray[np.integer] | None = None,
     details: Sequence[Sequence[str]] | None = None,
     diagonal: bool = False,
-    **words: str,
+    **captions: str,
 ) -> Payload:
-    """A table of shaded cells, (rows, columns); NaN is left white. With `picks` a cell can be chosen.
+    """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected.
 
-    `peak` is the size at which the shade is full, by default the largest. `counts`, of the same shape, are what is
-    written in the cells and the table where `values` only shade; `details` are what each cell says. With `diagonal`
-    cells off the diagonal have the other colour. `words`: sentence, note, file.
-    Raises `ValueError` where the shapes do not agree.
+    `peak` is the value with the full shade, by default the largest. `counts`, of the same shape, replace `values` as
+    the text of cells and table; `details` are tooltips. With `diagonal`, cells off the diagonal have the other colour.
+    `captions`: sentence, note, file. Raises `ValueError` where the shapes do not agree.
     """
     if values.shape != (len(rows), len(columns)) or (counts is not None and counts.shape != values.shape):
         raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
@@ -60,15 +59,15 @@ def matrix_payload(
     header = [row_name or "", *columns]
     if counts is not None:
         table = [[name, *line] for name, line in zip(rows, counts.tolist(), strict=True)]
-    elif texts is None or picks:  # words in cells that can be chosen are marks beside the numbers
+    elif texts is None or picks:  # in cells that can be selected, texts are marks beside the numbers
         table = [[name, *(_rounded(v) for v in line)] for name, line in zip(rows, cells, strict=True)]
     else:
         shown = zip(rows, texts, cells, strict=True)
         table = [
-            [name, *(f"{t} {_short(v)}".strip() for t, v in zip(line, numbers, strict=True))]
+            [name, *(f"{t} {_three_digits(v)}".strip() for t, v in zip(line, numbers, strict=True))]
             for name, line, numbers in shown
         ]
-    return _chart(body, title, header, table, words)
+    return _chart(body, title, header, table, captions)
 
 
 def bars_payload(
@@ -79,16 +78,15 @@ def bars_payload(
     texts: Sequence[Sequence[str]] | None = None,
     peak: float | None = None,
     picks: bool = False,
-    beside: Beside = (),
-    **words: str,
+    extra_columns: ExtraColumns = (),
+    **captions: str,
 ) -> Payload:
-    """Bars that lie, a row for each group and in it a bar for each (name, values) of `series`.
+    """Horizontal bars: a row for each group, and in it a bar for each (name, values) of `series`.
 
-    `texts`, a list for each of the series, are written beside the bars in place of the numbers; `beside` are further
-    columns of the table.
+    `texts`, a list for each series, label the bars in place of the numbers; `extra_columns` extend the table.
     """
     written = [
-        list(texts[place]) if texts is not None else ["" if v is None else _short(v) for v in values]
+        list(texts[place]) if texts is not None else ["" if v is None else _three_digits(v) for v in values]
         for place, (_, values) in enumerate(series)
     ]
     sizes = [abs(v) for _, values in series for v in values if v is not None]
@@ -104,7 +102,7 @@ def bars_payload(
         "picks": picks,
     }
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
-    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, words, beside)
+    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, extra_columns)
 
 
 def columns_payload(
@@ -115,11 +113,11 @@ def columns_payload(
     title: str,
     marked: Sequence[bool] = (),
     mark_names: Sequence[str] = (),
-    **words: str,
+    **captions: str,
 ) -> Payload:
-    """Columns that stand on a line; where some are negative, they hang from it. `details` say what each is.
+    """Vertical bars; negative ones go down. `details` are their tooltips.
 
-    Columns that are `marked` have another look; `mark_names` are the names of both looks, the plain one first.
+    Bars that are `marked` have another style; `mark_names` name both styles in the legend, the plain one first.
     """
     numbers = [float(v) for v in values]
     body = {
@@ -132,7 +130,7 @@ def columns_payload(
         "peak": max((abs(v) for v in numbers), default=0.0),
     }
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
-    return _chart(body, title, ["", "value", "is"], table, words)
+    return _chart(body, title, ["", "value", "is"], table, captions)
 
 
 def plane_payload(
@@ -142,11 +140,11 @@ def plane_payload(
     title: str,
     groups: Sequence[int] | None = None,
     group_names: Sequence[str] = (),
-    ways: Sequence[Sequence[int]] = (),
+    paths: Sequence[Sequence[int]] = (),
     details: Sequence[str] | None = None,
-    **words: str,
+    **captions: str,
 ) -> Payload:
-    """Points in a plane, (n, 2), with names; `ways` are lists of points to be joined, one of each group's colour."""
+    """A scatter plot of named points, (n, 2); `paths` are lists of points to join, in the colour of their group."""
     kinds = list(groups) if groups is not None else [0] * len(names)
     body = {
         "kind": "plane",
@@ -155,10 +153,10 @@ def plane_payload(
             for (x, y), name, kind, detail in zip(points, names, kinds, details or names, strict=True)
         ],
         "names": list(group_names),
-        "ways": [list(way) for way in ways],
+        "ways": [list(path) for path in paths],
     }
     table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
-    return _chart(body, title, ["", "first direction", "second direction"], table, words)
+    return _chart(body, title, ["", "first direction", "second direction"], table, captions)
 
 
 def lines_payload(
@@ -171,13 +169,12 @@ def lines_payload(
     high: float | None = None,
     details: Sequence[Sequence[str]] | None = None,
     dashed: Sequence[str] = (),
-    beside: Beside = (),
-    **words: str,
+    extra_columns: ExtraColumns = (),
+    **captions: str,
 ) -> Payload:
-    """Lines over named places, one for each (name, values); `low` and `high` are shown whatever the values.
+    """A line chart over named places, a line for each (name, values); the y-axis covers at least `low` to `high`.
 
-    `details`, a list for each of the series, are what its points say; `dashed` names the lines that only guide the
-    eye; `beside` are further columns of the table.
+    `details`, a list for each series, are tooltips; `dashed` names reference lines; `extra_columns` extend the table.
     """
     plain = [(name, [None if v is None else float(v) for v in values]) for name, values in series]
     body = {
@@ -198,7 +195,7 @@ def lines_payload(
         "high": high,
     }
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
-    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, words, beside)
+    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, captions, extra_columns)
 
 
 def _chart(
@@ -206,23 +203,23 @@ def _chart(
     title: str,
     header: list[str],
     rows: list[list[Any]],
-    words: dict[str, str],
-    beside: Beside = (),
+    captions: dict[str, str],
+    extra_columns: ExtraColumns = (),
 ) -> Payload:
-    unknown = set(words) - {"sentence", "note", "file"}
+    unknown = set(captions) - {"sentence", "note", "file"}
     if unknown:
         raise TypeError(f"A chart has no {', '.join(sorted(unknown))}.")
-    spoken = {"title": title, "sentence": "", "note": "", "file": "chart"} | words
+    captions = {"title": title, "sentence": "", "note": "", "file": "chart"} | captions
     table = {
-        "header": [*header, *(name for name, _ in beside)],
-        "rows": [[*row, *(entries[at] for _, entries in beside)] for at, row in enumerate(rows)],
+        "header": [*header, *(name for name, _ in extra_columns)],
+        "rows": [[*row, *(entries[at] for _, entries in extra_columns)] for at, row in enumerate(rows)],
     }
-    return to_json(spoken | body | {"table": table})
+    return to_json(captions | body | {"table": table})
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, _DIGITS)
 
 
-def _short(value: float | None) -> str:
+def _three_digits(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"

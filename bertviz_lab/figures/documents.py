@@ -1,4 +1,4 @@
-"""Attention as a document of its own: a page that works offline, a picture, or plain numbers."""
+"""Attention as a standalone file: an offline HTML page, a PNG picture, or JSON numbers."""
 
 import io
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 from plotly.colors import sample_colorscale
 
-_CELL_PIXELS = 160  # the least that one head is drawn at in a picture
+_HEAD_PIXELS = 160  # minimum side of a head in a picture
 _GAP = 12
 _MARGIN = 48
 
@@ -29,9 +29,9 @@ def attention_document(
 
 
 def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], title: str) -> str:
-    """A page with one heat map and a menu of all heads; everything it needs is inside it.
+    """A self-contained page with a heat map and a menu of all heads.
 
-    `attentions` is (layers, heads, tokens, tokens). Tokens are shown as text, whatever they spell.
+    `attentions` is (layers, heads, tokens, tokens). Tokens are escaped.
     """
     labels = [_as_text(token) for token in tokens]
     heads = [(layer, head) for layer in range(attentions.shape[0]) for head in range(attentions.shape[1])]
@@ -67,9 +67,9 @@ def attention_html(tokens: Sequence[str], attentions: NDArray[np.floating], titl
 
 
 def attention_png(attentions: NDArray[np.floating], title: str) -> bytes:
-    """A picture of all heads, a row a layer; brightness is the square root of the weight, so small ones show."""
+    """A picture of all heads, one row per layer; brightness is the square root of the weight, so small ones show."""
     layers, heads, tokens, _ = attentions.shape
-    scale = max(1, -(-_CELL_PIXELS // tokens))
+    scale = max(1, -(-_HEAD_PIXELS // tokens))
     side = scale * tokens
     picture = Image.new("RGB", (_MARGIN + heads * (side + _GAP), _MARGIN + layers * (side + _GAP)), "white")
     draw = ImageDraw.Draw(picture)
@@ -97,5 +97,5 @@ def _viridis() -> NDArray[np.uint8]:
 
 
 def _as_text(token: str) -> str:
-    """Plotly reads labels as a little HTML; this makes any token mean itself."""
+    """Escape a token: Plotly interprets labels as HTML."""
     return token.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,4 +1,4 @@
-"""A running text with stretches of it marked: entities, or the answers to a question."""
+"""A text with highlighted spans: entities, or the answers to a question."""
 
 import itertools
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch text[start:end], what it is, and how likely (None where nobody knows)."""
+    """The span text[start:end], its label and its probability (None where unknown)."""
 
     start: int
     end: int
@@ -33,17 +33,17 @@ def marked_payload(
     mark_name: str = "answer",
     file: str = "marked",
 ) -> Payload:
-    """The payload of the marked text. Offsets count characters of `text` as Python does, one a code point.
+    """The payload of the highlighted text. Offsets are in code points of `text`, as in Python.
 
-    `alternatives` are answers, the likeliest first; `chosen` is the place of the one that is marked at first, None
-    for none. Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.
+    `alternatives` are answers, the most probable first; `chosen` is the index of the one to highlight first, or None.
+    Raises `ValueError` where a span or an answer lies outside the text, or two spans overlap.
     """
     ordered = sorted(spans, key=lambda span: span.start)
-    stretches = [(span.start, span.end) for span in ordered]
-    for start, end in [*stretches, *((one.start, one.end) for one in alternatives if one.text)]:
+    offsets = [(span.start, span.end) for span in ordered]
+    for start, end in [*offsets, *((answer.start, answer.end) for answer in alternatives if answer.text)]:
         if not 0 <= start < end <= len(text):
             raise ValueError(f"The span {start} to {end} is not in a text of {len(text)} characters.")
-    if any(end > start for (_, end), (start, _) in itertools.pairwise(stretches)):
+    if any(end > start for (_, end), (start, _) in itertools.pairwise(offsets)):
         raise ValueError("Two spans overlap.")
     answers = [
         {"text": answer.text, "start": answer.start, "end": answer.end, "probability": answer.probability}

@@ -1,4 +1,4 @@
-"""Interpretation: a model and a text in, frozen labelled values out.
+"""Interpretation of a model on a text; results are frozen dataclasses.
 
 In reading order: `inputs` (text -> tensors) and `targets` (which prediction is explained); `predictions/` (fill-mask,
 next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head metrics, ablation),

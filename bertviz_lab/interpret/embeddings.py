@@ -1,4 +1,4 @@
-"""Embeddings: the sum that the encoder is given, sentence similarity, nearest tokens, words in context."""
+"""Embeddings: the input embeddings, sentence similarity, nearest tokens, contextual embeddings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def cosine(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float
 
 @torch.inference_mode()
 def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> EmbeddingSum:
-    """What the encoder is given for a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
+    """The input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
     inputs = encode_inputs(checkpoint, text_a, text_b)
     embeddings = backbone(checkpoint).embeddings
     token = embeddings.word(inputs.input_ids)
@@ -65,7 +65,7 @@ class Similarity:
     vectors: NDArray[np.float32]  # (texts, hidden)
     cosines: NDArray[np.float32]  # (texts, texts)
     map: NDArray[np.float32]  # (texts, 2): the first two principal components
-    explained: float  # share of the variance in them
+    explained: float  # share of the variance
 
 
 @torch.inference_mode()
@@ -75,9 +75,9 @@ def similarity(
     """Compare sentences by the pooled vectors of a layer.
 
     As in sentence-transformers, a text's vector is the mean or the maximum over all its tokens, [CLS] and [SEP]
-    included, or that of [CLS]; by default what the model's `1_Pooling/config.json` says, else the mean. A model that
-    was only pretrained has not learnt to place similar sentences close together (Reimers and Gurevych 2019), so
-    compare the pairs with each other rather than the numbers. Raises `InputError` without a text.
+    included, or that of [CLS]; by default as in the model's `1_Pooling/config.json`, else the mean. A model that was
+    only pretrained was not trained to give similar sentences similar vectors (Reimers and Gurevych 2019), so compare
+    pairs rather than absolute values. Raises `InputError` without a text.
     """
     if not texts:
         raise InputError("Type some sentences first.")
@@ -90,12 +90,12 @@ def similarity(
 def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
     """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
     encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
-    order = sorted(range(len(texts)), key=lambda place: len(encodings[place]))
+    order = sorted(range(len(texts)), key=lambda index: len(encodings[index]))
     vectors = torch.empty(len(texts), checkpoint.config.hidden_size)
     while order:
         size = variants_per_batch(len(encodings[order[-1]]))
         batch, order = order[-size:], order[:-size]
-        ids = [torch.tensor(encodings[place].ids) for place in batch]
+        ids = [torch.tensor(encodings[index].ids) for index in batch]
         mask_BL = pad_sequence([torch.ones_like(row) for row in ids], batch_first=True)
         ids_BL = pad_sequence(ids, batch_first=True, padding_value=checkpoint.tokenizer.pad_id)
         out = backbone(checkpoint)(ids_BL, mask_BL, output_hidden_states=True)
@@ -115,11 +115,11 @@ def pool(hidden_BLD: torch.Tensor, attention_mask_BL: torch.Tensor, pooling: Poo
 
 @dataclass(frozen=True)
 class EmbeddingPlane:
-    """A plane through the space of word vectors, onto which those of other snapshots are projected too."""
+    """The plane of the first two principal components, onto which other vectors can be projected."""
 
     mean: NDArray[np.float32]  # (hidden,)
     axes: NDArray[np.float32]  # (2, hidden), of length 1
-    explained: float  # share of the variance that it explains
+    explained: float  # share of the variance
 
     def project(self, vectors: NDArray[np.floating]) -> NDArray[np.float32]:
         """(words, hidden) to (words, 2)."""
@@ -127,9 +127,9 @@ class EmbeddingPlane:
 
 
 def embedding_plane(vectors: NDArray[np.floating]) -> EmbeddingPlane:
-    """The plane in which vectors, (words, hidden), differ most: that of their first two principal components.
+    """The plane of the first two principal components of vectors, (words, hidden).
 
-    A direction's sign means nothing; it is chosen so that the coordinate furthest from 0 is positive.
+    The sign of a component is arbitrary; it is chosen so that the coordinate furthest from 0 is positive.
     """
     mean = vectors.mean(0)
     _, sizes, directions = np.linalg.svd((vectors - mean).astype(np.float64), full_matrices=False)
@@ -154,7 +154,7 @@ class Neighbour:
 
 @torch.inference_mode()
 def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[Neighbour, ...]:
-    """The tokens with the most similar word embeddings by cosine; the word itself is left out.
+    """The tokens with the most similar word embeddings by cosine, without the word itself.
 
     Raises `InputError` where the word is not one token.
     """
@@ -162,7 +162,7 @@ def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[
     table = torch.nn.functional.normalize(backbone(checkpoint).embeddings.word.weight.float(), dim=-1)
     cosines = table @ table[token_id]
     cosines[token_id] = -torch.inf
-    cosines[checkpoint.tokenizer.vocab_size :] = -torch.inf  # rows that no token has
+    cosines[checkpoint.tokenizer.vocab_size :] = -torch.inf  # padding rows of the embedding matrix
     values, ids = cosines.topk(min(top_k, checkpoint.tokenizer.vocab_size - 1))
     tokenizer = checkpoint.tokenizer
     return tuple(Neighbour(tokenizer.token(i), i, v) for i, v in zip(ids.tolist(), values.tolist(), strict=True))
@@ -172,8 +172,8 @@ def nearest_tokens(checkpoint: Checkpoint, word: str, top_k: int = 10) -> tuple[
 class ContextComparison:
     """A word in two sentences, layer by layer: embeddings first, (layers + 1,) each.
 
-    `cosines`: between the two; `moved_a`, `moved_b`: between a layer and the one before, 1 at the embeddings.
-    `map_a` and `map_b` (layers + 1, 2) are both ways in one plane, of which `explained` is the share shown.
+    `cosines`: between the two; `moved_a`, `moved_b`: between a layer and the previous one, 1 at the embeddings.
+    `map_a` and `map_b` (layers + 1, 2): both trajectories in one plane, with `explained` the share of the variance.
     """
 
     word: str
@@ -188,14 +188,14 @@ class ContextComparison:
 def compare_contexts(checkpoint: Checkpoint, text_a: str, text_b: str, word: str) -> ContextComparison:
     """How the embeddings of one word diverge in two contexts, such as "bank" by a river and in a street.
 
-    Of a word in several pieces the mean is taken; of several occurrences the first. Raises `InputError` where the
+    For a word of several pieces the mean is taken; for several occurrences the first. Raises `InputError` where the
     word is not in both texts.
     """
     paths = [_layer_vectors(checkpoint, text, word) for text in (text_a, text_b)]
     plane = embedding_plane(np.concatenate(paths))
     map_a, map_b = map(plane.project, paths)
-    moved = [np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths]
-    return ContextComparison(word, cosine(*paths), moved[0], moved[1], map_a, map_b, plane.explained)
+    layer_cosines = [np.concatenate([[np.float32(1)], cosine(path[1:], path[:-1])]) for path in paths]
+    return ContextComparison(word, cosine(*paths), layer_cosines[0], layer_cosines[1], map_a, map_b, plane.explained)
 
 
 @torch.inference_mode()
@@ -203,14 +203,14 @@ def _layer_vectors(checkpoint: Checkpoint, text: str, word: str) -> NDArray[np.f
     """A word's vector at every layer, (layers + 1, hidden)."""
     inputs = encode_inputs(checkpoint, text)
     encoding = inputs.encoding
-    wanted = word.strip().casefold()
-    places: dict[int, list[int]] = {}
+    target = word.strip().casefold()
+    word_positions: dict[int, list[int]] = {}
     for position, word_id in enumerate(encoding.word_ids):
         if word_id is not None:
-            places.setdefault(word_id, []).append(position)
-    for positions in places.values():
+            word_positions.setdefault(word_id, []).append(position)
+    for positions in word_positions.values():
         start, end = encoding.offsets[positions[0]][0], encoding.offsets[positions[-1]][1]
-        if wanted and text[start:end].strip().casefold() == wanted:
+        if target and text[start:end].strip().casefold() == target:
             states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
             return np.stack([state[0, positions].mean(0).numpy() for state in states])
     raise InputError(f"The word {word.strip() or '(none)'} is not in the sentence {text!r}.")

@@ -1,4 +1,4 @@
-"""From text to the tensors that a model takes; what it cannot take is refused in one sentence."""
+"""From text to the input tensors of a model, with an error message for input that it cannot take."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class ModelInputs:
         return self.variants(self.input_ids)
 
     def variants(self, ids_BL: Tensor) -> dict[str, Tensor]:
-        """The arguments of a model for other ids in the same places, (batch, tokens)."""
+        """The model's arguments for other ids, (batch, tokens), with the same mask and segments."""
         return {
             "input_ids": ids_BL,
             "attention_mask": self.attention_mask.expand(len(ids_BL), -1),
@@ -44,7 +44,7 @@ class ModelInputs:
 def encode_inputs(
     checkpoint: Checkpoint, text_a: str, text_b: str | None = None, max_length: int | None = None
 ) -> ModelInputs:
-    """Tokenize for a model; what exceeds what it reads is cut, and the encoding says how much.
+    """Tokenize for a model; a text that is too long is truncated, and the encoding has the dropped tokens.
 
     Raises `InputError` when there is no text, or a pair is given to a model with one segment only.
     """
@@ -61,13 +61,13 @@ def encode_inputs(
 
 
 def backbone(checkpoint: Checkpoint) -> BertModel:
-    """The encoder under whatever head a checkpoint has."""
+    """The backbone of a checkpoint, without its head."""
     model = checkpoint.model
     return model if isinstance(model, BertModel) else model.get_submodule("bert")  # type: ignore[return-value]
 
 
 def head_mask_for(checkpoint: Checkpoint, head_mask: NDArray[np.floating] | None) -> Tensor | None:
-    """Numbers that scale each head's output, (layers, heads). Raises `InputError` for another shape."""
+    """The head mask as a tensor, (layers, heads). Raises `InputError` for another shape."""
     if head_mask is None:
         return None
     config = checkpoint.config

@@ -1,6 +1,6 @@
-"""The prediction at every layer: what the masked-LM head would say if the model stopped there.
+"""The logit lens: the masked-LM head applied to the hidden state of every layer.
 
-The head was trained on the last layer only, so its predictions from earlier ones are an approximation
+The head was trained on the last layer only, so its predictions from earlier layers are an approximation
 (nostalgebraist 2020, "interpreting GPT: the logit lens").
 """
 
@@ -22,13 +22,13 @@ class LayerPrediction:
     layer: int  # 0 is the embeddings, before the first layer
     candidates: tuple[Candidate, ...]
     probability: float  # of the target's token
-    rank: int  # of the target's token, 1 being the likeliest
+    rank: int  # of the target's token; 1 is the most probable
     entropy: float  # of the whole prediction, in nats
 
 
 @dataclass(frozen=True)
 class LogitLens:
-    """How a prediction comes about, from the embeddings to the last layer, which is the prediction itself."""
+    """A prediction layer by layer, from the embeddings to the last layer, which is the model's own prediction."""
 
     encoding: Encoding
     target: Target
@@ -39,7 +39,7 @@ class LogitLens:
 def logit_lens(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, *, target: Target | None = None, top_k: int = 5
 ) -> LogitLens:
-    """Read every layer's vector at a [MASK] through the model's own masked-LM head.
+    """Apply the model's masked-LM head to every layer's hidden state at a [MASK].
 
     Raises `InputError` as `choose_target` does.
     """
@@ -49,8 +49,8 @@ def logit_lens(
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
     vectors_ND = torch.cat([state[:, target.position] for state in states])
     probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
-    at_target = probabilities_NV[:, target.index]
-    ranks = (probabilities_NV > at_target[:, None]).sum(-1) + 1
+    target_N = probabilities_NV[:, target.index]
+    ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1
     entropies = torch.special.entr(probabilities_NV).sum(-1)
     return LogitLens(
         inputs.encoding,
@@ -58,7 +58,7 @@ def logit_lens(
         tuple(
             LayerPrediction(layer, candidates_of(checkpoint.tokenizer, row, top_k), float(p), int(rank), float(entropy))
             for layer, (row, p, rank, entropy) in enumerate(
-                zip(probabilities_NV, at_target, ranks, entropies, strict=True)
+                zip(probabilities_NV, target_N, ranks, entropies, strict=True)
             )
         ),
     )

@@ -1,4 +1,4 @@
-"""The 80/10/10 rule on one sentence: the same code that masks in training, with its choices made visible."""
+"""The 80/10/10 rule on one sentence: the code that masks in training, with its outcomes."""
 
 import math
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: What became of a token, in words.
+#: Names of the outcomes.
 OUTCOMES = {
     SPECIAL: "special",
     NOT_CHOSEN: "not chosen",
@@ -34,11 +34,11 @@ class MaskedText:
     outcomes: tuple[str, ...]  # special, not chosen, mask, random, kept
     input_tokens: tuple[str, ...]  # what the model is given
     input_ids: tuple[int, ...]
-    labels: tuple[int, ...]  # the true id where the loss looks, -100 elsewhere
+    labels: tuple[int, ...]  # the original id at chosen positions, -100 elsewhere
 
 
 def encode_to_mask(tokenizer: Tokenizer, text_a: str, text_b: str | None, max_length: int | None = 512) -> Encoding:
-    """Raises `InputError` when there is no text."""
+    """The encoding of a text or pair. Raises `InputError` when there is no text."""
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")
     return tokenizer.encode(text_a, text_b or None, max_length=max_length)
@@ -83,10 +83,10 @@ def mask_epochs(
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
-    """What a training sees of one sentence, pass after pass.
+    """The masks of one sentence in successive epochs of training.
 
-    With `repeat_after` masks are drawn for so many passes and then come again, as in Google's files ("static"; the
-    paper made ten); None draws afresh each time, as RoBERTa does ("dynamic"). Raises `InputError` without a text.
+    With `repeat_after`, masks repeat after that many epochs, as in Google's files ("static" masking; the paper used ten
+    copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). Raises `InputError` without a text.
     """
     return tuple(
         mask_text(
@@ -102,7 +102,7 @@ def mask_epochs(
 
 @dataclass(frozen=True)
 class PositionLoss:
-    """What one chosen position costs: -log of the probability of the true token, in nats."""
+    """The loss at one chosen position: -log of the probability of the original token, in nats."""
 
     position: int
     loss: float
@@ -123,17 +123,21 @@ class MaskedLoss:
 
 @torch.inference_mode()
 def masked_loss(checkpoint: Checkpoint, masked: MaskedText) -> MaskedLoss:
-    """Ask a model for the tokens that were chosen. Raises `InputError` where it has no masked-LM head."""
+    """The MLM loss at each chosen position. Raises `InputError` where the model has no masked-LM head."""
     model = require_head(checkpoint, "token")
-    asked = [position for position, label in enumerate(masked.labels) if label != -100]
-    if not asked:
+    positions = [position for position, label in enumerate(masked.labels) if label != -100]
+    if not positions:
         return MaskedLoss(())
-    rows: Sequence[Sequence[int]] = (masked.input_ids, masked.encoding.attention_mask, masked.encoding.token_type_ids)
-    ids, mask, types = (torch.tensor([row]) for row in rows)
-    out = backbone(checkpoint)(ids, mask, types, masked_positions=torch.tensor([asked]))
+    columns: Sequence[Sequence[int]] = (
+        masked.input_ids,
+        masked.encoding.attention_mask,
+        masked.encoding.token_type_ids,
+    )
+    ids, mask, types = (torch.tensor([row]) for row in columns)
+    out = backbone(checkpoint)(ids, mask, types, masked_positions=torch.tensor([positions]))
     probabilities_PV = head_logits(model, "token", out.last_hidden_state[0]).float().softmax(-1)
     losses = []
-    for position, row_V in zip(asked, probabilities_PV, strict=True):
+    for position, row_V in zip(positions, probabilities_PV, strict=True):
         probability = float(row_V[masked.labels[position]])
         (guess,) = candidates_of(checkpoint.tokenizer, row_V, 1)
         losses.append(PositionLoss(position, -math.log(max(probability, 1e-38)), probability, guess))

@@ -1,4 +1,4 @@
-"""Masking statistics: one sentence masked many times, and the counts beside what the rule expects."""
+"""Masking statistics: one sentence masked many times, and the counts compared with their expectation."""
 
 import math
 from dataclasses import dataclass
@@ -12,17 +12,14 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.masking import OUTCOMES, encode_to_mask
 from bertviz_lab.tokenization import Encoding, Tokenizer
 
-MOST_DRAWS = 100_000
-_DRAWS_AT_ONCE = 200_000  # tokens
-_Z = 2.576  # a normal variable is that many deviations from its mean once in a hundred times
+MAX_DRAWS = 100_000
+_TOKENS_PER_BATCH = 200_000
+_Z = 2.576  # two-sided 99% quantile of the normal distribution
 
 
 @dataclass(frozen=True)
 class OutcomeCount:
-    """How often something happened in many draws, beside what the rule makes one expect.
-
-    Of a hundred such numbers one lies outside `low` to `high` by chance.
-    """
+    """Observed and expected number of tokens with an outcome; `low` to `high` is the 99% interval."""
 
     outcome: str
     observed: int
@@ -33,7 +30,7 @@ class OutcomeCount:
 
 @dataclass(frozen=True)
 class MaskingStatistics:
-    """What became of the chosen tokens over many draws, and how often each token was chosen, (tokens,)."""
+    """Outcomes of the chosen tokens over many draws, and how often each token was chosen, (tokens,)."""
 
     encoding: Encoding
     draws: int
@@ -54,33 +51,33 @@ def masking_statistics(
 ) -> MaskingStatistics:
     """Mask a sentence `draws` times and count.
 
-    The bounds come from how much the draws differ among each other, which also holds where the pieces of a span
-    share one fate. Raises `InputError` when there is no text, or for more than 100,000 draws.
+    The intervals use the variance between draws, which is also right where all tokens of a span have one outcome.
+    Raises `InputError` when there is no text, or for more than 100,000 draws.
     """
-    if not 1 <= draws <= MOST_DRAWS:
-        raise InputError(f"Draw between 1 and {MOST_DRAWS:,} times.")
+    if not 1 <= draws <= MAX_DRAWS:
+        raise InputError(f"Draw between 1 and {MAX_DRAWS:,} times.")
     rule = rule or masking_rule(tokenizer)
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
     rng = np.random.default_rng(seed)
-    kinds = (MASKED, REPLACED, KEPT)
+    codes = (MASKED, REPLACED, KEPT)
     shares = (rule.mask_share, rule.random_share, rule.kept_share)
-    counts = np.zeros(len(kinds), dtype=np.int64)
-    squares = np.zeros(len(kinds))  # of each draw's distance from what its chosen tokens make one expect
+    counts = np.zeros(len(codes), dtype=np.int64)
+    squares = np.zeros(len(codes))  # of each draw's deviation from the expectation for its chosen tokens
     chosen = np.zeros(len(encoding), dtype=np.int64)
-    rows = max(1, _DRAWS_AT_ONCE // len(encoding))
+    rows = max(1, _TOKENS_PER_BATCH // len(encoding))
     for start in range(0, draws, rows):
         ids = np.tile(np.array(encoding.ids), (min(rows, draws - start), 1))
         outcome_BL = mask_batch(ids, np.full(len(ids), len(encoding)), rule, rng).outcomes
-        hit = (outcome_BL == MASKED) | (outcome_BL == REPLACED) | (outcome_BL == KEPT)
-        chosen += hit.sum(0)
-        each = np.stack([(outcome_BL == kind).sum(1) for kind in kinds])
-        counts += each.sum(1)
-        squares += ((each - hit.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
+        chosen_BL = (outcome_BL == MASKED) | (outcome_BL == REPLACED) | (outcome_BL == KEPT)
+        chosen += chosen_BL.sum(0)
+        per_draw = np.stack([(outcome_BL == code).sum(1) for code in codes])
+        counts += per_draw.sum(1)
+        squares += ((per_draw - chosen_BL.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
     total = int(chosen.sum())
     outcomes = []
-    for kind, share, count, square in zip(kinds, shares, counts, squares, strict=True):
-        # One draw tells nothing of how draws differ: then as if each token were drawn for itself.
+    for code, share, count, square in zip(codes, shares, counts, squares, strict=True):
+        # One draw has no variance: assume that tokens are independent.
         margin = _Z * math.sqrt(square if draws > 1 else total * share * (1 - share))
         low, high = max(0.0, total * share - margin), min(float(total), total * share + margin)
-        outcomes.append(OutcomeCount(OUTCOMES[kind], int(count), total * share, low, high))
+        outcomes.append(OutcomeCount(OUTCOMES[code], int(count), total * share, low, high))
     return MaskingStatistics(encoding, draws, total, tuple(outcomes), chosen / draws)

@@ -32,7 +32,7 @@ from bertviz_lab.metrics import (
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.finetuning.scoring import Prediction, class_numbers, marks_spans, metric_of, score
 
-_LENGTHS = (8, 16, 32, 64)  # words: where the parts by length end
+_LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Results:
     scores: dict[str, float]
     guess: dict[str, float]
     trials: tuple[dict[str, Any], ...]
-    families: tuple[dict[str, Any], ...]  # of trials that differ in their seed alone: mean and deviation of each score
+    families: tuple[dict[str, Any], ...]  # trials that differ in the seed alone: mean and deviation of each score
     planned: int
     train_count: int
     examples: tuple[Example, ...]
@@ -68,7 +68,7 @@ class Results:
 
     @cached_property
     def example_scores(self) -> NDArray[np.float64]:
-        """The score of each prediction, 0 to 1, (n,); for a regression minus the absolute error."""
+        """The score of each prediction, 0 to 1, (n,); for a regression, minus the absolute error."""
         return np.array([_example_score(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
 
     @cached_property
@@ -78,7 +78,7 @@ class Results:
 
     @cached_property
     def report(self) -> ClassificationReport | EntityReport | None:
-        """Scores of each label: of texts, of words where these mark no entities, of entities; None for other tasks."""
+        """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
         if self.task == "classification":
             return classification_report(*class_numbers(self.examples, self.predictions, self.labels), self._names)
         if self.task != "tokens":
@@ -91,20 +91,20 @@ class Results:
     @cached_property
     def words_report(self) -> ClassificationReport:
         """Scores of the labels of single words."""
-        index = {label: number for number, label in enumerate(self._names)}
+        class_ids = {label: number for number, label in enumerate(self._names)}
         words = cast(Sequence[LabelledWords], self.examples)
-        truth = np.array([index[label] for e in words for label in e.labels], dtype=np.int64)
-        said = np.array([index[label] for p in self.predictions for label in p.labels], dtype=np.int64)
-        return classification_report(truth, said, self._names)
+        truth = np.array([class_ids[label] for e in words for label in e.labels], dtype=np.int64)
+        predicted = np.array([class_ids[label] for p in self.predictions for label in p.labels], dtype=np.int64)
+        return classification_report(truth, predicted, self._names)
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """The model's labels, and after them those that only held-out examples have."""
+        """The model's labels, followed by those that occur only in held-out examples."""
         if self.task == "tokens":
-            met = {label for e in self.examples for label in labels_of_example(e)}
-            return (*self.labels, *sorted(met - set(self.labels)))
-        met = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
-        return (*self.labels, "(unknown to the model)") if met - set(self.labels) else self.labels
+            true_labels = {label for e in self.examples for label in labels_of_example(e)}
+            return (*self.labels, *sorted(true_labels - set(self.labels)))
+        true_labels = {str(e.label) for e in cast(Sequence[LabelledText], self.examples)}
+        return (*self.labels, "(unknown to the model)") if true_labels - set(self.labels) else self.labels
 
     def calibration(self) -> Calibration:
         """Accuracy by confidence. Raises `InputError` for other tasks than classification."""
@@ -128,33 +128,33 @@ class Results:
     def _by(self, kind: str, name_of: Callable[[Example], str], names: Sequence[str]) -> list[Slice]:
         slices = []
         for name in names:
-            places = [place for place, example in enumerate(self.examples) if name_of(example) == name]
-            if places:
-                part = [self.examples[place] for place in places], [self.predictions[place] for place in places]
-                slices.append(Slice(kind, name, len(places), score(*part, self.task, self.labels)[self.measure]))
+            indices = [index for index, example in enumerate(self.examples) if name_of(example) == name]
+            if indices:
+                subset = [self.examples[index] for index in indices], [self.predictions[index] for index in indices]
+                slices.append(Slice(kind, name, len(indices), score(*subset, self.task, self.labels)[self.measure]))
         return slices
 
     @property
     def measure(self) -> str:
-        """What parts of the examples are judged by."""
+        """The metric of the slices."""
         if self.task in ("classification", "regression"):
             return "accuracy" if self.task == "classification" else "pearson"
         return metric_of(self.task, self.labels) if self.metric == "loss" else self.metric
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
-        """Places of examples, the most confident mistakes first; of a cell of the confusion matrix where it is named.
+        """Indices of examples, the most confident errors first; of one cell of the confusion matrix if it is given.
 
-        Mistakes come before what is right, and of mistakes those first of which the model was surest; for numbers the
-        largest errors, for words and answers the worst first.
+        Errors come before correct predictions, in order of confidence; for regression the largest errors come first,
+        for words and answers the lowest scores.
         """
-        places = range(len(self.examples))
+        indices = range(len(self.examples))
         if truth is not None:
-            known = [self._true_name(example) for example in self.examples]
-            places = [n for n in places if known[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
+            true_names = [self._true_name(example) for example in self.examples]
+            indices = [n for n in indices if true_names[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
         if self.task == "regression":
-            return sorted(places, key=lambda n: self.example_scores[n])
+            return sorted(indices, key=lambda n: self.example_scores[n])
         scores = self.example_scores
-        return sorted(places, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
+        return sorted(indices, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
 
 
 def read_results(folder: Path) -> Results:

@@ -1,6 +1,6 @@
-"""What is explained: one class of one head, read from the vector that the encoder ends with at one token.
+"""Targets of an explanation: one class of one head, computed from the final hidden state at one position.
 
-Where an answer starts or ends is one choice among all tokens, and is read from all their vectors.
+The start or end of an answer is a choice among all tokens, and is computed from all their hidden states.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from bertviz_lab.model import (
 )
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: The masked-LM head, the next-sentence head, a classifier's, a tagger's, and the two columns of an answer finder's.
+#: The heads for masked LM, next sentence, sequence and token classification, and both outputs of question answering.
 TargetKind = Literal["token", "next", "label", "word", "start", "end"]
 
 _HEADS: dict[TargetKind, tuple[tuple[type, ...], str]] = {
@@ -37,32 +37,32 @@ NEXT_NAMES = ("B follows A", "B comes from elsewhere")
 
 @dataclass(frozen=True)
 class Target:
-    """A prediction that is to be explained."""
+    """A prediction to explain."""
 
     kind: TargetKind
-    position: int  # of the token that it is about: a [MASK], a word's first, an answer's; else [CLS], which is 0
+    position: int  # of the predicted token: a [MASK], a word's first, an answer's; else that of [CLS], 0
     index: int  # the class: a token's id; 0 is next and 1 is random; a label; for an answer `position` again
     name: str
-    against: "Target | None" = None  # another class of the same head and position, in contrast to which it is explained
+    against: "Target | None" = None  # another class of the same head and position, as contrast
 
-    is_regression: bool = False  # the model has one label only and predicts a number
+    is_regression: bool = False  # the model has one label and predicts a number
     is_multi_label: bool = False  # each label has a probability of its own
 
     @property
     def title(self) -> str:
-        """The class in words, with the one that it is set against."""
+        """The class, with its contrast."""
         return f"{self.name} rather than {self.against.name}" if self.against else self.name
 
     @property
     def read_position(self) -> int | None:
-        """The position whose last vector the head reads; None where it reads those of all tokens."""
+        """The position whose final hidden state the head reads; None where it reads all."""
         return None if self.kind in ("start", "end") else self.position
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
-        """How much the model holds this class, in nats, (batch,), from the last vectors at its `read_position`.
+        """The score of this class in nats, (batch,), from the final hidden states at its `read_position`.
 
-        Its log-probability; with `against`, the logarithm of how many times likelier it is than the other (Yin and
-        Neubig 2022). For a model with one label only, a regression, the number that it predicts.
+        Its log-probability; with `against`, the log-ratio to the other class (Yin and Neubig 2022). For a regression,
+        the predicted number.
         """
         logits_BC = head_logits(model, self.kind, hidden_BD).float()
         if logits_BC.shape[-1] == 1 and not self.is_multi_label:
@@ -83,9 +83,9 @@ def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
 
 
 def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
-    """What a model's head makes of final vectors, (batch, hidden) to (batch, classes); any layer's may be given.
+    """The logits of a head, (batch, hidden) to (batch, classes), from the final hidden states or another layer's.
 
-    For an answer's start or end it is (batch, tokens, hidden) to (batch, tokens): the tokens are the classes.
+    For an answer's start or end, (batch, tokens, hidden) to (batch, tokens): the tokens are the classes.
     """
     if kind == "token":
         return model.mlm(hidden_BD, model.bert.embeddings.word.weight)
@@ -100,9 +100,9 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
 def final_vectors(
     checkpoint: Checkpoint, positions: int | Tensor | None, arguments: dict[str, Tensor], **options: Any
 ) -> Tensor:
-    """The encoder's last vectors, (batch, hidden), at one position or at one for each example, (batch,).
+    """The final hidden states, (batch, hidden), at one position or at one for each example, (batch,).
 
-    Other tokens' are not computed. Without a position they are those of all, (batch, tokens, hidden).
+    Those of other tokens are not computed. Without a position, all of them, (batch, tokens, hidden).
     """
     if positions is None:
         return backbone(checkpoint)(**arguments, **options).last_hidden_state
@@ -121,12 +121,12 @@ def choose_target(
     choice: str | None = None,
     against: str | None = None,
 ) -> Target:
-    """The prediction to explain: the class named by `choice`, or the likeliest; `against` is set against it.
+    """The prediction to explain: the class named by `choice`, or the most probable; `against` names its contrast.
 
     `position` is that of a [MASK], by default the first; for a word's label that of one of its tokens, by default of
-    the first word that the model gives a label other than "O"; for an answer's start or end that of the token, 0 for
-    no answer, by default of the likeliest in the passage. Raises `InputError` when the model has no such head, there
-    is no such token or class, or a class is set against itself.
+    the first word with a predicted label other than "O"; for an answer's start or end that of the token, 0 for no
+    answer, by default of the most probable in the passage. Raises `InputError` when the model has no such head, there
+    is no such token or class, or a class is its own contrast.
     """
     model = require_head(checkpoint, kind)
     if kind in ("start", "end"):
@@ -151,39 +151,36 @@ def choose_target(
     else:
         raise InputError(f"{choice} is not one of {', '.join(names)}.")
     name = checkpoint.tokenizer.token(index) if kind == "token" else names[index]
-    other = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
-    if other and other.index == index:
+    contrast = choose_target(checkpoint, inputs, kind, position=position, choice=against) if against else None
+    if contrast and contrast.index == index:
         raise InputError(f"{name} cannot be set against itself: name another one.")
     multi_label = kind == "label" and is_multi_label(checkpoint)
     regression = kind == "label" and len(names) == 1 and not multi_label
-    return Target(kind, position, index, name, other, is_regression=regression, is_multi_label=multi_label)
+    return Target(kind, position, index, name, contrast, is_regression=regression, is_multi_label=multi_label)
 
 
 def is_multi_label(checkpoint: Checkpoint) -> bool:
-    """Whether any number of a classifier's labels may hold at once, each with its own probability."""
+    """Whether several labels of a classifier may apply, each with its own probability."""
     return checkpoint.config.problem_type == "multi_label_classification"
 
 
 def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
-    """A classifier's logits as it was trained to read them: probabilities that sum to 1, or one for each label.
-
-    The sigmoid for multi-label models, the softmax for others, and the number itself for a regression.
-    """
+    """A classifier's logits as scores: sigmoid if multi-label, identity for a regression, else softmax."""
     if is_multi_label(checkpoint):
         return logits_C.float().sigmoid()
     return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:
-    """The id of a word that the vocabulary has as a whole, or else of a piece spelt as in the vocabulary.
+    """The id of a word that is one token, or else of a piece spelt as in the vocabulary.
 
-    Raises `InputError` where there is no word, or it is made of several pieces.
+    Raises `InputError` for an empty word, or one of several pieces.
     """
     tokenizer = checkpoint.tokenizer
     word = word.strip()
     if not word:
         raise InputError("Name a word.")
-    (ids,) = tokenizer.ids([f" {word}"])  # a word of its own, before a piece that is spelt like it
+    (ids,) = tokenizer.ids([f" {word}"])  # a whole word takes precedence over a piece with its spelling
     if len(ids) != 1 or ids[0] == tokenizer.unk_id:
         exact = tokenizer.id(word)
         if exact is not None:
@@ -205,15 +202,17 @@ def _masked_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int 
 
 
 def _word_position(checkpoint: Checkpoint, inputs: ModelInputs, position: int | None) -> int:
-    """The first token of a word, where its label is read."""
+    """The first token of a word, at which its label is predicted."""
     encoding = inputs.encoding
     words = list(zip(encoding.token_type_ids, encoding.word_ids, strict=True))
     firsts = [words.index(word) for word in dict.fromkeys(words) if word[1] is not None]
     if position is None and firsts:
         vectors_LD = final_vectors(checkpoint, None, inputs.arguments())[0]
         labels = head_logits(checkpoint.model, "word", vectors_LD[firsts]).argmax(-1).tolist()
-        said = (first for first, label in zip(firsts, labels, strict=True) if checkpoint.config.labels[label] != "O")
-        return next(said, firsts[0])
+        labelled = (
+            first for first, label in zip(firsts, labels, strict=True) if checkpoint.config.labels[label] != "O"
+        )
+        return next(labelled, firsts[0])
     if position is None or not 0 <= position < len(words) or words[position][1] is None:
         raise InputError("There is no word at this place: choose a token of the text.")
     return words.index(words[position])
@@ -224,8 +223,8 @@ def _answer_target(checkpoint: Checkpoint, inputs: ModelInputs, kind: TargetKind
     if encoding.text_b is None:
         raise InputError("Type both a question and a passage.")
     passage = [
-        place
-        for place, (segment, special) in enumerate(
+        index
+        for index, (segment, special) in enumerate(
             zip(encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
         )
         if segment == 1 and not special

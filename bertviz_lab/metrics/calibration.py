@@ -37,24 +37,24 @@ def calibration(probabilities: NDArray[np.floating], truth: NDArray[np.integer],
     probabilities, truth = np.asarray(probabilities, dtype=np.float64), np.asarray(truth, dtype=np.int64)
     if probabilities.ndim != 2 or truth.shape != probabilities.shape[:1] or bins < 1:
         raise ValueError(f"probabilities {probabilities.shape}, classes {truth.shape}, {bins} bins do not fit")
-    broken = bool(np.isnan(probabilities).any())
-    kept = ~np.isnan(probabilities).any(axis=1)
-    probabilities, truth = probabilities[kept], truth[kept]
+    has_nan = bool(np.isnan(probabilities).any())
+    valid = ~np.isnan(probabilities).any(axis=1)
+    probabilities, truth = probabilities[valid], truth[valid]
     confidence = probabilities.max(axis=1, initial=0.0)
-    right = probabilities.argmax(axis=1) == truth if probabilities.size else np.zeros(len(truth), dtype=bool)
+    correct = probabilities.argmax(axis=1) == truth if probabilities.size else np.zeros(len(truth), dtype=bool)
 
     edges = np.linspace(0.0, 1.0, bins + 1)
-    which = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
-    counts = np.bincount(which, minlength=bins)
-    most = np.maximum(counts, 1)
-    means = np.bincount(which, weights=confidence, minlength=bins) / most
-    rates = np.bincount(which, weights=right, minlength=bins) / most
+    bin_of = np.clip(np.digitize(confidence, edges, right=True) - 1, 0, bins - 1)
+    counts = np.bincount(bin_of, minlength=bins)
+    totals = np.maximum(counts, 1)
+    means = np.bincount(bin_of, weights=confidence, minlength=bins) / totals
+    rates = np.bincount(bin_of, weights=correct, minlength=bins) / totals
     gaps = np.abs(means - rates)
     return Calibration(
         tuple(
             CalibrationBin(float(edges[i]), float(edges[i + 1]), int(counts[i]), float(means[i]), float(rates[i]))
             for i in range(bins)
         ),
-        ece=np.nan if broken else float((gaps * counts).sum() / max(1, counts.sum())),
-        mce=np.nan if broken else float(gaps.max()),
+        ece=np.nan if has_nan else float((gaps * counts).sum() / max(1, counts.sum())),
+        mce=np.nan if has_nan else float(gaps.max()),
     )

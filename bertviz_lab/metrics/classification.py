@@ -67,13 +67,13 @@ def classification_report(
         empty = np.zeros((len(labels), len(labels)), dtype=np.int64)
         return ClassificationReport(tuple(labels), 0, 0.0, 0.0, 0.0, 0.0, 0.0, none, empty, labels[0], 0.0)
 
-    every = np.arange(len(labels))
+    class_ids = np.arange(len(labels))
     confusion = confusion_matrix(truth, predicted, len(labels))
     precision, recall, f1, support = precision_recall_fscore_support(
-        truth, predicted, labels=every, average=None, zero_division=0.0
+        truth, predicted, labels=class_ids, average=None, zero_division=0.0
     )
     occurs = np.unique(both)
-    most = int(support.argmax())
+    majority = int(support.argmax())
     return ClassificationReport(
         labels=tuple(labels),
         count=len(truth),
@@ -88,6 +88,6 @@ def classification_report(
             for label, p, r, f, n in zip(labels, precision, recall, f1, support, strict=True)
         ),
         confusion=confusion,
-        majority=labels[most],
-        majority_accuracy=float(support[most] / len(truth)),
+        majority=labels[majority],
+        majority_accuracy=float(support[majority] / len(truth)),
     )

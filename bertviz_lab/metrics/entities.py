@@ -72,32 +72,38 @@ def entity_report(truth: Sequence[Sequence[str]], predicted: Sequence[Sequence[s
     """
     if [len(tags) for tags in truth] != [len(tags) for tags in predicted]:
         raise ValueError("true and predicted tags are not equally many")
-    predicted_counts, true_counts, hits = Counter[str](), Counter[str](), Counter[str]()
-    words = right = 0
+    predicted_counts, true_counts, true_positives = Counter[str](), Counter[str](), Counter[str]()
+    words = correct = 0
     for true_tags, predicted_tags in zip(truth, predicted, strict=True):
         true_spans, predicted_spans = set(entity_spans(true_tags)), set(entity_spans(predicted_tags))
         true_counts.update(kind for kind, *_ in true_spans)
         predicted_counts.update(kind for kind, *_ in predicted_spans)
-        hits.update(kind for kind, *_ in true_spans & predicted_spans)
+        true_positives.update(kind for kind, *_ in true_spans & predicted_spans)
         words += len(true_tags)
-        right += sum(a == b for a, b in zip(true_tags, predicted_tags, strict=True))
+        correct += sum(a == b for a, b in zip(true_tags, predicted_tags, strict=True))
     per_type = tuple(
-        _scores(kind, hits[kind], predicted_counts[kind], true_counts[kind])
+        _scores(kind, true_positives[kind], predicted_counts[kind], true_counts[kind])
         for kind in sorted(true_counts | predicted_counts)
     )
-    whole = _scores("", hits.total(), predicted_counts.total(), true_counts.total())
+    overall = _scores("", true_positives.total(), predicted_counts.total(), true_counts.total())
     return EntityReport(
-        precision=whole.precision,
-        recall=whole.recall,
-        f1=whole.f1,
+        precision=overall.precision,
+        recall=overall.recall,
+        f1=overall.f1,
         macro_f1=sum(scores.f1 for scores in per_type) / max(1, len(per_type)),
-        weighted_f1=sum(scores.f1 * scores.support for scores in per_type) / max(1, whole.support),
-        token_accuracy=right / max(1, words),
+        weighted_f1=sum(scores.f1 * scores.support for scores in per_type) / max(1, overall.support),
+        token_accuracy=correct / max(1, words),
         per_type=per_type,
-        count=whole.support,
+        count=overall.support,
     )
 
 
-def _scores(label: str, hits: int, predicted: int, true: int) -> ClassScores:
+def _scores(label: str, true_positives: int, predicted: int, true: int) -> ClassScores:
     # F1 = 2 P R / (P + R), which is 2 hits / (predicted + true).
-    return ClassScores(label, hits / max(1, predicted), hits / max(1, true), 2 * hits / max(1, predicted + true), true)
+    return ClassScores(
+        label,
+        true_positives / max(1, predicted),
+        true_positives / max(1, true),
+        2 * true_positives / max(1, predicted + true),
+        true,
+    )

@@ -133,9 +133,9 @@ def _best_threshold(
     score = sum(answered[i] if math.isnan(refusals[i]) else withheld[i] for i in order)
     best, threshold = score, math.nextafter(numbers[0], -math.inf) if numbers else 0.0
     order = order[len(order) - len(numbers) :]
-    for place, i in enumerate(order):
+    for index, i in enumerate(order):
         score += answered[i] - withheld[i]
-        if place + 1 < len(order) and refusals[order[place + 1]] == refusals[i]:
+        if index + 1 < len(order) and refusals[order[index + 1]] == refusals[i]:
             continue
         if score > best + 1e-9:  # not for a rounding error
             best, threshold = score, refusals[i]

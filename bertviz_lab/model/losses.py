@@ -36,18 +36,18 @@ class _CrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits_NV: Tensor, labels_N: Tensor, count: Tensor | int) -> Tensor:
         weight_N1 = ((labels_N != IGNORE_INDEX) / count)[:, None]
-        right_N1 = labels_N.masked_fill(labels_N == IGNORE_INDEX, 0)[:, None]  # `gather` refuses other labels below 0
+        labels_N1 = labels_N.masked_fill(labels_N == IGNORE_INDEX, 0)[:, None]  # `gather` rejects other negative labels
         gradient_NV = torch.empty_like(logits_NV)
         loss = weight_N1.new_zeros(())
         rows = max(1, _AT_ONCE // logits_NV.shape[-1])
-        parts = (part.split(rows) for part in (logits_NV, right_N1, weight_N1, gradient_NV))
-        for logits, right, weight, gradient in zip(*parts, strict=True):
+        parts = (part.split(rows) for part in (logits_NV, labels_N1, weight_N1, gradient_NV))
+        for logits, label, weight, gradient in zip(*parts, strict=True):
             x = logits.to(weight.dtype, copy=True)
-            most = x.amax(-1, keepdim=True)
-            at_right = x.gather(-1, right)
-            total = x.sub_(most).exp_().sum(-1, keepdim=True)
-            loss += ((total.log() + most - at_right) * weight).sum()
-            gradient.copy_(x.mul_(weight / total).scatter_add_(-1, right, -weight))
+            maximum = x.amax(-1, keepdim=True)
+            label_logit = x.gather(-1, label)
+            total = x.sub_(maximum).exp_().sum(-1, keepdim=True)
+            loss += ((total.log() + maximum - label_logit) * weight).sum()
+            gradient.copy_(x.mul_(weight / total).scatter_add_(-1, label, -weight))
         ctx.save_for_backward(gradient_NV)
         return loss
 

@@ -89,9 +89,9 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
     """
     state = normalize_names(state)
     named = model.named_parameters(remove_duplicate=False)
-    wanted = {to_huggingface(name).removeprefix("bert."): p for name, p in named}
+    parameters = {to_huggingface(name).removeprefix("bert."): p for name, p in named}
     with torch.no_grad():
-        for name, parameter in wanted.items():
+        for name, parameter in parameters.items():
             if name not in state:
                 continue
             if state[name].shape != parameter.shape:
@@ -101,8 +101,8 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
                 )
             parameter.copy_(state[name])
     return LoadReport(
-        missing=tuple(name for name in wanted if name not in state),
-        unexpected=tuple(name for name in state if name not in wanted),
+        missing=tuple(name for name in parameters if name not in state),
+        unexpected=tuple(name for name in state if name not in parameters),
     )
 
 

@@ -2,7 +2,7 @@
 
 In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
 (normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
-Face folders), `explain` (a split step by step), `mask_spelling` (advice for a mistyped [MASK]).
+Face folders), `explain` (tokenization step by step), `mask_spelling` (advice for a misspelt [MASK]).
 """
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths

@@ -1,8 +1,7 @@
-"""How a text is split, step by step, worked out by hand.
+"""How a text is split, step by step.
 
-`Tokenizer.encode` gets its answer from a fast library. This file gets the same answer by the textbook and
-keeps the way there: for WordPiece the pieces that were tried, for BPE the pairs that were merged. The tests
-hold the two equal.
+A reference implementation of what `Tokenizer.encode` gets from a fast library, which records the steps: for WordPiece
+the candidates, for BPE the merges. Tests hold the two equal.
 """
 
 import re
@@ -16,28 +15,26 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import WHITE_SPACE, replace_surrogates, trim_span
 from bertviz_lab.tokenization.tokenizer import Tokenizer
 
-# Merging keeps the whole word at every step, so the steps of one word grow with the square of its length.
+# Every step holds the whole word, so the steps of a word grow with the square of its length.
 _LONGEST_MERGED_WORD = 1000
 
 
 @dataclass(frozen=True)
 class SplitStep:
-    """One step of WordPiece: from `start` (a character of the normalized word), the longest piece that is a
-    token.
+    """One step of WordPiece: the longest token that begins at `start`, an offset in the normalized word.
 
-    `tried` are the candidates in the order of trying, longest first; the last one is `found`, unless `found`
-    is None because not even a single character is a token, which makes the whole word `[UNK]`.
+    `candidates` are in order, longest first; the last one is `match`, unless `match` is None because not even a single
+    character is a token, which makes the whole word `[UNK]`.
     """
 
     start: int
-    tried: tuple[str, ...]
-    found: str | None
+    candidates: tuple[str, ...]
+    match: str | None
 
 
 @dataclass(frozen=True)
 class MergeStep:
-    """One step of BPE: of all neighbouring pieces, the `pair` that was learnt first (least `rank`) becomes
-    one piece."""
+    """One step of BPE: of all adjacent pieces, the `pair` that was learnt first (lowest `rank`) is merged."""
 
     pieces_before: tuple[str, ...]
     pair: tuple[str, str]
@@ -47,11 +44,11 @@ class MergeStep:
 
 @dataclass(frozen=True)
 class WordSplit:
-    """A word of the text and how it falls into tokens.
+    """A word of the text and its tokens.
 
-    `word` is `text[start:end]`; `normalized` is what the splitting sees: lowercased, say, or for BPE the
-    bytes in their printable form, with "Ġ" for the space before the word. `steps` are empty where nothing is
-    searched for: a special token, a word too long for WordPiece, a word of one byte.
+    `word` is `text[start:end]`; `normalized` is the input of the algorithm: lowercased, for example, or for BPE the
+    bytes in printable form, with "Ġ" for the space before the word. `steps` are empty for a special token, a word too
+    long for WordPiece, and a word of one byte.
     """
 
     word: str
@@ -63,8 +60,7 @@ class WordSplit:
 
 
 def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
-    """Every word of `text` with the steps that split it; the pieces together are `encode(text)` without what
-    it adds.
+    """Every word of `text` with the steps that split it; all pieces are `encode(text)` without added tokens.
 
     Raises:
         InputError: A word is too long to show its merges, or the BPE is not byte-level.
@@ -84,8 +80,7 @@ def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
 
 
 def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[SplitStep, ...]]:
-    """WordPiece: take the longest token that the word begins with, then the longest that continues from there
-    ...
+    """WordPiece: take the longest token that the word begins with, then the longest continuation, and so on.
 
     Source: google-research/bert, tokenization.py, WordpieceTokenizer.
     """
@@ -97,25 +92,24 @@ def _longest_match(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tu
     start = 0
     while start < len(word):
         prefix = tokenizer.continuation_prefix if start > 0 else ""
-        tried = []
-        found = None
+        candidates = []
+        match = None
         for end in range(len(word), start, -1):
             candidate = prefix + word[start:end]
-            tried.append(candidate)
+            candidates.append(candidate)
             if tokenizer.id(candidate) is not None:
-                found = candidate
+                match = candidate
                 break
-        steps.append(SplitStep(start, tuple(tried), found))
-        if found is None:
+        steps.append(SplitStep(start, tuple(candidates), match))
+        if match is None:
             return unknown, tuple(steps)
-        pieces.append(found)
+        pieces.append(match)
         start = end
     return tuple(pieces), tuple(steps)
 
 
 def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[MergeStep, ...]]:
-    """BPE: begin with single bytes, merge the pair that was learnt first, the leftmost one, until none is
-    left.
+    """BPE: begin with single bytes; merge the pair that was learnt first, leftmost on ties, until none is left.
 
     Source: Sennrich et al. 2016, section 3.2.
     """
@@ -129,7 +123,7 @@ def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[Merg
     ranks = tokenizer.merge_ranks
     pieces = tuple(word)
     steps = []
-    while (best := _first_learnt(pieces, ranks)) is not None:
+    while (best := _best_merge(pieces, ranks)) is not None:
         position, pair = best
         merged = (*pieces[:position], pair[0] + pair[1], *pieces[position + 2 :])
         steps.append(MergeStep(pieces, pair, ranks[pair], merged))
@@ -137,28 +131,27 @@ def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[Merg
     return pieces, tuple(steps)
 
 
-def _first_learnt(pieces: tuple[str, ...], ranks: Mapping[tuple[str, str], int]) -> tuple[int, tuple[str, str]] | None:
-    """Where the neighbours with the least rank stand, the leftmost of equals, and which they are."""
-    known = [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]
-    if not known:
+def _best_merge(pieces: tuple[str, ...], ranks: Mapping[tuple[str, str], int]) -> tuple[int, tuple[str, str]] | None:
+    """The position of the adjacent pair with the lowest rank, leftmost on ties, and the pair."""
+    ranked = [(ranks[pair], position) for position, pair in enumerate(pairwise(pieces)) if pair in ranks]
+    if not ranked:
         return None
-    _, position = min(known)
+    _, position = min(ranked)
     return position, (pieces[position], pieces[position + 1])
 
 
 def _words(tokenizer: Tokenizer, text: str) -> Iterator[tuple[str, int, int, bool]]:
-    """(normalized, start, end, is special) of each word, special tokens being words that are never split."""
-    done = 0
+    """(normalized, start, end, is special) of each word; special tokens are words that are never split."""
+    end = 0
     for match in _special_pattern(tokenizer).finditer(text):
-        yield from _plain_words(tokenizer, text, done, match.start())
+        yield from _plain_words(tokenizer, text, end, match.start())
         yield match.group().strip(WHITE_SPACE), *trim_span(text, *match.span()), True
-        done = match.end()
-    yield from _plain_words(tokenizer, text, done, len(text))
+        end = match.end()
+    yield from _plain_words(tokenizer, text, end, len(text))
 
 
 def _special_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
-    """Any special token, the longest where several begin at one place, with the white space that goes with
-    it."""
+    """Any special token, the longest if several match, with the white space that it absorbs."""
     alternatives = []
     space = f"[{WHITE_SPACE}]*"
     added = tokenizer.backend.get_added_tokens_decoder().values()
@@ -170,8 +163,7 @@ def _special_pattern(tokenizer: Tokenizer) -> re.Pattern[str]:
 
 
 def _plain_words(tokenizer: Tokenizer, text: str, start: int, end: int) -> Iterator[tuple[str, int, int, bool]]:
-    """The words of `text[start:end]` as the library's first two stages make them: normalised, then
-    separated."""
+    """The words of `text[start:end]` after the library's normalizer and pre-tokenizer."""
     if start == end:
         return
     backend = tokenizer.backend

@@ -1,11 +1,10 @@
-"""Notice a mask token that was meant but not quite written."""
+"""Detect misspelt mask tokens."""
 
 import re
 
 from bertviz_lab.tokenization.tokenizer import Tokenizer
 
-# What people write for a gap: brackets of any sort around "mask" or "blank", one of them perhaps forgotten, a
-# row of underscores, or MASK in capitals.
+# Common variants: "mask" or "blank" in any brackets, one of which may be missing, underscores, or MASK in capitals.
 _OPEN, _CLOSE = r"[\[(<{【〈«]+", r"[\])>}】〉»]+"
 _ATTEMPTS = re.compile(
     rf"{_OPEN}\s*[/|]?\s*(?:mask|maks|msak|masks|masked|blank)\s*[/|]?\s*{_CLOSE}"
@@ -18,13 +17,13 @@ _CAPITALS = re.compile(r"\bMASK\b")
 
 
 def check_mask_spelling(text: str, tokenizer: Tokenizer) -> str | None:
-    """A sentence that says how to write the mask token where `text` has something like it, else None.
+    """Advice on how to write the mask token where `text` has a misspelt one, else None.
 
-    "[mask]", "<mask>", "(MASK)", "[MASK" and "___" are split like any other text, so the model would have
-    nothing to fill in and no error would tell.
+    "[mask]", "<mask>", "(MASK)", "[MASK" and "___" are tokenized like any other text, so there would be nothing to
+    predict and no error.
     """
     mask = tokenizer.special.mask
-    # What is spelt right cannot be part of a mistake; a space keeps its neighbours apart.
+    # Correct mask tokens are not part of a misspelling; spaces keep their neighbours apart.
     rest = text.replace(mask, " " * len(mask))
     attempt = _ATTEMPTS.search(rest)
     if attempt is None and not text.isupper():

@@ -1,9 +1,8 @@
-"""The stages of a BERT tokenizer, put together from the `tokenizers` library.
+"""The stages of a BERT tokenizer, built from the `tokenizers` library.
 
-A tokenizer is a line of four stages: normalise the text, split it into words, split each word into pieces,
-and wrap the pieces as `[CLS] A [SEP] B [SEP]`. This file says what each stage is for WordPiece (as in BERT:
-Devlin et al. 2018, and google-research/bert, tokenization.py) and for byte-level BPE (as in GPT-2: Radford et
-al. 2019).
+A tokenizer has four stages: normalise the text, split it into words, split each word into pieces, and wrap the pieces
+as `[CLS] A [SEP] B [SEP]`. This file defines each stage for WordPiece (as in BERT: Devlin et al. 2018, and
+google-research/bert, tokenization.py) and for byte-level BPE (as in GPT-2: Radford et al. 2019).
 """
 
 import re
@@ -14,13 +13,13 @@ from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers
 from tokenizers import Tokenizer as Backend
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-# White space as Unicode and the library have it. Python's str.strip and \s also take U+001C to U+001F for space.
+# White space as in Unicode and the library. Python's str.strip and \s also include U+001C to U+001F.
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
 
 
 @dataclass(frozen=True)
 class SpecialTokens:
-    """The spellings of the five tokens that stand for no text."""
+    """The spellings of the five special tokens."""
 
     pad: str = "[PAD]"
     unk: str = "[UNK]"
@@ -30,14 +29,14 @@ class SpecialTokens:
 
     @property
     def all(self) -> tuple[str, ...]:
-        """The five spellings in the order of the ids that a vocabulary trained here gives them, 0 to 4."""
+        """The five spellings in the order of their ids in a vocabulary trained here, 0 to 4."""
         return astuple(self)
 
 
 def replace_surrogates(text: str) -> str:
-    """`text` with every lone surrogate (half a character, left by broken decoding) turned into U+FFFD.
+    """`text` with every lone surrogate (left by broken decoding) replaced by U+FFFD.
 
-    The library takes only text that UTF-8 can write. One character replaces one, so offsets stay true.
+    The library accepts only text that can be encoded in UTF-8. Offsets do not change.
     """
     try:
         text.encode("utf-8")
@@ -47,9 +46,9 @@ def replace_surrogates(text: str) -> str:
 
 
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at its ends, or the span itself where it holds nothing else.
+    """The span without white space at its ends, or the whole span if it is only white space.
 
-    A byte-level token carries the space before its word; a person pointing at the token means the word.
+    A byte-level token includes the space before its word.
     """
     inside = text[start:end]
     if not inside.strip(WHITE_SPACE):
@@ -60,9 +59,9 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
 def wordpiece_stages(
     *, lowercase: bool, strip_accents: bool | None = None, chinese_chars: bool = True
 ) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
-    """The first two stages of BERT: clean the text, then make words at white space and at punctuation.
+    """The first two stages of BERT: clean the text, then split at white space and punctuation.
 
-    `strip_accents=None` strips accents exactly when text is lowercased, as Google's code does; `chinese_chars`
+    `strip_accents=None` strips accents exactly when text is lowercased, as in Google's code; `chinese_chars`
     makes every Chinese character a word.
     """
     normalizer = normalizers.BertNormalizer(
@@ -72,7 +71,7 @@ def wordpiece_stages(
 
 
 def bpe_stages(*, lowercase: bool) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer]:
-    """The first two stages of GPT-2: the text as it is (or lowercased), then words with the space before them."""
+    """The first two stages of GPT-2: the text unchanged or lowercased, then words with the space before them."""
     normalizer = normalizers.Sequence([normalizers.Lowercase()] if lowercase else [])
     return normalizer, pre_tokenizers.ByteLevel(add_prefix_space=False)
 
@@ -85,7 +84,7 @@ def wordpiece_backend(
     strip_accents: bool | None = None,
     chinese_chars: bool = True,
 ) -> Backend:
-    """BERT's tokenizer over `vocab` (token -> id), which must hold the special tokens."""
+    """BERT's tokenizer with `vocab` (token -> id), which must include the special tokens."""
     special = special or SpecialTokens()
     backend = Backend(models.WordPiece(dict(vocab), unk_token=special.unk, max_input_chars_per_word=100))
     backend.normalizer, backend.pre_tokenizer = wordpiece_stages(
@@ -104,11 +103,10 @@ def bpe_backend(
     lowercase: bool,
     special: SpecialTokens | None = None,
 ) -> Backend:
-    """Byte-level BPE over `vocab`, which must hold the 256 byte characters and the special tokens.
+    """Byte-level BPE with `vocab`, which must include the 256 byte characters and the special tokens.
 
-    Every text is a string of bytes and every byte a token, so nothing is ever unknown. The space before a
-    word is part of the word ("Ġcat"). The mask token takes the space before it along, so that "the [MASK]"
-    hides "Ġcat" and leaves no space token behind.
+    Every byte is a token, so nothing is ever unknown. The space before a word is part of the word ("Ġcat"); the mask
+    token absorbs it, so that "the [MASK]" masks "Ġcat" and leaves no space token.
     """
     special = special or SpecialTokens()
     backend = Backend(models.BPE(dict(vocab), list(merges)))

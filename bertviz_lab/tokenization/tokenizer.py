@@ -20,12 +20,12 @@ from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates,
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
 Algorithm = Literal["wordpiece", "bpe"]
-# Texts that go to the library at once: enough for every core, few enough that their encodings fit in memory.
+# Texts per call of the library: enough for every core, few enough that their encodings fit in memory.
 _BATCH = 1024
 
 
 class Tokenizer:
-    """Splits text into pieces of words and numbers them; made by `train`, `load` or `from_vocab`, never changed.
+    """Converts text to token ids and back; created by `train`, `load` or `from_vocab`, and immutable.
 
     Source: WordPiece as in Devlin et al. 2018, section 3, and google-research/bert, tokenization.py;
     byte-level BPE as in Radford et al. 2019.
@@ -33,9 +33,9 @@ class Tokenizer:
 
     def __init__(self, backend: Backend, special: SpecialTokens | None = None) -> None:
         self.special = special or SpecialTokens()
-        #: The wrapped `tokenizers.Tokenizer`, for what this class does not offer. Not to be changed.
+        #: The wrapped `tokenizers.Tokenizer`, for what this class does not offer. Do not modify it.
         self.backend = tokenizer_files.settled(backend, self.special)
-        # In a corpus "[MASK]" is six characters that somebody wrote. This second copy reads them so.
+        # In a corpus "[MASK]" is ordinary text: this copy does not recognise special tokens.
         self._corpus_backend = Backend.from_str(self.backend.to_str())
         self._corpus_backend.encode_special_tokens = True
 
@@ -49,7 +49,7 @@ class Tokenizer:
         #: The ids of the five special tokens.
         self.special_ids = frozenset(vocab[token] for token in self.special.all)
 
-    # Making one
+    # Construction
 
     @classmethod
     def train(
@@ -62,21 +62,20 @@ class Tokenizer:
         min_frequency: int = 2,
         on_progress: Callable[[int], None] | None = None,
     ) -> "Tokenizer":
-        """Learn a vocabulary of at most `vocab_size` tokens; the same texts always give the same vocabulary.
+        """Train a vocabulary of at most `vocab_size` tokens, deterministically.
 
-        `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]`, `[MASK]` have the ids 0 to 4. A text too small to fill the
-        vocabulary gives a smaller one. WordPiece always has every character that makes up a millionth of the
-        text, the most frequent ones where there is no room for all, so only words with rarer ones are
-        `[UNK]`. Byte-level BPE has all 256 bytes instead, and never gives `[UNK]`.
+        `[PAD]`, `[UNK]`, `[CLS]`, `[SEP]`, `[MASK]` have the ids 0 to 4. A small text gives a smaller vocabulary.
+        WordPiece includes every character that makes up a millionth of the text, or the most frequent ones if there is
+        no room for all, so only words with rarer ones are `[UNK]`. Byte-level BPE includes all 256 bytes instead, and
+        never gives `[UNK]`.
 
         Args:
             texts: Sentences, paragraphs or whole files; read once, as a stream.
-            vocab_size: The most tokens to have, special ones included.
+            vocab_size: Maximum number of tokens, including special ones.
             algorithm: "wordpiece" or "bpe".
-            lowercase: Whether "The" is read as "the" (WordPiece: and "é" as "e").
-            min_frequency: How often a pair of pieces must occur to become a piece.
-            on_progress: Called now and then with the number of characters read so far; what it raises ends
-                training.
+            lowercase: Lowercase the text (WordPiece also strips accents).
+            min_frequency: Minimum number of occurrences of a pair of pieces to be merged.
+            on_progress: Called now and then with the number of characters read; an exception ends training.
 
         Raises:
             InputError: There is no text, or the vocabulary is too small for the algorithm.
@@ -100,17 +99,17 @@ class Tokenizer:
     def load(cls, folder: str | PathLike[str]) -> "Tokenizer":
         """The tokenizer saved in a folder by the lab or by Hugging Face: tokenizer.json, else vocab.txt.
 
-        With vocab.txt, tokenizer_config.json says whether text is lowercased (`do_lower_case`); where it does
-        not, the vocabulary tells: one without capitals is for lowercased text.
+        With vocab.txt, `do_lower_case` of tokenizer_config.json decides about lowercasing; without it, a vocabulary
+        without capitals is taken to be lowercased.
 
         Raises:
-            InputError: A file or a special token is missing, or a file is damaged; the text says which.
+            InputError: A file or a special token is missing, or a file is damaged; the message names it.
         """
         return cls(*tokenizer_files.read_folder(Path(folder)))
 
     @classmethod
     def from_vocab(cls, vocab_txt: str | PathLike[str], lowercase: bool = True) -> "Tokenizer":
-        """BERT's tokenizer over a vocab.txt, one token a line.
+        """BERT's tokenizer from a vocab.txt, one token per line.
 
         Raises:
             InputError: The file is missing or empty, names a token twice, or lacks a special token.
@@ -121,7 +120,7 @@ class Tokenizer:
         """Write the files that `load` and `transformers.AutoTokenizer` read.
 
         They are tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json. `max_length` is the
-        longest input that the model takes, for `transformers` to know.
+        maximum length of the model, for `transformers`.
         """
         tokenizer_files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length)
 
@@ -135,11 +134,11 @@ class Tokenizer:
         max_length: int | None = None,
         pad_to: int | None = None,
     ) -> Encoding:
-        """One text or two as a model reads them, with `[CLS]` and `[SEP]`.
+        """Encode one text or a pair, with `[CLS]` and `[SEP]`.
 
-        "[MASK]" in the text is the mask token, and an empty `text_b` is none, as in `transformers`. More than
-        `max_length` positions are brought down to it by dropping tokens from the end of the longer text
-        (`truncated_lengths`); fewer than `pad_to` are filled up with padding.
+        "[MASK]" in the text is the mask token, and an empty `text_b` counts as none, as in `transformers`. Inputs of
+        more than `max_length` positions are truncated from the end of the longer text (`truncated_lengths`); those of
+        fewer than `pad_to` are padded.
 
         Raises:
             InputError: `max_length` has no room for `[CLS]` and `[SEP]`.
@@ -180,10 +179,9 @@ class Tokenizer:
         )
 
     def ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of many texts, nothing added, on all cores: for corpora.
+        """The ids of many texts without added tokens, on all cores: for corpora.
 
-        Special tokens' names in the text are ordinary characters here: a corpus cannot bring in `[MASK]` or
-        `[SEP]`.
+        Special tokens are not recognised in the text: a corpus cannot inject `[MASK]` or `[SEP]`.
         """
         result: list[list[int]] = []
         for start in range(0, len(texts), _BATCH):
@@ -193,14 +191,14 @@ class Tokenizer:
         return result
 
     def decode(self, ids: Iterable[SupportsIndex], skip_special: bool = True) -> str:
-        """The text that the ids spell; what lowercasing or `[UNK]` lost stays lost."""
+        """The text of the ids; case and unknown characters cannot be restored."""
         text: str = self.backend.decode([int(token_id) for token_id in ids], skip_special_tokens=skip_special)
         return text
 
     # The vocabulary
 
     def token(self, token_id: SupportsIndex) -> str:
-        """How an id is spelt; `[id N]` beyond the vocabulary, where some models have rows to fill up a round number.
+        """The token of an id; `[id N]` beyond the vocabulary, where some models have padding rows.
 
         Raises IndexError for a negative id.
         """
@@ -215,17 +213,17 @@ class Tokenizer:
 
     @property
     def vocab_size(self) -> int:
-        """One more than the greatest id: the rows that a model's embedding must have."""
+        """The highest id plus one: the minimum number of rows of a model's embedding."""
         return len(self.tokens)
 
     @cached_property
     def algorithm(self) -> Algorithm:
-        """How words are split: "wordpiece" or "bpe"."""
+        """The algorithm, "wordpiece" or "bpe"."""
         return "bpe" if self._model["type"] == "BPE" else "wordpiece"
 
     @cached_property
     def lowercase(self) -> bool:
-        """Whether the tokenizer turns capitals into small letters."""
+        """Whether the tokenizer lowercases text."""
         normalizer = self.backend.normalizer
         return normalizer is not None and normalizer.normalize_str("A") == "a"
 
@@ -233,9 +231,8 @@ class Tokenizer:
     def continuation(self) -> np.ndarray:
         """Bool, shape (vocab_size,): True where a token continues the word before it.
 
-        In WordPiece those begin with "##". In byte-level BPE a word begins with a space ("Ġ"), white space or
-        punctuation, and all else continues: a guess where text begins with a word, or a word follows a
-        bracket.
+        In WordPiece these begin with "##". In byte-level BPE a word begins with a space ("Ġ"), white space or
+        punctuation, and all other tokens continue one: a heuristic, wrong at the start of a text or after a bracket.
         """
         special = {*self.special.all, ""}
         flags = [token not in special and self._continues(token) for token in self.tokens]
@@ -259,18 +256,17 @@ class Tokenizer:
 
     @property
     def continuation_prefix(self) -> str:
-        """What marks a WordPiece token as the continuation of a word, "##"; empty for BPE."""
+        """The prefix of WordPiece continuations, "##"; empty for BPE."""
         return self._model.get("continuing_subword_prefix") or ""
 
     @property
     def max_word_length(self) -> int | None:
-        """The characters beyond which WordPiece gives `[UNK]` for a word unseen; None for BPE."""
+        """The length in characters above which WordPiece gives `[UNK]` for a word; None for BPE."""
         return self._model.get("max_input_chars_per_word")
 
     @cached_property
     def merge_ranks(self) -> Mapping[tuple[str, str], int]:
-        """For BPE, the pairs that are merged and the order in which they were learnt, from 0; empty for
-        WordPiece."""
+        """The merges of BPE with their ranks, from 0; empty for WordPiece."""
         pairs = (
             tuple(pair.split(" ")) if isinstance(pair, str) else tuple(pair) for pair in self._model.get("merges", ())
         )
@@ -280,11 +276,11 @@ class Tokenizer:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Sixteen hexadecimal digits that are the same exactly when two tokenizers are."""
+        """16 hexadecimal digits, equal exactly for equal tokenizers."""
         return hashlib.sha256(self.backend.to_str().encode("utf-8")).hexdigest()[:16]
 
     def __reduce__(self) -> tuple:
-        # The library's own pickling forgets that the corpus copy reads special tokens as text.
+        # The library's pickling loses `encode_special_tokens` of the corpus backend.
         return _rebuild, (self.backend.to_str(), self.special)
 
     def __repr__(self) -> str:

@@ -10,16 +10,14 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.pipeline import SpecialTokens, template, wordpiece_backend
 
 _ROLES = ("pad", "unk", "cls", "sep", "mask")
-# The other common spelling of the special tokens, that of RoBERTa.
-_OTHER_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>", mask="<mask>")
+_ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>", mask="<mask>")
 
 
 def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
-    """The tokenizer in `folder`: from tokenizer.json, else from vocab.txt with tokenizer_config.json if there
-    is one.
+    """The tokenizer in `folder`: from tokenizer.json, else from vocab.txt with an optional tokenizer_config.json.
 
     Raises:
-        InputError: The folder or both files are missing, or what they hold is not a tokenizer for BERT.
+        InputError: The folder or both files are missing, or they are not a tokenizer for BERT.
     """
     if not folder.is_dir():
         raise InputError(f"There is no folder {folder}: give the folder of a saved tokenizer or model.")
@@ -33,7 +31,7 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
         special = _special_tokens(vocab, declared, folder / "vocab.txt")
         backend = wordpiece_backend(
             vocab,
-            lowercase=_looks_lowercased(vocab) if lowercase is None else bool(lowercase),
+            lowercase=_is_lowercased(vocab) if lowercase is None else bool(lowercase),
             special=special,
             strip_accents=config.get("strip_accents"),
             chinese_chars=config.get("tokenize_chinese_chars", True),
@@ -43,7 +41,7 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
 
 
 def read_vocab_file(path: Path, *, lowercase: bool) -> tuple[Backend, SpecialTokens]:
-    """BERT's tokenizer over the vocabulary in a vocab.txt.
+    """BERT's tokenizer from a vocab.txt.
 
     Raises:
         InputError: The file is missing, empty, not UTF-8, names a token twice, or lacks a special token.
@@ -54,8 +52,8 @@ def read_vocab_file(path: Path, *, lowercase: bool) -> tuple[Backend, SpecialTok
 
 
 def read_vocab(path: Path) -> dict[str, int]:
-    """The vocabulary in a vocab.txt, one token a line: token -> id, which is the line's number from 0."""
-    # Only the line feed ends a line: published vocabularies hold tokens that str.splitlines would cut at.
+    """The vocabulary in a vocab.txt, one token per line: token -> id, the line number from 0."""
+    # Only the line feed ends a line: published vocabularies have tokens that str.splitlines would split.
     lines = [line.removesuffix("\r") for line in _read_text(path).split("\n")]
     if lines[-1] == "":
         lines.pop()
@@ -84,8 +82,8 @@ def write_folder(
     folder.mkdir(parents=True, exist_ok=True)
     named = {f"{role}_token": token for role, token in zip(_ROLES, special.all, strict=True)}
     config: dict[str, Any] = {
-        # The class that takes tokenizer.json as it stands, in transformers 4 and 5. "BertTokenizer" would
-        # build its own pipeline around the vocabulary, which is wrong for BPE.
+        # The class that uses tokenizer.json unchanged, in transformers 4 and 5. "BertTokenizer" would build its own
+        # pipeline around the vocabulary, which is wrong for BPE.
         "tokenizer_class": "PreTrainedTokenizerFast",
         "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
         "do_lower_case": lowercase,
@@ -102,11 +100,9 @@ def write_folder(
 
 
 def settled(backend: Backend, special: SpecialTokens) -> Backend:
-    """A copy of `backend` that always answers in full and in the same way, and knows the special tokens as
-    such.
+    """A copy of `backend` without truncation, padding and merge dropout, and with the special tokens registered.
 
-    A published tokenizer.json may carry the truncation, padding or merge dropout that its authors trained
-    with.
+    A published tokenizer.json may have the settings of its authors' training.
     """
     state = json.loads(backend.to_str())
     state["truncation"] = state["padding"] = None
@@ -125,12 +121,12 @@ def settled(backend: Backend, special: SpecialTokens) -> Backend:
 
 
 def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
-    """The tokenizer in a tokenizer.json, checked to be one that the lab can use."""
+    """The tokenizer in a tokenizer.json, checked for compatibility."""
     state = _read_object(path)
     model = state.get("model")
     if not isinstance(model, dict) or not isinstance(model.get("vocab"), dict | list):
         raise InputError(f'The file {path} is not a saved tokenizer: it has no "model" with a vocabulary.')
-    # Files of the first versions of the format do not name the model; "##" and merges tell.
+    # Early versions of the format do not name the model.
     kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
     if kind not in ("WordPiece", "BPE"):
         raise InputError(f"The tokenizer {path} is of the kind {kind}: only WordPiece and BPE can be used here.")
@@ -148,17 +144,17 @@ def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend,
 
 
 def _special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path) -> SpecialTokens:
-    """The special tokens' spellings: as the files declare them, else BERT's, else RoBERTa's."""
+    """The spellings of the special tokens: as declared in the files, else BERT's, else RoBERTa's."""
     spellings, missing = {}, []
     for role in _ROLES:
-        named = declared.get(f"{role}_token")
-        if isinstance(named, dict):
-            named = named.get("content")
-        usual = getattr(SpecialTokens(), role)
-        candidates = (named, usual, getattr(_OTHER_SPELLING, role))
+        declared_token = declared.get(f"{role}_token")
+        if isinstance(declared_token, dict):
+            declared_token = declared_token.get("content")
+        default = getattr(SpecialTokens(), role)
+        candidates = (declared_token, default, getattr(_ROBERTA_SPELLING, role))
         spelling = next((token for token in candidates if isinstance(token, str) and token in vocab), None)
         if spelling is None:
-            missing.append(usual)
+            missing.append(default)
         else:
             spellings[role] = spelling
     if missing:
@@ -166,14 +162,14 @@ def _special_tokens(vocab: dict[str, int], declared: dict[str, Any], path: Path)
     return SpecialTokens(**spellings)
 
 
-def _looks_lowercased(vocab: dict[str, int]) -> bool:
-    """Whether fewer than one token in a hundred has a capital: where no file says, the vocabulary tells."""
+def _is_lowercased(vocab: dict[str, int]) -> bool:
+    """Whether fewer than 1% of the tokens have a capital letter."""
     words = [token for token in vocab if not token.startswith(("[", "<"))]
     return sum(token != token.lower() for token in words) < 0.01 * len(words)
 
 
 def _read_text(path: Path) -> str:
-    """The file's text; a byte-order mark is left out."""
+    """The text of a file, without a byte-order mark."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -183,7 +179,7 @@ def _read_text(path: Path) -> str:
 
 
 def _read_object(path: Path, *, required: bool = True) -> dict[str, Any]:
-    """The JSON object in a file; an empty one where the file is missing and not required."""
+    """The JSON object in a file; empty if the file is missing and not required."""
     if not required and not path.is_file():
         return {}
     try:

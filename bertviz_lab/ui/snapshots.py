@@ -111,8 +111,8 @@ class SnapshotStore:
                 checkpoint,
                 tracked.text_a,
                 tracked.text_b or None,
-                watched=tracked.watched,
-                mapped=tracked.mapped,
+                tracked=tracked.watched,
+                projected=tracked.mapped,
             )
             return frame_payload(found, step)
 

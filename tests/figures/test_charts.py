@@ -37,7 +37,7 @@ def test_every_kind_has_a_title_a_table_and_a_file() -> None:
     points = np.array([[0.0, 1.0], [2.0, 3.0]])
     for payload in (
         columns_payload(np.array([1.0, -1.0]), ["1", "2"], ["up", "down"], title="T", file="f"),
-        plane_payload(points, ["a", "b"], title="T", ways=[[0, 1]], file="f"),
+        plane_payload(points, ["a", "b"], title="T", paths=[[0, 1]], file="f"),
         lines_payload(["0", "1"], [("s", points[:, 0])], title="T", place_name="layer", file="f"),
     ):
         body = json.loads(payload)
@@ -120,5 +120,5 @@ def test_counts_are_written_where_values_only_shade() -> None:
 
 
 def test_a_table_can_have_further_columns() -> None:
-    body = json.loads(bars_payload(["cat"], [("one", [0.5])], title="T", beside=[("seen", [7])]))
+    body = json.loads(bars_payload(["cat"], [("one", [0.5])], title="T", extra_columns=[("seen", [7])]))
     assert body["table"] == {"header": ["", "one", "seen"], "rows": [["cat", 0.5, 7]]}

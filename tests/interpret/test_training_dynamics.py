@@ -12,7 +12,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.training_dynamics import MOST_MASKS, word_embeddings
+from bertviz_lab.interpret.training_dynamics import MAX_MASKS, word_embeddings
 from tests.little import little_checkpoint
 
 TEXT, SECOND = "the red [MASK] sat on the [MASK]", "she gave him the red book"
@@ -37,8 +37,8 @@ def test_attention_is_that_of_a_trace(checkpoint, second):
 
 
 def test_masked_tokens_are_those_of_fill_mask_and_of_the_lens(checkpoint):
-    watched = ids(checkpoint, "cat", "mat")
-    found = interpret.analyze_snapshot(checkpoint, TEXT, watched=watched)
+    tracked = ids(checkpoint, "cat", "mat")
+    found = interpret.analyze_snapshot(checkpoint, TEXT, tracked=tracked)
     truth = interpret.fill_mask(checkpoint, TEXT, 8)
     assert [masked.position for masked in found.masked_tokens] == [mask.position for mask in truth.masks]
     for masked, mask in zip(found.masked_tokens, truth.masks, strict=True):
@@ -48,7 +48,7 @@ def test_masked_tokens_are_those_of_fill_mask_and_of_the_lens(checkpoint):
             [one.probability for one in mask.candidates],
             atol=1e-6,
         )
-        for asked in masked.watched:
+        for asked in masked.tracked:
             ranked = (
                 interpret.fill_mask(checkpoint, TEXT, 8, word=asked.id).masks[found.masked_tokens.index(masked)].asked
             )
@@ -88,8 +88,8 @@ def test_each_word_is_hidden_once_with_the_same_others(checkpoint):
 
 def test_a_text_of_blanks_alone_has_no_loss(checkpoint):
     assert interpret.analyze_snapshot(checkpoint, "[MASK]").loss is None
-    many = " ".join(["[MASK]"] * (MOST_MASKS + 3))
-    assert len(interpret.analyze_snapshot(checkpoint, many).masked_tokens) == MOST_MASKS
+    many = " ".join(["[MASK]"] * (MAX_MASKS + 3))
+    assert len(interpret.analyze_snapshot(checkpoint, many).masked_tokens) == MAX_MASKS
 
 
 def test_models_of_a_task_say_what_they_are_asked_for():
@@ -111,7 +111,7 @@ def test_models_of_a_task_say_what_they_are_asked_for():
 
 def test_words_are_followed_by_ids_that_exist(checkpoint):
     with pytest.raises(InputError, match="vocabulary"):
-        interpret.analyze_snapshot(checkpoint, TEXT, watched=[10**6])
+        interpret.analyze_snapshot(checkpoint, TEXT, tracked=[10**6])
     with pytest.raises(InputError, match="Type a sentence"):
         interpret.analyze_snapshot(checkpoint, " ")
 

@@ -72,8 +72,8 @@ def test_longest_match_is_tried_first(tiny):
 def test_one_unknown_rest_makes_the_whole_word_unknown(tiny):
     (word,) = explain(tiny, "una!z"[:3] + "z")
     assert word.pieces == ("[UNK]",)
-    assert [step.found for step in word.steps] == ["un", "##a", None]
-    assert word.steps[-1].tried == ("##z",)
+    assert [step.match for step in word.steps] == ["un", "##a", None]
+    assert word.steps[-1].candidates == ("##z",)
 
 
 def test_word_too_long_is_unknown_without_a_search(tiny):

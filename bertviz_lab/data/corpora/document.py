@@ -1,6 +1,6 @@
 """A document: a name and its sentences, in reading order.
 
-Next-sentence prediction lives on documents: two sentences follow each other only inside one of them.
+Next-sentence prediction depends on documents: adjacent sentences are pairs only within one of them.
 """
 
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text that hangs together.
+    """A coherent text.
 
     Attributes:
-        name: where it comes from (a file name, with a number where a file holds several), for people to read.
-        sentences: its sentences in reading order, each on one line and none of them empty.
-        continues: True where this goes on the document before it. A very long document comes in parts so that
-            it is never held as a whole; counts and sentence pairs run across the parts.
+        name: its source (a file name, with a number where a file holds several), for display.
+        sentences: its sentences in reading order, each on one line and not empty.
+        continues: True for a continuation of the previous document. A very long document is split into parts to
+            limit memory; counts and sentence pairs continue across the parts.
     """
 
     name: str

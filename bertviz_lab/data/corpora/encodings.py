@@ -1,7 +1,7 @@
-"""Bytes in, text out: which encoding a file is in, for any that can be recognised.
+"""Detect the encoding of a text file.
 
-First the certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then the `chardet`
-library on a sample.
+First by certain signs (byte-order marks, zeros in every second byte, valid UTF-8 throughout), then with `chardet` on a
+sample.
 """
 
 import codecs
@@ -15,22 +15,22 @@ from bertviz_lab.data.corpora.sources import READABLE, Source
 from bertviz_lab.errors import InputError
 
 _SAMPLE = 1 << 16
-_BOMS = (  # UTF-32 first: its mark begins with that of UTF-16
+_BOMS = (  # UTF-32 first: its BOM begins with that of UTF-16
     (codecs.BOM_UTF32_LE, "utf-32"),
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-#: Encodings of the web and ISO 8859; with those of DOS and old Macs among them, short texts are misread.
+#: Encodings of the web and ISO 8859; including those of DOS and old Macs would misidentify short texts.
 _ENCODINGS = chardet.EncodingEra.MODERN_WEB | chardet.EncodingEra.LEGACY_ISO
 
 
 def recognise(source: Source) -> str:
-    """The name of the encoding in which `source` is to be decoded (with `errors="replace"`).
+    """The encoding of `source`, to decode it with `errors="replace"`.
 
     Raises:
-        InputError: the file is empty or is not text; the sentence says what it is and what to do.
+        InputError: the file is empty or is not text; the message says what it is and what to do.
     """
     with source.open() as stream:
         head = stream.read(_SAMPLE)
@@ -39,28 +39,28 @@ def recognise(source: Source) -> str:
         kind = binary_kind(head)
         if kind:
             raise InputError(f"{quoted(source.name)} is {kind[0]}, not text; {kind[1]}.")
-        encoding = _by_mark(head) or _wide(head)
+        encoding = _by_bom(head) or _utf16_or_utf32(head)
         sample = head
         if encoding is None and not _is_noise(head.decode("latin-1")):
-            wrong = _first_wrong(stream, head)
-            if wrong is None:
+            invalid = _first_invalid_utf8(stream, head)
+            if invalid is None:
                 encoding = "utf-8"
             else:
-                sample, multibyte = wrong
-                encoding = _one_of_many(sample, multibyte) or _wide(head, most_others=0.05)
+                sample, multibyte = invalid
+                encoding = _detect(sample, multibyte) or _utf16_or_utf32(head, max_other_zeros=0.05)
     if encoding is None or _is_noise(sample.decode(encoding, "replace")):
         raise InputError(f"{quoted(source.name)} is not text in any known encoding; give {READABLE}.")
     return encoding
 
 
-def _by_mark(head: bytes) -> str | None:
+def _by_bom(head: bytes) -> str | None:
     return next((name for mark, name in _BOMS if head.startswith(mark)), None)
 
 
-def _wide(head: bytes, most_others: float = 0.01) -> str | None:
-    """UTF-16 or UTF-32 without a mark: line ends and ASCII leave zeros at the same place of every unit.
+def _utf16_or_utf32(head: bytes, max_other_zeros: float = 0.01) -> str | None:
+    """UTF-16 or UTF-32 without a BOM: line ends and ASCII leave zeros at the same offsets of every unit.
 
-    `most_others` is the share of zeros allowed at its other places: some Chinese characters have them there.
+    `max_other_zeros` is the share of zeros allowed at other offsets, where some Chinese characters have them.
     """
     if b"\x00" not in head:
         return None
@@ -74,19 +74,19 @@ def _wide(head: bytes, most_others: float = 0.01) -> str | None:
         units = len(body) // width
         if not units or (len(head) < _SAMPLE and len(head) % width):
             continue
-        share = [body[place::width].count(0) / units for place in range(width)]
-        others = [share[place] for place in range(width) if place not in zeros]
-        if min(share[place] for place in zeros) < (0.9 if width == 4 else 0.005) or max(others) > most_others:
+        share = [body[offset::width].count(0) / units for offset in range(width)]
+        other_zeros = max(share[offset] for offset in range(width) if offset not in zeros)
+        if min(share[offset] for offset in zeros) < (0.9 if width == 4 else 0.005) or other_zeros > max_other_zeros:
             continue
         text = body.decode(name, "replace")
         odd = sum(not (c.isprintable() or c.isspace()) for c in text)
-        if odd <= 0.02 * len(text):  # bytes of another kind give unassigned code points and lone surrogates
+        if odd <= 0.02 * len(text):  # other bytes give unassigned code points and lone surrogates
             return name
     return None
 
 
-def _first_wrong(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
-    """Where the stream stops being UTF-8: a sample from there on, and the multi-byte bytes before it."""
+def _first_invalid_utf8(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
+    """Where the stream stops being UTF-8: a sample from there on, and the number of multi-byte bytes before it."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     multibyte, chunk = 0, head
     while True:
@@ -94,12 +94,12 @@ def _first_wrong(stream: IO[bytes], head: bytes) -> tuple[bytes, int] | None:
         try:
             multibyte += len(chunk) - len(decoder.decode(chunk, final=not following))
         except UnicodeDecodeError as error:
-            kept = len(error.object) - len(chunk)  # bytes of a character begun in the chunk before
-            wrong = max(0, error.start - kept)
-            start = chunk.rfind(b"\n", 0, wrong) + 1  # no encoding has a line end inside a character
-            start = start if wrong - start < _SAMPLE // 2 else wrong
+            carried = len(error.object) - len(chunk)  # bytes of a character that began in the previous chunk
+            invalid = max(0, error.start - carried)
+            start = chunk.rfind(b"\n", 0, invalid) + 1  # no encoding has a line feed inside a character
+            start = start if invalid - start < _SAMPLE // 2 else invalid
             sample = (chunk + following)[start : start + _SAMPLE]
-            return sample, multibyte + _multibyte(chunk[:wrong])
+            return sample, multibyte + _multibyte(chunk[:invalid])
         if not following:
             return None
         chunk = following
@@ -109,19 +109,19 @@ def _multibyte(valid: bytes) -> int:
     return len(valid) - len(valid.decode("utf-8", "ignore"))
 
 
-def _one_of_many(sample: bytes, multibyte: int) -> str | None:
-    """The encoding of a sample that is not valid UTF-8; `multibyte` as `_first_wrong` counts it."""
+def _detect(sample: bytes, multibyte: int) -> str | None:
+    """The encoding of a sample that is not valid UTF-8; `multibyte` as `_first_invalid_utf8` counts it."""
     text = sample.decode("utf-8", "replace")
     damage = text.count("\ufffd")
     sound = sum(c > "\x7f" for c in text) - damage
     if sound + multibyte >= 8 * damage:
         return "utf-8"  # with a few damaged bytes
     encoding = chardet.detect(sample, encoding_era=_ENCODINGS, compat_names=False)["encoding"]
-    return "cp1252" if encoding == "iso8859-1" else encoding  # the same letters, and quotation marks besides
+    return "cp1252" if encoding == "iso8859-1" else encoding  # a superset, with quotation marks
 
 
 def _is_noise(text: str) -> bool:
-    """More control or unreadable characters than any text has."""
+    """Whether there are more control or undecodable characters than in any text."""
     odd = sum(c < " " and c not in "\t\n\r\x0b\x0c\x1b" for c in text) + text.count("\x7f")
     odd += text.count("\ufffd")
     return odd > 0.1 * len(text)

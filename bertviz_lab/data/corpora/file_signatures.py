@@ -1,4 +1,4 @@
-"""Files that are not text, told by their first bytes, and what to do with each."""
+"""Recognise files that are not text by their first bytes, with advice for each kind."""
 
 from collections.abc import Set
 
@@ -55,10 +55,10 @@ _CONTAINERS = (
 
 
 def binary_kind(head: bytes) -> tuple[str, str] | None:
-    """What the file with these first bytes is and what to do with it, or None where they may be text."""
+    """The kind of a file with these first bytes, and advice; None where it may be text."""
     for offset, magic, what, advice in _SIGNATURES:
         if head[offset : offset + len(magic)] == magic:
-            # Eight arbitrary bytes and `{"` may be text; a length in little-endian ends in zeros.
+            # Eight arbitrary bytes and `{"` may be text; a little-endian length ends in zeros.
             if offset == 8 and head[5:8] != b"\x00\x00\x00":
                 continue
             if offset == 4 and head[:2] != b"\x00\x00":
@@ -73,7 +73,7 @@ def binary_kind(head: bytes) -> tuple[str, str] | None:
 
 
 def container_kind(names: Set[str]) -> str | None:
-    """What kind of document a zip with these members is, or None for a plain zip."""
+    """The kind of document of a zip with these members; None for a plain zip."""
     if any(name.endswith("/data.pkl") for name in names):
         return "a PyTorch file"
     for member, what in _CONTAINERS:

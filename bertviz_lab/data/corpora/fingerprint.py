@@ -1,4 +1,4 @@
-"""A corpus in a word: the same for the same text under any name, another one as soon as a byte of it changes."""
+"""Fingerprint of a corpus: independent of file names, different as soon as a byte of the text changes."""
 
 import hashlib
 import json
@@ -10,7 +10,7 @@ from bertviz_lab.data.corpora.read import sort_entries
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 
-#: A larger file is known by its path, size, time of change and ends: reading it whole would take long.
+#: A larger file is identified by its path, size, modification time and ends, since reading it whole takes long.
 _READ_WHOLE = 2_000_000_000
 _END = 1 << 16
 _BLOCK = 1 << 20
@@ -19,10 +19,10 @@ _BLOCK = 1 << 20
 def fingerprint(
     entries: Sequence[str | Path], on_progress: Callable[[int, int], None] = lambda done, total: None
 ) -> str | None:
-    """Thirty-two hexadecimal digits for the text behind the entries of a corpus, see `read_documents`.
+    """32 hexadecimal digits that identify the text of the entries of a corpus, see `read_documents`.
 
-    None for what cannot be told to be the same: samples, which are made anew, and data sets of the hub.
-    Raises `InputError` for what the file system shows, as `find_sources` does.
+    None for samples, which are generated, and data sets of the hub: they have no files to compare. Raises `InputError`
+    as `find_sources` does.
     """
     samples, datasets, files = sort_entries(entries)
     if samples or not all(dataset.files() for dataset in datasets):
@@ -31,7 +31,7 @@ def fingerprint(
     close_archives(sources)
     paths = [*(path for dataset in datasets for path in dataset.files()), *(source.path for source in sources)]
     contents = _hashes(paths, on_progress)
-    # The order counts, as do the kind of a file and the names inside a zip; the names of files do not.
+    # Order, format and names inside a zip matter; names of files do not.
     parts = [
         *(
             (dataset.config, dataset.split, [(path.suffix, contents[path]) for path in dataset.files()])
@@ -45,7 +45,7 @@ def fingerprint(
 def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> dict[Path, str]:
     sizes = {path: path.stat().st_size for path in paths}
     done, total = 0, sum(sizes.values())
-    found = {}
+    hashes = {}
     for path, size in sizes.items():
         digest = hashlib.blake2b(digest_size=16)
         with path.open("rb") as file:
@@ -59,5 +59,5 @@ def _hashes(paths: Iterable[Path], on_progress: Callable[[int, int], None]) -> d
                 digest.update(file.read(_END))
                 file.seek(-_END, 2)
                 digest.update(file.read(_END))
-        found[path] = digest.hexdigest()
-    return found
+        hashes[path] = digest.hexdigest()
+    return hashes

@@ -1,8 +1,8 @@
-"""Is this text fit to train on? Counts, the vocabulary it gives, and warnings in plain sentences.
+"""The health report of a corpus: counts, vocabulary and warnings.
 
-Documents, sentences, words and pairs are counted in full. What needs a tokenizer (tokens, the share of `[UNK]`,
-the unigram entropy) is measured on a sample spread evenly over the text, which is all of it up to 5 million
-characters; a tokenizer that has to be learnt for that comes with the report, so that it can be used further.
+Documents, sentences, words and pairs are counted in full. What needs a tokenizer (tokens, the share of `[UNK]`, the
+unigram entropy) is measured on a sample spread evenly over the text, which is all of it up to 5 million characters. A
+tokenizer that is trained for this is returned with the report.
 """
 
 import math
@@ -21,33 +21,33 @@ from bertviz_lab.data.corpora.sentences import count_words
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 
-#: A text of fewer tokens than this, `[UNK]` aside, cannot be trained on at all.
+#: A text with fewer tokens than this, not counting `[UNK]`, cannot be trained on.
 MIN_TOKENS = 8
 _SAMPLE_CHARACTERS = 5_000_000
-_HELD_OUT_EVERY = 10  # every tenth document of the sample is kept from the tokenizer that is learnt on it
-_FREQUENT = 20
-_MOST_PRINTS = 100_000  # sentences remembered to estimate how many occur twice
+_HELD_OUT_EVERY = 10  # the tokenizer is trained without every tenth document of the sample
+_TOP_TOKENS = 20
+_MAX_CHECKSUMS = 100_000  # kept to estimate the share of duplicate sentences
 
 
 @dataclass(frozen=True)
 class HealthReport:
-    """What a text holds and what is wrong with it.
+    """The statistics of a text, and warnings about it.
 
     Attributes:
-        documents, sentences, words, characters: counted over the whole text; characters without blanks between
-            sentences; in scripts without blanks every character is a word.
-        pairs: sentences with a next one in the same document.
+        documents, sentences, words, characters: of the whole text; characters without spaces between sentences; in
+            scripts without spaces every character is a word.
+        pairs: adjacent sentences in the same document.
         longest_sentence: words in the longest sentence.
-        tokens: special tokens aside; `tokens_estimated` where the text is longer than the sample.
-        vocab_size: tokens in the vocabulary that was used or learnt.
-        unk_rate: share of `[UNK]` among the tokens of text the tokenizer was not learnt from, 0 to 1.
-        nsp_possible: there are two documents and a pair; otherwise the lab trains masked words alone.
-        unigram_entropy: of the tokens, in nats: the loss of guessing by frequency alone.
-        frequent: the most frequent tokens with their shares, 0 to 1, the greatest first.
-        mean_sentence_tokens: tokens in a sentence on average.
-        warnings: complete sentences, each with what the lab does about it.
-        reading: a sentence a file, on how it was read; the first files only.
-        tokenizer: the one given, or the one learnt on the sample less its held-out part.
+        tokens: without special tokens; `tokens_estimated` if the text is longer than the sample.
+        vocab_size: size of the vocabulary that was used or trained.
+        unk_rate: share of `[UNK]` among the tokens of text that the tokenizer was not trained on, 0 to 1.
+        nsp_possible: there are two documents and a pair; otherwise the lab trains MLM only.
+        unigram_entropy: of the tokens, in nats: the MLM loss of the unigram baseline.
+        frequent: the most frequent tokens with their shares, 0 to 1, in descending order.
+        mean_sentence_tokens: mean number of tokens in a sentence.
+        warnings: full sentences, each with what the lab does about it.
+        reading: a sentence per file on how it was read, for the first files.
+        tokenizer: the given one, or one trained on the sample without its held-out part.
     """
 
     documents: int
@@ -122,19 +122,16 @@ def examine(
     seq_len: int = 128,
     notes: ReadingNotes | None = None,
 ) -> HealthReport:
-    """Count, sample and judge a text, read once as a stream.
+    """Compute the health report of a text in a single pass over a stream.
 
     Args:
         documents: as from `read_documents`.
-        tokenizer: the one that will be used; None learns one of `vocab_size`, `algorithm` and `lowercase`.
-        vocab_size: the most tokens to learn.
-        lowercase: for the tokenizer that is learnt.
-        algorithm: for the tokenizer that is learnt.
-        seq_len: tokens in one example, for the warning about long sentences.
+        tokenizer: the tokenizer to use; None trains one with `vocab_size`, `algorithm` and `lowercase`.
+        seq_len: max sequence length, for the warning about long sentences.
         notes: those given to `read_documents`, for warnings about reading.
 
     Raises:
-        InputError: there is no text, or so little of it that there is nothing to learn.
+        InputError: there is no text, or too little to train on.
     """
     counts, sample = _Counts(), _Sample()
     for document in documents:
@@ -143,13 +140,13 @@ def examine(
     if not counts.sentences:
         raise InputError("The text holds no words; give a text of at least a few sentences.")
 
-    learn_from, unseen = sample.split()
+    train, held_out = sample.split()
     if tokenizer is None:
-        tokenizer = Tokenizer.train(learn_from, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
-        learnt_ids, unseen_ids = tokenizer.ids(learn_from), tokenizer.ids(unseen)
+        tokenizer = Tokenizer.train(train, vocab_size=vocab_size, algorithm=algorithm, lowercase=lowercase)
+        train_ids, held_out_ids = tokenizer.ids(train), tokenizer.ids(held_out)
     else:
-        learnt_ids, unseen_ids = [], tokenizer.ids([*learn_from, *unseen])
-    ids = [*learnt_ids, *unseen_ids]
+        train_ids, held_out_ids = [], tokenizer.ids([*train, *held_out])
+    ids = [*train_ids, *held_out_ids]
     lengths = np.fromiter(map(len, ids), np.int64, len(ids))
     frequency = _frequency(ids, int(lengths.sum()), tokenizer.vocab_size)
     known = int(lengths.sum() - frequency[tokenizer.unk_id])
@@ -158,7 +155,7 @@ def examine(
             f"The text holds only {known} {'token' if known == 1 else 'tokens'} that the vocabulary knows; "
             "give a text of at least a few sentences, or another tokenizer."
         )
-    held_out = _frequency(unseen_ids or ids, None, tokenizer.vocab_size)
+    held_out_frequency = _frequency(held_out_ids or ids, None, tokenizer.vocab_size)
     tokens = round(int(lengths.sum()) * counts.characters / sample.characters)
     findings = Findings(
         documents=counts.documents,
@@ -167,7 +164,7 @@ def examine(
         single_documents=counts.single_documents,
         tokens=tokens,
         distinct_tokens=int(np.count_nonzero(frequency)),
-        unk_rate=float(held_out[tokenizer.unk_id] / max(1, held_out.sum())),
+        unk_rate=float(held_out_frequency[tokenizer.unk_id] / max(1, held_out_frequency.sum())),
         duplicated=counts.duplicated(),
         too_long=float(np.mean(lengths > seq_len - 3)),
         seq_len=seq_len,
@@ -194,15 +191,15 @@ def examine(
 
 
 class _Counts:
-    """What is counted over the whole text, in constant memory."""
+    """Counts over the whole text, in constant memory."""
 
     def __init__(self) -> None:
         self.documents = self.sentences = self.words = self.characters = self.longest_sentence = 0
         self.single_documents = 0
         self._in_document = 0
-        # Duplicates are estimated on the sentences whose checksum ends in `_bits` zeros: every copy of a
-        # sentence is among them or none is, so the share is unbiased, and `_bits` grows to bound the memory.
-        self._prints: dict[int, int] = {}
+        # Duplicates are estimated on the sentences whose checksum ends in `_bits` zeros. All copies of a sentence share
+        # its checksum, so the estimate is unbiased; `_bits` grows to bound the memory.
+        self._checksums: dict[int, int] = {}
         self._bits = 0
 
     def add(self, document: Document) -> None:
@@ -223,11 +220,11 @@ class _Counts:
             self.characters += len(sentence)
             checksum = zlib.crc32(sentence.encode("utf-8", "replace"))
             if not checksum & mask:
-                self._prints[checksum] = self._prints.get(checksum, 0) + 1
-        while len(self._prints) > _MOST_PRINTS:
+                self._checksums[checksum] = self._checksums.get(checksum, 0) + 1
+        while len(self._checksums) > _MAX_CHECKSUMS:
             self._bits += 1
             mask = (1 << self._bits) - 1
-            self._prints = {p: n for p, n in self._prints.items() if not p & mask}
+            self._checksums = {p: n for p, n in self._checksums.items() if not p & mask}
 
     @property
     def pairs(self) -> int:
@@ -235,42 +232,42 @@ class _Counts:
 
     def duplicated(self) -> float:
         """Share of the sentences that repeat an earlier one."""
-        total = sum(self._prints.values())
-        return 1 - len(self._prints) / total if total else 0.0
+        total = sum(self._checksums.values())
+        return 1 - len(self._checksums) / total if total else 0.0
 
 
 class _Sample:
-    """Every n-th document, n doubled as often as is needed to stay within the limit."""
+    """Every n-th document; n doubles as needed to stay within the limit."""
 
     def __init__(self) -> None:
-        self._kept: list[tuple[str, ...]] = []
+        self._sentences: list[tuple[str, ...]] = []
         self._stride = 1
-        self._seen = 0
+        self._documents = 0
         self.characters = 0
 
     def add(self, document: Document) -> None:
-        if self._seen % self._stride == 0 and document.sentences:
+        if self._documents % self._stride == 0 and document.sentences:
             sentences = document.sentences
-            self._kept.append(sentences)
+            self._sentences.append(sentences)
             self.characters += sum(map(len, sentences))
-            while self.characters > _SAMPLE_CHARACTERS and len(self._kept) > 1:
-                self._kept = self._kept[::2]
+            while self.characters > _SAMPLE_CHARACTERS and len(self._sentences) > 1:
+                self._sentences = self._sentences[::2]
                 self._stride *= 2
-                self.characters = sum(len(s) for kept in self._kept for s in kept)
-        self._seen += 1
+                self.characters = sum(len(s) for document_sentences in self._sentences for s in document_sentences)
+        self._documents += 1
 
     @property
     def partial(self) -> bool:
         return self._stride > 1
 
     def split(self) -> tuple[list[str], list[str]]:
-        """Sentences to learn from, and held-out ones: every tenth document, or sentence if documents are few."""
-        units: list[tuple[str, ...]] = self._kept
+        """Sentences to train on, and held-out ones: every tenth document, or every tenth sentence of few documents."""
+        units: list[tuple[str, ...]] = self._sentences
         if len(units) < _HELD_OUT_EVERY:
             units = [(sentence,) for sentences in units for sentence in sentences]
-        held = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY == 0]
-        rest = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY]
-        return list(chain.from_iterable(rest)), list(chain.from_iterable(held))
+        held_out = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY == 0]
+        train = [unit for n, unit in enumerate(units, 1) if n % _HELD_OUT_EVERY]
+        return list(chain.from_iterable(train)), list(chain.from_iterable(held_out))
 
 
 def _frequency(ids: Sequence[Sequence[int]], total: int | None, vocab_size: int) -> np.ndarray:
@@ -286,6 +283,6 @@ def _entropy(frequency: np.ndarray) -> float:
 
 
 def _most_frequent(frequency: np.ndarray, tokenizer: Tokenizer) -> tuple[tuple[str, float], ...]:
-    order = np.argsort(-frequency, kind="stable")[:_FREQUENT]
+    order = np.argsort(-frequency, kind="stable")[:_TOP_TOKENS]
     total = int(frequency.sum())
     return tuple((tokenizer.token(int(i)), float(frequency[i] / total)) for i in order if frequency[i])

@@ -1,4 +1,4 @@
-"""What to tell a person about their text before training: each warning says what is so and what the lab does."""
+"""Warnings about a text before training; each states the problem and what the lab does about it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ _FILES_NAMED = 3
 
 @dataclass(frozen=True)
 class Findings:
-    """The figures that warnings are about; shares are 0 to 1.
+    """The statistics that warnings depend on; shares are 0 to 1.
 
     Attributes:
         single_documents: documents of one sentence.
-        distinct_tokens: tokens of the vocabulary that occur at all.
+        distinct_tokens: tokens of the vocabulary that occur.
         duplicated: share of sentences that repeat an earlier one.
-        too_long: share of sentences with no room in an example of `seq_len` tokens.
+        too_long: share of sentences that do not fit into `seq_len` tokens.
     """
 
     documents: int
@@ -40,108 +40,108 @@ class Findings:
 
     @property
     def nsp_possible(self) -> bool:
-        """Next-sentence pairs need a next sentence, and another document to draw a random one from."""
+        """NSP needs adjacent sentences, and another document to draw a random one from."""
         return self.documents >= 2 and self.pairs > 0
 
 
-def warnings_about(found: Findings, notes: ReadingNotes) -> Iterator[str]:
-    """Complete sentences, the weightiest first."""
-    yield from _about_pairs(found)
-    yield from _about_amount(found)
-    yield from _about_tokens(found)
-    yield from _about_reading(found, notes)
+def warnings_about(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
+    """Full sentences, the most important first."""
+    yield from _about_pairs(findings)
+    yield from _about_amount(findings)
+    yield from _about_tokens(findings)
+    yield from _about_reading(findings, notes)
 
 
-def _about_pairs(found: Findings) -> Iterator[str]:
-    if found.sentences == 1:
+def _about_pairs(findings: Findings) -> Iterator[str]:
+    if findings.sentences == 1:
         yield (
             "The text is a single sentence: the lab trains MLM only and the model will know nothing but this sentence."
         )
-    elif found.documents == 1:
+    elif findings.documents == 1:
         yield (
             "The text is one document, so there is no other document to draw a random next sentence from: the "
             "lab trains MLM only; blank lines between articles, or several files, would give it "
             "more documents."
         )
-    elif found.pairs == 0:
+    elif findings.pairs == 0:
         yield ("Every document is a single sentence, so no sentence has a next one: the lab trains MLM only.")
-    elif found.single_documents > _MOSTLY_SINGLE * found.documents:
+    elif findings.single_documents > _MOSTLY_SINGLE * findings.documents:
         yield (
-            f"{_percent(found.single_documents / found.documents)} of the documents are a single sentence, so "
+            f"{_percent(findings.single_documents / findings.documents)} of the documents are a single sentence, so "
             "nearly all next sentences will be random ones and NSP accuracy will mean little: training "
             "with MLM only serves this text better."
         )
 
 
-def _about_amount(found: Findings) -> Iterator[str]:
-    if found.distinct_tokens <= _FEW_DISTINCT:
+def _about_amount(findings: Findings) -> Iterator[str]:
+    if findings.distinct_tokens <= _FEW_DISTINCT:
         yield (
-            f"The text is made of only {found.distinct_tokens} different "
-            f"{'token' if found.distinct_tokens == 1 else 'tokens'}, repeated: training works, but there is "
+            f"The text is made of only {findings.distinct_tokens} different "
+            f"{'token' if findings.distinct_tokens == 1 else 'tokens'}, repeated: training works, but there is "
             "nothing to learn from it."
         )
-    elif found.tokens < _FEW_TOKENS:
+    elif findings.tokens < _FEW_TOKENS:
         yield (
-            f"The text is tiny ({found.tokens:,} tokens): the model will learn it by heart, and its scores will "
+            f"The text is tiny ({findings.tokens:,} tokens): the model will learn it by heart, and its scores will "
             "say little about other text."
         )
-    if found.duplicated > _MANY_DUPLICATES and found.sentences > 1:
+    if findings.duplicated > _MANY_DUPLICATES and findings.sentences > 1:
         yield (
-            f"About {_percent(found.duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
+            f"About {_percent(findings.duplicated)} of the sentences repeat an earlier one: the lab keeps them, so "
             "scores on held-out text will look better than they are."
         )
 
 
-def _about_tokens(found: Findings) -> Iterator[str]:
-    if found.unk_rate > _MANY_UNKNOWN:
+def _about_tokens(findings: Findings) -> Iterator[str]:
+    if findings.unk_rate > _MANY_UNKNOWN:
         yield (
-            f"{_percent(found.unk_rate)} of the tokens are [UNK], because the vocabulary has no pieces for "
+            f"{_percent(findings.unk_rate)} of the tokens are [UNK], because the vocabulary has no pieces for "
             "them: the lab trains on all the same, but cannot learn or predict these words; a larger vocabulary "
             "or BPE would know them."
         )
-    if found.too_long > _MANY_TOO_LONG:
+    if findings.too_long > _MANY_TOO_LONG:
         yield (
-            f"{_percent(found.too_long)} of the sentences do not fit into {found.seq_len} tokens: the lab cuts "
+            f"{_percent(findings.too_long)} of the sentences do not fit into {findings.seq_len} tokens: the lab cuts "
             "them to fit; a greater sequence length would keep them whole."
         )
 
 
-def _about_reading(found: Findings, notes: ReadingNotes) -> Iterator[str]:
-    trapped = [file.name for file in notes.files if file.blank_after_sentence]
-    if trapped:
-        kept = any(file.blank_after_sentence and file.blank_ends_document for file in notes.files)
-        does = (
+def _about_reading(findings: Findings, notes: ReadingNotes) -> Iterator[str]:
+    names = [file.name for file in notes.files if file.blank_after_sentence]
+    if names:
+        by_request = any(file.blank_after_sentence and file.blank_ends_document for file in notes.files)
+        consequence = (
             "as you asked, each of these lines is a document, and next sentences will nearly all be random ones; "
             'choose "auto" to have them joined.'
-            if kept
+            if by_request
             else "the lab does not take these blank lines for the ends of documents, since next sentences would "
             "then all be random ones; longer gaps still end one."
         )
-        yield f"A blank line follows nearly every sentence in {_some(trapped)}: {does}"
+        yield f"A blank line follows nearly every sentence in {_listed(names)}: {consequence}"
     damaged = [file for file in notes.files if file.replaced]
     if damaged:
         count = sum(file.replaced for file in damaged)
         yield (
             f"{count:,} {'character' if count == 1 else 'characters'} could not be read in "
-            f"{_some([file.name for file in damaged])}: the lab leaves them out; saving as UTF-8 may bring them back."
+            f"{_listed([file.name for file in damaged])}: the lab leaves them out; saving as UTF-8 may bring them back."
         )
-    if notes.sentences_cut > _MANY_CUT * found.sentences:
-        many = notes.sentences_cut != 1
+    if notes.sentences_cut > _MANY_CUT * findings.sentences:
+        several = notes.sentences_cut != 1
         yield (
-            f"{notes.sentences_cut:,} {'sentences have' if many else 'sentence has'} more than "
-            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if many else 'it'} into parts."
+            f"{notes.sentences_cut:,} {'sentences have' if several else 'sentence has'} more than "
+            f"{LONGEST_SENTENCE} words: the lab cuts {'them' if several else 'it'} into parts."
         )
     ragged = [file for file in notes.files if file.ragged_rows]
     if ragged:
         yield (
-            f"{sum(file.ragged_rows for file in ragged):,} rows of {_some([file.name for file in ragged])} have "
+            f"{sum(file.ragged_rows for file in ragged):,} rows of {_listed([file.name for file in ragged])} have "
             "more or fewer cells than the others: the lab takes what stands in the text column."
         )
     skipped = [file for file in notes.files if file.skipped_rows]
     if skipped:
         yield (
             f"{sum(file.skipped_rows for file in skipped):,} rows of "
-            f"{_some([file.name for file in skipped])} hold no text: the lab leaves them out."
+            f"{_listed([file.name for file in skipped])} hold no text: the lab leaves them out."
         )
     for reason in notes.skipped[:_FILES_NAMED]:
         yield f"A file was left out: {reason}"
@@ -149,10 +149,10 @@ def _about_reading(found: Findings, notes: ReadingNotes) -> Iterator[str]:
         yield f"{len(notes.skipped) - _FILES_NAMED:,} more files were left out."
 
 
-def _some(names: list[str]) -> str:
-    shown = ", ".join(quoted(name) for name in names[:_FILES_NAMED])
-    more = len(names) - _FILES_NAMED
-    return f"{shown} and {more:,} more" if more > 0 else shown
+def _listed(names: list[str]) -> str:
+    first = ", ".join(quoted(name) for name in names[:_FILES_NAMED])
+    remaining = len(names) - _FILES_NAMED
+    return f"{first} and {remaining:,} more" if remaining > 0 else first
 
 
 def _percent(share: float) -> str:

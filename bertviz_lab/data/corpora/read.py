@@ -1,7 +1,6 @@
-"""Text to documents to sentences: the way into the lab for every text a person brings.
+"""Read text files as documents of sentences: the entry point for every corpus.
 
-Everything streams: a file is read once, a part of a document at a time, so memory stays flat however large
-it is.
+Files are streamed, a part of a document at a time, so memory use does not depend on their size.
 """
 
 import io
@@ -29,7 +28,7 @@ __all__ = ["DOCUMENT_MODES", "MAX_BYTES", "PART_SENTENCES", "Document", "Reading
 DOCUMENT_MODES = ("auto", "blank-line", "file")
 SAMPLE_PREFIX = "sample:"
 
-#: A document of more sentences comes in parts of this many, so that a book of 50 MB is never held as a whole.
+#: A longer document is split into parts of this many sentences, so that a book of 50 MB is never held as a whole.
 PART_SENTENCES = 5_000
 
 
@@ -43,31 +42,30 @@ def read_documents(
     on_progress: Callable[[int, int], None] | None = None,
     notes: ReadingNotes | None = None,
 ) -> Iterator[Document]:
-    """The documents in some files, as a stream.
+    """The documents of some files, as a stream.
 
     Args:
         paths: .txt, .md, .csv, .tsv, .jsonl and .json files, .zip files of these, folders (all such files in
-            them) and patterns ("books/*.txt"); "sample:NAME" for a text that comes with the lab, and
-            "dataset:NAME" for a data set (see `readers.hub`; these two are read first). Files with other endings
+            them) and patterns ("books/*.txt"); "sample:NAME" for a text that ships with the lab, and
+            "dataset:NAME" for a data set (see `formats.hub`; these two are read first). Files with other endings
             are read as plain text if they are text.
-        documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which
-            decides for each file as `readers.layout` explains. A row of a table or a record of JSON is always
-            a document.
-        text_field: the column or field that holds the text; None or "" guesses it.
-        language: two-letter code for the abbreviations that end no sentence.
-        max_bytes: size allowed, unpacked, over all files; `math.inf` for any.
-        on_progress: hears (bytes read, bytes in all) about two hundred times, and at the end; in all 0 where
-            that is not known.
-        notes: filled with what reading finds out.
+        documents: "blank-line" (a blank line ends a document), "file" (a file is one) or "auto", which decides
+            for each file as `formats.layout` explains. A table row or JSON record is always a document.
+        text_field: the column or field that holds the text; None or "" infers it.
+        language: two-letter code, for abbreviations that do not end a sentence.
+        max_bytes: maximum size of all files, unpacked; `math.inf` for no limit.
+        on_progress: called with (bytes read, total bytes) about two hundred times, and at the end; the total is
+            0 where it is not known.
+        notes: filled with how each file was read.
 
     Returns:
-        An iterator of documents; one of more than `PART_SENTENCES` sentences comes in parts, all but the
+        An iterator of documents; one of more than `PART_SENTENCES` sentences is split into parts, all but the
         first with `Document.continues`.
 
     Raises:
-        InputError: at once for what the file system shows (missing, empty, too large, no zip), and while
-            reading for what the text shows (not text, not JSON, no words). Files that came with a folder or
-            zip are skipped instead and noted, unless nothing is left.
+        InputError: immediately for problems in the file system (missing, empty, too large, not a zip), and while
+            reading for problems of the content (not text, not JSON, no words). Files in a folder or zip are
+            skipped and noted instead, unless nothing is left.
     """
     if documents not in DOCUMENT_MODES:
         raise InputError(f"Documents can be told apart by {', '.join(DOCUMENT_MODES)}, not by {quoted(documents)}.")
@@ -91,19 +89,19 @@ def sort_entries(entries: Sequence[str | Path]) -> tuple[list[str], list[Dataset
 
 
 def _sample(path: str) -> Callable[[], Iterator[Document]]:
-    from bertviz_lab.data.samples import SAMPLES  # late: samples are written with this module's Document
+    from bertviz_lab.data.samples import SAMPLES  # imported here: samples depend on this package
 
     name, _, part = path.removeprefix(SAMPLE_PREFIX).partition(":")
     if name not in SAMPLES:
         raise InputError(f"There is no sample {quoted(name)}; there are {', '.join(sorted(SAMPLES))}.")
-    found = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
-    if found is None:
+    documents = SAMPLES[name].held_out if part == "held-out" else None if part else SAMPLES[name].documents
+    if documents is None:
         raise InputError(f"The sample {quoted(name)} has no part {quoted(part)}.")
-    return found
+    return documents
 
 
 class _Reading:
-    """One pass over the sources, with the options it is made under."""
+    """One pass over the sources with given options."""
 
     def __init__(self, documents: str, text_field: str | None, language: str, notes: ReadingNotes) -> None:
         self._mode, self._text_field, self._language, self._notes = documents, text_field, language, notes
@@ -115,20 +113,20 @@ class _Reading:
         sources: list[Source],
         meter: Meter,
     ) -> Iterator[Document]:
-        found = False
+        any_document = False
         try:
             for sample in samples:
                 for document in sample():
-                    found = True
+                    any_document = True
                     yield document
             for dataset in datasets:
                 for document in self._numbered(dataset.name, self._rows(dataset, meter)):
-                    found = True
+                    any_document = True
                     yield document
             for source in sources:
                 try:
                     for document in self._documents(source, meter):
-                        found = True
+                        any_document = True
                         yield document
                 except InputError as error:
                     if source.named or meter.done > meter.max_bytes:
@@ -136,7 +134,7 @@ class _Reading:
                     self._notes.skipped.append(str(error))
         finally:
             close_archives(sources)
-        if not found:
+        if not any_document:
             reasons = self._notes.skipped
             if len(reasons) == 1:
                 raise InputError(reasons[0])
@@ -156,7 +154,7 @@ class _Reading:
             ) from error
 
     def _numbered(self, name: str, parts: Iterator[tuple[tuple[str, ...], bool]]) -> Iterator[Document]:
-        """The documents of one source, named after it, and numbered from the second on."""
+        """The documents of a source, named after it and numbered from the second on."""
         number = 0
         for sentences, continues in parts:
             number += not continues
@@ -165,7 +163,7 @@ class _Reading:
             raise InputError(f"{quoted(name)} holds no words; choose a file with text in it.")
 
     def _parts(self, source: Source, meter: Meter) -> Iterator[tuple[tuple[str, ...], bool]]:
-        """Sentences of a document, or of a part of it, and whether it goes on the one before."""
+        """The sentences of a document or a part of one, and whether it continues the previous one."""
         notes = FileNotes(source.name, recognise(source))
         with closing(io.TextIOWrapper(source.open(meter), encoding=notes.encoding, errors="replace")) as stream:
             self._notes.files.append(notes)
@@ -190,9 +188,9 @@ class _Reading:
                 continue
             if "\ufffd" in paragraph:
                 notes.replaced += paragraph.count("\ufffd")
-            more, cut = split_and_count(paragraph, self._language)
+            new_sentences, cut = split_and_count(paragraph, self._language)
             self._notes.sentences_cut += cut
-            sentences += more
+            sentences += new_sentences
             while len(sentences) > PART_SENTENCES:
                 yield tuple(sentences[:PART_SENTENCES]), continues
                 sentences, continues = sentences[PART_SENTENCES:], True

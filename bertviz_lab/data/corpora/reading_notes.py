@@ -1,4 +1,4 @@
-"""What is told of the files that were read: notes for the health report, and names that are safe in a message."""
+"""Notes on how files were read, for the health report; names of files that are safe in a message."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,13 +9,13 @@ class FileNotes:
     """How one file was read.
 
     Attributes:
-        name: path as the person gave it; in a zip, `archive.zip/inner/name.txt`.
-        encoding: the encoding its text was read in.
-        layout: one sentence on where documents were taken to end.
+        name: path as given; in a zip, `archive.zip/inner/name.txt`.
+        encoding: the encoding it was decoded with.
+        layout: one sentence on the document boundaries.
         blank_after_sentence: True where a blank line follows nearly every sentence.
-        blank_ends_document: True where a single blank line was taken for the end of a document.
-        replaced: characters that could not be read and stand as U+FFFD.
-        nulls: null characters that were taken out.
+        blank_ends_document: True where a single blank line ends a document.
+        replaced: characters that could not be decoded, now U+FFFD.
+        nulls: null characters that were removed.
         skipped_rows: rows or records without text.
         ragged_rows: rows of a table with more or fewer cells than the others.
     """
@@ -33,28 +33,28 @@ class FileNotes:
 
 @dataclass
 class ReadingNotes:
-    """Filled while documents are read; complete when the last one has come.
+    """Filled while documents are read; complete after the last.
 
     Attributes:
         files: the files that were read, in order.
         skipped: files in a folder or zip that were left out, each with the reason as a full sentence.
-        sentences_cut: sentences that were too long and were cut into parts.
+        sentences_cut: sentences that were too long and were split.
     """
 
     files: list[FileNotes] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
     sentences_cut: int = 0
 
-    def descriptions(self, most: int = 20) -> Iterator[str]:
+    def descriptions(self, limit: int = 20) -> Iterator[str]:
         """A sentence or two on how each of the first files was read."""
-        for file in self.files[:most]:
+        for file in self.files[:limit]:
             yield f"{quoted(file.name)} was read as {file.encoding}. {file.layout}"
-        if len(self.files) > most:
-            yield f"{len(self.files) - most:,} more files were read."
+        if len(self.files) > limit:
+            yield f"{len(self.files) - limit:,} more files were read."
 
 
 def printable(name: str, longest: int = 120) -> str:
-    """`name` without characters that break a line or cannot be encoded; a long one loses its middle."""
+    """`name` without characters that break a line or cannot be encoded; a long one is shortened in the middle."""
     name = "".join(c if c.isprintable() else "\ufffd" for c in name)
     if len(name) > longest:
         keep = longest // 2
@@ -63,5 +63,5 @@ def printable(name: str, longest: int = 120) -> str:
 
 
 def quoted(name: str) -> str:
-    """`name` in quotation marks; angle brackets become ‹ and ›, so that no page takes a name for markup."""
+    """`name` in quotation marks; angle brackets become ‹ and ›, so that it is never interpreted as markup."""
     return '"' + printable(name).replace("<", "\u2039").replace(">", "\u203a").replace('"', "'") + '"'

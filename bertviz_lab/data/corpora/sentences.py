@@ -1,21 +1,20 @@
-"""Paragraphs into sentences: the `sentencex` library, and a limit on how long a sentence may be.
+"""Split paragraphs into sentences with the `sentencex` library, and limit their length.
 
-`sentencex` (Wikimedia) knows abbreviations and quotations and splits 50 MB of prose in about a second, but it
-never splits inside a quotation or a bracket, however long. Here such a sentence is split once more with the
-marks out of the way, and what is still too long is cut into parts, so that no sentence outgrows an example.
+`sentencex` (Wikimedia) handles abbreviations and quotations and splits 50 MB of prose in about a second, but never
+splits inside a quotation or bracket, however long. Such a sentence is split again with those marks removed, and what is
+still too long is cut into parts.
 """
-# quotation marks and clause marks of many scripts
 
 import re
 
 import sentencex
 
-#: No sentence has more words than this, as `count_words` counts; prose rarely does.
+#: Maximum number of words in a sentence (see `count_words`), rarely reached in prose.
 LONGEST_SENTENCE = 160
-#: A sentence longer than this is searched for sentences inside quotations and brackets.
+#: A longer sentence is split inside its quotations and brackets.
 _LONG = 60
 
-# Scripts written without blanks: each of their characters counts as a word (BERT splits them the same way).
+# Scripts without spaces: each character counts as a word, as in BERT.
 _UNSPACED = r"\u2e80-\u2fdf\u3005-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]{{1,100}}")
 
@@ -29,8 +28,8 @@ _CLAUSE_ENDS = ";:,)—–،؛、；：，"
 
 
 def clean_text(text: str) -> str:
-    """`text` on one line: blanks collapsed, control characters dropped, lone surrogates become U+FFFD."""
-    if not text.isprintable():  # a blank other than " ", a control or format character, or a surrogate
+    """`text` on one line: white space collapsed, control characters dropped, lone surrogates replaced by U+FFFD."""
+    if not text.isprintable():  # white space other than " ", a control or format character, or a surrogate
         text = _CONTROL.sub("", _SPACE.sub(" ", text))
         text = _SURROGATE.sub("\ufffd", text)
     if "  " in text:
@@ -39,22 +38,22 @@ def clean_text(text: str) -> str:
 
 
 def count_words(text: str) -> int:
-    """Words between blanks; in scripts without blanks (Chinese, Japanese) every character is one."""
+    """Words separated by white space; in scripts without spaces (Chinese, Japanese) every character is one."""
     return len(text.split()) if text.isascii() else sum(1 for _ in _WORD.finditer(text))
 
 
 def split_sentences(paragraph: str, language: str = "en") -> list[str]:
-    """The sentences of one paragraph, in order, cleaned, none empty and none over `LONGEST_SENTENCE` words.
+    """The sentences of a paragraph, in order, cleaned, not empty and of at most `LONGEST_SENTENCE` words.
 
     Args:
-        paragraph: any text; line breaks in it count as blanks.
-        language: two-letter code for the abbreviations; terminators of every script are known to all of them.
+        paragraph: any text; line breaks count as spaces.
+        language: two-letter code, for abbreviations; terminators of all scripts are always recognised.
     """
     return split_and_count(paragraph, language)[0]
 
 
 def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], int]:
-    """As `split_sentences`, with the number of sentences that were too long and were cut into parts."""
+    """As `split_sentences`, with the number of sentences that were too long and were cut."""
     text = clean_text(paragraph)
     if not text:
         return [], 0
@@ -62,7 +61,7 @@ def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], in
     cut = 0
     for sentence in sentencex.segment(language, text):
         sentence = sentence.strip()
-        if len(sentence) <= _LONG:  # so few characters cannot be too many words
+        if len(sentence) <= _LONG:  # too short to need splitting
             if sentence:
                 sentences.append(sentence)
             continue
@@ -74,14 +73,14 @@ def split_and_count(paragraph: str, language: str = "en") -> tuple[list[str], in
 
 
 def _inner_sentences(sentence: str, language: str) -> list[str]:
-    """Split a long sentence inside its quotations and brackets; a short one is left whole."""
+    """Split a long sentence inside its quotations and brackets; leave a short one whole."""
     if sentence.count(" ") < _LONG and count_words(sentence) <= _LONG:
         return [sentence]
-    # Same length, other marks: an opening one becomes part of its word, a closing one a blank.
-    bare = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
-    bare = _CLOSING.sub(lambda m: " " * len(m[0]), bare)
+    # Replace marks without changing the length: opening ones by letters, closing ones by spaces.
+    unmarked = _OPENING.sub(lambda m: "X" * len(m[0]), sentence)
+    unmarked = _CLOSING.sub(lambda m: " " * len(m[0]), unmarked)
     parts, start = [], 0
-    for piece in sentencex.segment(language, bare):
+    for piece in sentencex.segment(language, unmarked):
         part = sentence[start : start + len(piece)].strip()
         start += len(piece)
         if part:
@@ -90,7 +89,7 @@ def _inner_sentences(sentence: str, language: str) -> list[str]:
 
 
 def _cut(sentence: str) -> list[str]:
-    """Parts of at most `LONGEST_SENTENCE` words, cut after a clause if one ends in a part's second half."""
+    """Parts of at most `LONGEST_SENTENCE` words, cut at the last clause end in the second half of a part."""
     if len(sentence) <= LONGEST_SENTENCE or (sentence.isascii() and _fits(sentence)):
         return [sentence]
     words = [match.span() for match in _WORD.finditer(sentence)]

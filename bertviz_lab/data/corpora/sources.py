@@ -1,6 +1,6 @@
-"""Paths in, readable sources out: files, those a pattern names, files in folders and zips, checked before any is read.
+"""Resolve paths, patterns, folders and zips to readable sources, checked before any is read.
 
-Nothing is ever unpacked to disk: a member of a zip is a stream, so names that point elsewhere do no harm.
+Zips are never unpacked to disk: members are streamed, so their paths cannot escape.
 """
 
 import glob
@@ -8,7 +8,7 @@ import io
 import os
 import stat
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -17,11 +17,11 @@ from bertviz_lab.data.corpora.file_signatures import container_kind
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, printable, quoted
 from bertviz_lab.errors import InputError
 
-#: Text that somebody sends may be this large altogether, after unpacking. A person's own is read however large it is.
+#: Maximum total size of uploaded text, unpacked. Local files have no limit.
 MAX_BYTES = 500_000_000
-#: A zip that grows by more than this factor is refused; prose grows by 3 to 5, tables by up to 50.
+#: A zip with a higher compression ratio is rejected; prose has 3 to 5, tables up to 50.
 MAX_INFLATION = 100
-#: A zip that grows to less than this many bytes may grow by any factor.
+#: A zip that unpacks to less than this may have any compression ratio.
 _HARMLESS_BYTES = 16 << 20
 _MAX_MEMBERS = 100_000
 
@@ -41,7 +41,7 @@ READABLE = "a .txt, .md, .csv, .tsv, .jsonl or .json file, or a .zip of these"
 
 @dataclass(frozen=True)
 class Kinds:
-    """Which files are taken from folders and zips: their endings, each with its format, and how to name them."""
+    """Files to read from folders and zips: the format of each suffix, and a description for messages."""
 
     formats: Mapping[str, str]
     readable: str
@@ -49,18 +49,18 @@ class Kinds:
 
 TEXTS = Kinds(FORMATS, READABLE)
 
-OnProgress = Callable[[int, int], None]  # bytes done, bytes in all
+OnProgress = Callable[[int, int], None]  # bytes done, total bytes
 
 
 @dataclass
 class Meter:
-    """Bytes read so far, over all sources: reports progress and stops what is larger than it said."""
+    """Bytes read over all sources: reports progress and enforces the limit."""
 
-    total: int  # 0 where it is not known
+    total: int  # 0 if unknown
     max_bytes: float
     on_progress: OnProgress | None = None
     done: int = 0
-    _told: int = 0
+    _reported: int = 0
 
     def add(self, count: int, name: str) -> None:
         self.done += count
@@ -68,8 +68,8 @@ class Meter:
             raise InputError(
                 f"{quoted(name)} is larger than {megabytes(self.max_bytes)}; split it, or take a part of it."
             )
-        if self.on_progress and self.done - self._told >= max(1 << 18, self.total // 200):
-            self._told = self.done
+        if self.on_progress and self.done - self._reported >= max(1 << 18, self.total // 200):
+            self._reported = self.done
             self.on_progress(min(self.done, self.total) if self.total else self.done, self.total)
 
     def finish(self) -> None:
@@ -82,10 +82,10 @@ class Source:
     """One readable text: a file, or a member of a zip.
 
     Attributes:
-        name: for people; members are "archive.zip/member".
+        name: for display; members are "archive.zip/member".
         format: one of the values of `FORMATS`.
         size: bytes, unpacked.
-        named: the person named this very file, so trouble with it is an error; others are skipped and noted.
+        named: the file was given explicitly, so a problem with it is an error; others are skipped and noted.
     """
 
     name: str
@@ -97,17 +97,15 @@ class Source:
     member: zipfile.ZipInfo | None = field(default=None, repr=False)
 
     def open(self, meter: Meter | None = None) -> io.BufferedReader:
-        """The bytes as a buffered stream that counts into `meter`."""
-        raw: IO[bytes]
-        if self.archive is not None and self.member is not None:
-            raw = self.archive.open(self.member)
-        else:
-            raw = self.path.open("rb", buffering=0)
+        """A buffered stream of the bytes, counted by `meter`."""
+        raw: IO[bytes] = (
+            self.archive.open(self.member) if self.archive and self.member else self.path.open("rb", buffering=0)
+        )
         return io.BufferedReader(_Metered(raw, meter, self.name), buffer_size=1 << 18)
 
 
 class _Metered(io.RawIOBase):
-    """A stream that counts what is read from it."""
+    """A stream that counts the bytes read."""
 
     def __init__(self, stream: IO[bytes], meter: Meter | None, name: str) -> None:
         self._stream, self._meter, self._name = stream, meter, name
@@ -128,37 +126,23 @@ class _Metered(io.RawIOBase):
 
 
 def find_sources(
-    paths: Sequence[str | Path] | str | Path,
-    notes: ReadingNotes,
-    max_bytes: float = MAX_BYTES,
-    kinds: Kinds = TEXTS,
+    paths: Sequence[str | Path] | str | Path, notes: ReadingNotes, max_bytes: float = MAX_BYTES, kinds: Kinds = TEXTS
 ) -> list[Source]:
-    """The readable files behind `paths`, in the order given; folders, zips and patterns in the order of names.
+    """The readable files of `paths`, in the order given; those of folders, zips and patterns sorted by name.
 
-    In a pattern ("books/*.txt", "texts/**") stands * for any characters, ? for one, and ** for folders at any depth.
+    In a pattern ("books/*.txt", "texts/**") * is any characters, ? is one, and ** is folders at any depth.
 
     Raises:
-        InputError: a path is missing, unreadable, empty, too large, no zip, a zip bomb or encrypted, or a
-            folder, zip or pattern gives nothing readable. Sizes come from the file system and the zip's table: no text
-            is read yet.
+        InputError: a path is missing, unreadable, empty, too large, an invalid or encrypted zip or a zip bomb, or a
+            folder, zip or pattern has nothing readable. Sizes are those of the file system and the zip's directory:
+            no text is read.
     """
     if isinstance(paths, (str, Path)):
         paths = [paths]
     if not paths:
         raise InputError(f"No file was given; choose {kinds.readable}.")
-    sources: list[Source] = []
-    for given in paths:
-        path = Path(given)
-        if glob.has_magic(str(given)) and not os.path.exists(path):
-            sources.extend(_of_pattern(str(given), notes, max_bytes, kinds))
-            continue
-        mode, size = _status(path)
-        if stat.S_ISDIR(mode):
-            sources.extend(_in_folder(path, notes, max_bytes, kinds))
-        elif not stat.S_ISREG(mode):
-            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {kinds.readable}.")
-        else:
-            sources.extend(_of_file(path, path.name, size, notes, max_bytes, kinds, named=True))
+    search = _Search(notes, max_bytes, kinds)
+    sources = [source for path in paths for source in search.path(path)]
     total = sum(source.size for source in sources)
     if total > max_bytes:
         close_archives(sources)
@@ -174,24 +158,130 @@ def close_archives(sources: Iterable[Source]) -> None:
         archive.close()
 
 
-def _of_pattern(pattern: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """The files that a pattern names; one that cannot be read is noted, as in a folder."""
-    paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
-    if not paths:
-        raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
-    found = False
-    for path in map(Path, paths):
+@dataclass(frozen=True)
+class _Search:
+    """A search for sources with given options."""
+
+    notes: ReadingNotes
+    max_bytes: float
+    kinds: Kinds
+
+    def path(self, entry: str | Path) -> Sequence[Source]:
+        path = Path(entry)
+        if glob.has_magic(str(entry)) and not os.path.exists(path):
+            return self._pattern(str(entry))
+        mode, size = _status(path)
+        if stat.S_ISDIR(mode):
+            return self._folder(path)
+        if not stat.S_ISREG(mode):
+            raise InputError(f"{quoted(path.name or str(path))} is not a regular file; give {self.kinds.readable}.")
+        return self._file(path, path.name, size, named=True)
+
+    def _pattern(self, pattern: str) -> list[Source]:
+        paths = sorted(path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path))
+        if not paths:
+            raise InputError(f"No file is named like the pattern {quoted(pattern)}; check the name and the folder.")
+        files = ((path, path.as_posix()) for path in map(Path, paths))
+        return self._readable(files, f"No file like {quoted(pattern)} is readable; give")
+
+    def _folder(self, folder: Path) -> list[Source]:
+        """Files with a known suffix below `folder` at any depth, without hidden ones and links to folders."""
+        paths = []
+        for parent, folders, names in os.walk(folder):
+            folders[:] = sorted(f for f in folders if not f.startswith("."))
+            paths += [Path(parent, name) for name in sorted(names) if not name.startswith(".")]
+        known = {*self.kinds.formats, ".zip"}
+        files = ((path, path.relative_to(folder).as_posix()) for path in paths if path.suffix.lower() in known)
+        name = quoted(folder.name or str(folder))
+        return self._readable(files, f"The folder {name} holds nothing readable; put in it")
+
+    def _readable(self, files: Iterable[tuple[Path, str]], message: str) -> list[Source]:
+        """The sources of files with their names; a file that cannot be read is noted. `message` begins the error."""
+        sources: list[Source] = []
+        for path, name in files:
+            try:
+                mode, size = _status(path)
+                if stat.S_ISREG(mode):
+                    sources += self._file(path, name, size, named=False)
+            except InputError as error:
+                self.notes.skipped.append(str(error))
+        if not sources:
+            reason = f" First reason: {self.notes.skipped[0]}" if self.notes.skipped else ""
+            raise InputError(f"{message} {self.kinds.readable}.{reason}")
+        return sources
+
+    def _file(self, path: Path, name: str, size: int, *, named: bool) -> list[Source]:
+        if size == 0:
+            raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
         try:
-            for source in _of_file(path, path.as_posix(), _status(path)[1], notes, max_bytes, kinds, named=False):
-                found = True
-                yield source
-        except InputError as error:
-            notes.skipped.append(str(error))
-    if not found:
-        raise InputError(f"No file like {quoted(pattern)} is readable; give {kinds.readable}.{_first(notes)}")
+            with path.open("rb") as file:
+                head = file.read(4)
+        except OSError as error:
+            raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
+        suffix = path.suffix.lower()
+        if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # its size is checked unpacked
+            return self._zip(path, name)
+        if size > self.max_bytes:
+            raise InputError(
+                f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(self.max_bytes)}; "
+                "split it, or take a part of it."
+            )
+        return [Source(printable(name), self.kinds.formats.get(suffix, "text"), size, path, named=named)]
+
+    def _zip(self, path: Path, name: str) -> list[Source]:
+        try:
+            archive = zipfile.ZipFile(path)
+        except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
+            raise InputError(
+                f"{quoted(name)} is not a valid zip file; make it again, or give the text files themselves."
+            ) from None
+        try:
+            return self._members(archive, path, name)
+        except BaseException:
+            archive.close()
+            raise
+
+    def _members(self, archive: zipfile.ZipFile, path: Path, name: str) -> list[Source]:
+        zip_name, formats = quoted(name), self.kinds.formats
+        infos = archive.infolist()
+        if len(infos) > _MAX_MEMBERS:
+            raise InputError(f"{zip_name} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
+        document = container_kind({info.filename for info in infos})
+        if document:
+            ending = ".csv" if "Excel" in document else ".txt"
+            raise InputError(f"{zip_name} is {document}; open it and save it as plain text ({ending}).")
+        sources = []
+        for info in sorted(infos, key=lambda info: info.filename):
+            parts = info.filename.replace("\\", "/").split("/")
+            if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
+                continue
+            member = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
+            suffix = Path(parts[-1]).suffix.lower()
+            if suffix == ".zip":
+                self.notes.skipped.append(f"{quoted(member)} is a zip inside a zip and was not opened.")
+            elif info.file_size == 0 and suffix in formats:
+                self.notes.skipped.append(f"{quoted(member)} is empty and was left out.")
+            elif suffix in formats and not stat.S_ISLNK(info.external_attr >> 16):
+                if info.flag_bits & 1:
+                    raise InputError(f"{zip_name} is protected by a password; make a zip without one.")
+                sources.append(Source(member, formats[suffix], info.file_size, path, False, archive, info))
+        if not sources:
+            raise InputError(f"{zip_name} holds nothing readable; put in it {self.kinds.readable}.")
+        total, packed = sum(source.size for source in sources), path.stat().st_size
+        if total > self.max_bytes:
+            raise InputError(
+                f"{zip_name} unpacks to {megabytes(total)}, more than {megabytes(self.max_bytes)}; take a part of it."
+            )
+        if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
+            raise InputError(
+                f"{zip_name} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
+                "give the text files themselves."
+            )
+        return sources
 
 
 def _status(path: Path) -> tuple[int, int]:
+    """Mode and size of a file."""
     name = quoted(path.name or str(path))
     try:
         status = os.stat(path)
@@ -204,114 +294,10 @@ def _status(path: Path) -> tuple[int, int]:
     return status.st_mode, status.st_size
 
 
-def _of_file(
-    path: Path, name: str, size: int, notes: ReadingNotes, max_bytes: float, kinds: Kinds, *, named: bool
-) -> Iterable[Source]:
-    if size == 0:
-        raise InputError(f"{quoted(name)} is empty; choose a file with text in it.")
-    try:
-        with path.open("rb") as file:
-            head = file.read(4)
-    except OSError as error:
-        raise InputError(f"{quoted(name)} cannot be opened ({_reason(error)}); check its permissions.") from None
-    suffix = path.suffix.lower()
-    if head[:4] == b"PK\x03\x04" or suffix == ".zip":  # the zip's own size does not matter, what it holds does
-        return _in_zip(path, name, notes, max_bytes, kinds)
-    if size > max_bytes:
-        raise InputError(
-            f"{quoted(name)} is {megabytes(size)} large, more than {megabytes(max_bytes)}; "
-            "split it, or take a part of it."
-        )
-    return [Source(printable(name), kinds.formats.get(suffix, "text"), size, path, named=named)]
-
-
-def _in_folder(folder: Path, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> Iterator[Source]:
-    """Files with a known ending, below `folder` at any depth, without hidden ones and links to folders."""
-    found = False
-    for parent, folders, names in os.walk(folder):
-        folders[:] = sorted(f for f in folders if not f.startswith("."))
-        for name in sorted(names):
-            path = Path(parent, name)
-            if name.startswith(".") or path.suffix.lower() not in {*kinds.formats, ".zip"}:
-                continue
-            shown = path.relative_to(folder).as_posix()
-            try:
-                mode, size = _status(path)
-                if stat.S_ISREG(mode):
-                    for source in _of_file(path, shown, size, notes, max_bytes, kinds, named=False):
-                        found = True
-                        yield source
-            except InputError as error:
-                notes.skipped.append(str(error))
-    if not found:
-        shown = quoted(folder.name or str(folder))
-        raise InputError(f"The folder {shown} holds nothing readable; put in it {kinds.readable}.{_first(notes)}")
-
-
-def _in_zip(path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds) -> list[Source]:
-    shown = quoted(name)
-    try:
-        archive = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError, EOFError):
-        raise InputError(
-            f"{shown} is not a valid zip file; make it again, or give the text files themselves."
-        ) from None
-    try:
-        return _members(archive, path, name, notes, max_bytes, kinds)
-    except BaseException:
-        archive.close()
-        raise
-
-
-def _members(
-    archive: zipfile.ZipFile, path: Path, name: str, notes: ReadingNotes, max_bytes: float, kinds: Kinds
-) -> list[Source]:
-    shown = quoted(name)
-    infos = archive.infolist()
-    if len(infos) > _MAX_MEMBERS:
-        raise InputError(f"{shown} holds {len(infos):,} files, more than {_MAX_MEMBERS:,}; take fewer.")
-    document = container_kind({info.filename for info in infos})
-    if document:
-        ending = ".csv" if "Excel" in document else ".txt"
-        raise InputError(f"{shown} is {document}; open it and save it as plain text ({ending}).")
-    sources = []
-    for info in sorted(infos, key=lambda info: info.filename):
-        parts = info.filename.replace("\\", "/").split("/")
-        if info.is_dir() or any(part.startswith((".", "__MACOSX")) and part not in ("..", ".") for part in parts):
-            continue
-        inner = printable(f"{name}/" + "/".join(part for part in parts if part not in ("", ".", "..")))
-        suffix = Path(parts[-1]).suffix.lower()
-        if suffix == ".zip":
-            notes.skipped.append(f"{quoted(inner)} is a zip inside a zip and was not opened.")
-        elif info.file_size == 0 and suffix in kinds.formats:
-            notes.skipped.append(f"{quoted(inner)} is empty and was left out.")
-        elif suffix in kinds.formats and not stat.S_ISLNK(info.external_attr >> 16):
-            if info.flag_bits & 1:
-                raise InputError(f"{shown} is protected by a password; make a zip without one.")
-            sources.append(
-                Source(inner, kinds.formats[suffix], info.file_size, path, named=False, archive=archive, member=info)
-            )
-    if not sources:
-        raise InputError(f"{shown} holds nothing readable; put in it {kinds.readable}.")
-    total, packed = sum(source.size for source in sources), path.stat().st_size
-    if total > max_bytes:
-        raise InputError(f"{shown} unpacks to {megabytes(total)}, more than {megabytes(max_bytes)}; take a part of it.")
-    if total > _HARMLESS_BYTES and total > MAX_INFLATION * packed:
-        raise InputError(
-            f"{shown} would unpack to {total // max(packed, 1):,} times its size, as a zip bomb does; "
-            "give the text files themselves."
-        )
-    return sources
-
-
 def megabytes(count: float) -> str:
-    """A size for people, in units of 1,000,000 bytes."""
+    """A size for messages, in units of 1,000,000 bytes."""
     return f"{count / 1e6:,.0f} MB" if count >= 1e6 else f"{count / 1e3:,.1f} kB"
 
 
 def _reason(error: Exception) -> str:
     return (error.strerror or "unreadable") if isinstance(error, OSError) else "it has characters no name may have"
-
-
-def _first(notes: ReadingNotes) -> str:
-    return f" First reason: {notes.skipped[0]}" if notes.skipped else ""

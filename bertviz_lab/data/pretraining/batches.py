@@ -122,17 +122,17 @@ class PretrainingData:
         b_length = rows[:, B_END] - rows[:, B_START]
         lengths = a_length + b_length + np.where(b_length > 0, 3, 2)
         width = min(padded_width(lengths), max(self.seq_len, int(lengths.max())))
-        at = np.arange(width)[None]  # (1, tokens)
+        columns = np.arange(width)[None]  # (1, tokens)
         a_end, b_end = (1 + a_length)[:, None], (2 + a_length + b_length)[:, None]
-        in_a = (at > 0) & (at < a_end)
-        in_b = (at > a_end) & (at < b_end)
-        offset = np.where(in_a, rows[:, A_START, None] + at - 1, 0)
-        offset = np.where(in_b, rows[:, B_START, None] + at - a_end - 1, offset)
+        in_a = (columns > 0) & (columns < a_end)
+        in_b = (columns > a_end) & (columns < b_end)
+        offset = np.where(in_a, rows[:, A_START, None] + columns - 1, 0)
+        offset = np.where(in_b, rows[:, B_START, None] + columns - a_end - 1, offset)
         ids = self.documents.corpus.ids[offset].astype(np.int64)
-        sep = (at == a_end) | ((at == b_end) & (b_length > 0)[:, None])
+        sep = (columns == a_end) | ((columns == b_end) & (b_length > 0)[:, None])
         ids = np.where(in_a | in_b, ids, np.where(sep, self.tokenizer.sep_id, self.tokenizer.pad_id))
         ids[:, 0] = self.tokenizer.cls_id
-        segments = ((at > a_end) & (at < lengths[:, None])).astype(np.int64)
+        segments = ((columns > a_end) & (columns < lengths[:, None])).astype(np.int64)
         return ids, segments, lengths
 
 

@@ -61,9 +61,9 @@ class CachedTokenizer:
 
     def _split(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The ids as the tokenizer gives them."""
-        found = self._tokenizer.ids(sentences)
-        sizes = np.fromiter(map(len, found), dtype=np.int64, count=len(found))
-        return np.fromiter(chain.from_iterable(found), dtype=np.int64, count=int(sizes.sum())), sizes
+        ids = self._tokenizer.ids(sentences)
+        sizes = np.fromiter(map(len, ids), dtype=np.int64, count=len(ids))
+        return np.fromiter(chain.from_iterable(ids), dtype=np.int64, count=int(sizes.sum())), sizes
 
     def _look_up(self, sentences: list[str], kind: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         text = "\n".join(sentences) + "\n"
@@ -73,13 +73,13 @@ class CachedTokenizer:
         if self._known.characters > _REMEMBERED:
             self._known = _Known()
         known = self._known
-        which = np.fromiter(map(known.numbers.__getitem__, words), dtype=np.int64, count=len(words))
+        numbers = np.fromiter(map(known.numbers.__getitem__, words), dtype=np.int64, count=len(words))
         new = known.unsplit()
         known.add(new, *self._split(new, _ALONE))
-        lengths = known.ends[which] - known.starts[which]
+        lengths = known.ends[numbers] - known.starts[numbers]
         ends = np.cumsum(lengths)  # of the words, in the ids
-        place = np.arange(ends[-1]) - np.repeat(ends - lengths - known.starts[which], lengths)
-        return known.ids[place], np.diff(ends[which == 0], prepend=0)
+        positions = np.arange(ends[-1]) - np.repeat(ends - lengths - known.starts[numbers], lengths)
+        return known.ids[positions], np.diff(ends[numbers == 0], prepend=0)
 
 
 class _Numbers(dict[str, int]):
@@ -121,5 +121,5 @@ def _word_pattern(tokenizer: Tokenizer) -> str | None:
     if normalizer.get("type") == "BertNormalizer" and splitter.get("type") == "BertPreTokenizer":
         return _BERT
     steps = normalizer.get("normalizers") if normalizer else []
-    whole = splitter.get("type") == "ByteLevel" and splitter.get("use_regex", True)
-    return _GPT2 if whole and not splitter["add_prefix_space"] and steps in ([], [{"type": "Lowercase"}]) else None
+    byte_level = splitter.get("type") == "ByteLevel" and splitter.get("use_regex", True)
+    return _GPT2 if byte_level and not splitter["add_prefix_space"] and steps in ([], [{"type": "Lowercase"}]) else None

@@ -77,18 +77,18 @@ def mask_batch(
     """Hide tokens of a padded batch (batch, tokens); special tokens and padding are never chosen."""
     real = np.arange(ids.shape[1]) < lengths[:, None]
     candidates = real & ~rule.special[ids]
-    wanted = rule.predictions(lengths)
-    width = max(1, int(wanted.max()))
+    counts = rule.predictions(lengths)
+    width = max(1, int(counts.max()))
 
     decider = np.broadcast_to(np.arange(ids.shape[1]), ids.shape)  # whose draw decides what becomes of a token
     if rule.spans or rule.whole_word:
-        chosen, span_start = _choose_words(ids, candidates, wanted, rule, rng)
+        chosen, span_start = _choose_words(ids, candidates, counts, rule, rng)
         decider = span_start if rule.spans else decider
     else:
-        chosen = _choose_tokens(candidates, wanted, rng)
-    count = chosen.sum(axis=1)
+        chosen = _choose_tokens(candidates, counts, rng)
+    chosen_counts = chosen.sum(axis=1)
     positions = np.sort(np.where(chosen, np.arange(ids.shape[1]), ids.shape[1]), axis=1)[:, :width]
-    used = np.arange(positions.shape[1]) < count[:, None]
+    used = np.arange(positions.shape[1]) < chosen_counts[:, None]
     positions = np.where(used, positions, 0)
     labels = np.where(used, np.take_along_axis(ids, positions, axis=1), IGNORE_INDEX)
 
@@ -107,19 +107,19 @@ def mask_batch(
 
 
 def _choose_tokens(
-    candidates: NDArray[np.bool_], wanted: NDArray[np.int64], rng: np.random.Generator
+    candidates: NDArray[np.bool_], counts: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """The `wanted` candidates with the smallest random numbers, row by row."""
+    """Of each row the `counts` candidates with the smallest random numbers."""
     order = np.where(candidates, rng.random(candidates.shape), 2.0).argsort(axis=1)
     rank = np.empty_like(order)
     np.put_along_axis(rank, order, np.arange(candidates.shape[1])[None], axis=1)
-    return candidates & (rank < wanted[:, None])
+    return candidates & (rank < counts[:, None])
 
 
 def _choose_words(
     ids: NDArray[np.int64],
     candidates: NDArray[np.bool_],
-    wanted: NDArray[np.int64],
+    counts: NDArray[np.int64],
     rule: MaskingRule,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
@@ -138,7 +138,7 @@ def _choose_words(
     lengths = np.pad(words.lengths, ((0, 0), (0, longest)))
     joined = np.pad(words.joined, ((0, 0), (0, longest)))
     span_of = np.full(lengths.shape, -1)  # the first word of the span that a word was taken into
-    offset, row, left = np.arange(longest), np.arange(len(ids))[:, None], wanted.copy()
+    offset, row, left = np.arange(longest), np.arange(len(ids))[:, None], counts.copy()
     for first, count in zip(order.T[:, :, None], spans.T[:, :, None], strict=True):
         if not left.any():
             break

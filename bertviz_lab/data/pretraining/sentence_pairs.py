@@ -144,7 +144,7 @@ def _truncate(
     # Google drops one token at a time from the longer side, B on a tie; this is where that ends.
     cut_a = min(excess, max(0, length_a - length_b))
     cut_b = min(excess, max(0, length_b - length_a))
-    rest = excess - cut_a - cut_b
-    cut_a, cut_b = cut_a + rest // 2, cut_b + (rest + 1) // 2
+    remaining = excess - cut_a - cut_b
+    cut_a, cut_b = cut_a + remaining // 2, cut_b + (remaining + 1) // 2
     front_a, front_b = int(rng.binomial(cut_a, 0.5)), int(rng.binomial(cut_b, 0.5))
     return (a[0] + front_a, a[1] - (cut_a - front_a)), (b[0] + front_b, b[1] - (cut_b - front_b))

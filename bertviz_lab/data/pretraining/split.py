@@ -24,11 +24,11 @@ def split_corpus(
     corpus too short for either is returned as both parts: its scores are then on text that is also trained on.
     """
     everything = corpus.select(np.arange(corpus.documents))
-    wanted = min(share * corpus.tokens, MAX_HELD_OUT_TOKENS)
-    held_out = _whole_documents(corpus, wanted, min_documents)
+    target_tokens = min(share * corpus.tokens, MAX_HELD_OUT_TOKENS)
+    held_out = _whole_documents(corpus, target_tokens, min_documents)
     if held_out is not None:
         return corpus.select(np.setdiff1d(np.arange(corpus.documents), held_out)), corpus.select(held_out)
-    ends = _ends_of_documents(corpus, wanted, min_documents)
+    ends = _ends_of_documents(corpus, target_tokens, min_documents)
     if not ends or corpus.documents < min_documents:
         return everything, everything
     kept = everything.spans.copy()
@@ -37,8 +37,8 @@ def split_corpus(
     return CorpusView(corpus, kept), CorpusView(corpus, np.array([span for _, *span in ends], dtype=np.int64))
 
 
-def _whole_documents(corpus: TokenizedCorpus, wanted: float, least: int) -> NDArray[np.int64] | None:
-    """Indices of documents with about `wanted` tokens together; None where no choice comes near."""
+def _whole_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) -> NDArray[np.int64] | None:
+    """Indices of documents with about `target_tokens` tokens together; None where no choice comes near."""
     sizes = corpus.document_sizes()
     # Multiples of the golden ratio, modulo 1, are spread evenly however many of them are taken (Weyl's sequence).
     spread = np.argsort((np.arange(len(sizes)) + 0.5) * _GOLDEN_RATIO % 1.0, kind="stable")
@@ -46,17 +46,17 @@ def _whole_documents(corpus: TokenizedCorpus, wanted: float, least: int) -> NDAr
     tokens = 0
     for document in spread.tolist():
         size = int(sizes[document])
-        nearer = abs(tokens + size - wanted) < abs(tokens - wanted)
-        if nearer or (len(chosen) < least and tokens + size <= 2 * wanted):
+        nearer = abs(tokens + size - target_tokens) < abs(tokens - target_tokens)
+        if nearer or (len(chosen) < least and tokens + size <= 2 * target_tokens):
             chosen.append(document)
             tokens += size
-        if tokens >= wanted and len(chosen) >= least:
+        if tokens >= target_tokens and len(chosen) >= least:
             break
     enough = len(chosen) >= least and len(sizes) - len(chosen) >= least
-    return np.sort(np.array(chosen)) if enough and wanted / 2 <= tokens <= 2 * wanted else None
+    return np.sort(np.array(chosen)) if enough and target_tokens / 2 <= tokens <= 2 * target_tokens else None
 
 
-def _ends_of_documents(corpus: TokenizedCorpus, wanted: float, least: int) -> list[tuple[int, int, int]]:
+def _ends_of_documents(corpus: TokenizedCorpus, target_tokens: float, least: int) -> list[tuple[int, int, int]]:
     """Parts at the ends of the longest documents, as (document, first sentence, end); none where all are too short.
 
     Each of the `least` longest gives a part in proportion to its length. Where one document is nearly all of the
@@ -68,7 +68,7 @@ def _ends_of_documents(corpus: TokenizedCorpus, wanted: float, least: int) -> li
     for documents in (longest, longest[:1]) if comparable else (longest[:1],):
         parts: list[tuple[int, int, int]] = []
         for document in documents.tolist():
-            tokens = wanted * sizes[document] / sizes[documents].sum()
+            tokens = target_tokens * sizes[document] / sizes[documents].sum()
             parts += _last_parts(corpus, document, tokens, least // len(documents))
         if len(parts) == least:
             return parts
@@ -83,8 +83,8 @@ def _last_parts(corpus: TokenizedCorpus, document: int, tokens: float, count: in
     if end < _MIN_SENTENCES * (count + 1):
         return
     for part in range(count):
-        wanted = bounds[-1] - (part + 1) * tokens / count
-        start = int(np.abs(bounds - wanted).argmin())
+        target = bounds[-1] - (part + 1) * tokens / count
+        start = int(np.abs(bounds - target).argmin())
         start = max(min(start, end - _MIN_SENTENCES), _MIN_SENTENCES * (count - part))
         yield document, first + start, first + end
         end = start

@@ -73,8 +73,8 @@ def contrast_of(pair: MinimalPair) -> tuple[str, ...]:
     """The good word and the bad one, in small letters; none where not one word differs from one other."""
     if pair.position is None:
         return ()
-    said = zip(words(pair.good), words(pair.bad), strict=True)
-    differ = [(good.lower(), bad.lower()) for good, bad in said if good != bad]
+    word_pairs = zip(words(pair.good), words(pair.bad), strict=True)
+    differ = [(good.lower(), bad.lower()) for good, bad in word_pairs if good != bad]
     return differ[0] if len(differ) == 1 else ()
 
 
@@ -85,7 +85,7 @@ def english_pairs() -> tuple[MinimalPair, ...]:
 
 
 def _pair(kind: str, good: str, bad: str) -> MinimalPair:
-    differs = [one != other for one, other in zip(words(good), words(bad), strict=True)]
+    differs = [a != b for a, b in zip(words(good), words(bad), strict=True)]
     return MinimalPair(kind, "", good, bad, differs.index(True))
 
 

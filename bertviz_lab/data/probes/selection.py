@@ -48,6 +48,6 @@ def _fits(pair: MinimalPair, tokenizer: Tokenizer) -> bool:
     good, bad = tokenizer.ids([pair.good, pair.bad])
     if len(good) != len(bad):
         return False
-    tokens = [pair_of_ids for pair_of_ids in zip(good, bad, strict=True) if pair_of_ids[0] != pair_of_ids[1]]
-    said = sum(one != other for one, other in zip(words(pair.good), words(pair.bad), strict=True))
-    return len(tokens) == said and not any(tokenizer.unk_id in ids for ids in tokens)
+    different_tokens = [ids for ids in zip(good, bad, strict=True) if ids[0] != ids[1]]
+    different_words = sum(a != b for a, b in zip(words(pair.good), words(pair.bad), strict=True))
+    return len(different_tokens) == different_words and not any(tokenizer.unk_id in ids for ids in different_tokens)

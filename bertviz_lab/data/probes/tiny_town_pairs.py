@@ -1,7 +1,7 @@
-"""What there is to learn in Tiny Town, as pairs of sentences that differ in one place, of which one is true.
+"""Minimal pairs of Tiny Town: two sentences that differ in one place, of which one is true.
 
-A model has learnt a kind when it finds the good sentence likelier than the bad one; who guesses is right half of the
-time. Every good sentence stands in a held-out story, so that no training story contains it in its context.
+A model passes a pair when it gives the good sentence the higher probability; chance is 50%. Every good sentence is from
+a held-out story, so no training story contains it in its context.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bertviz_lab.data.samples.tiny_town.world import COLOURS, FUR, PLACES
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 
-#: Kind of pair -> what a model can do that tells good from bad.
+#: Kind of pair -> the phenomenon that it tests.
 KINDS = {
     "agreement": "subject-verb agreement",
     "agreement_distractor": "subject-verb agreement across a distractor",
@@ -38,15 +38,15 @@ def words(text: str) -> list[str]:
 def minimal_pairs(seed: int = 0, count: int = 20) -> tuple[MinimalPair, ...]:
     """`count` different pairs of every kind, drawn from held-out stories, kind after kind."""
     rng = random.Random(seed)
-    found: dict[str, dict[MinimalPair, None]] = {kind: {} for kind in KINDS}
+    chosen: dict[str, dict[MinimalPair, None]] = {kind: {} for kind in KINDS}
     for story in imagine(seed, held_out=True):
         for kind, candidates in _FINDERS.items():
-            choice = list(candidates(story, rng)) if len(found[kind]) < count else []
-            if choice:
-                found[kind][rng.choice(choice)] = None
-        if all(len(pairs) >= count for pairs in found.values()):
+            options = list(candidates(story, rng)) if len(chosen[kind]) < count else []
+            if options:
+                chosen[kind][rng.choice(options)] = None
+        if all(len(pairs) >= count for pairs in chosen.values()):
             break
-    return tuple(pair for pairs in found.values() for pair in pairs)
+    return tuple(pair for pairs in chosen.values() for pair in pairs)
 
 
 def _changed(kind: str, context: str, good: str, position: int, word: str) -> MinimalPair:
@@ -83,15 +83,15 @@ def _agreement(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
 
 def _agreement_distractor(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     for index, sentence in _by_verb(story, "across"):
-        said = words(sentence)
+        tokens = words(sentence)
         # "The NOUN near the OTHER verb": the verb is the first form after the second "the" and its noun.
-        for position in range(4, len(said)):
-            if said[position] in _OTHER_NUMBER and _disagrees(story, story.beats[index], said[:position]):
-                yield _changed("agreement_distractor", "", sentence, position, _OTHER_NUMBER[said[position]])
+        for position in range(4, len(tokens)):
+            if tokens[position] in _OTHER_NUMBER and _disagrees(story, story.beats[index], tokens[:position]):
+                yield _changed("agreement_distractor", "", sentence, position, _OTHER_NUMBER[tokens[position]])
                 break
 
 
-def _disagrees(story: Story, beat: str, said: list[str]) -> bool:
+def _disagrees(story: Story, beat: str, tokens: list[str]) -> bool:
     """Whether the noun beside the verb has another number than the subject."""
     world = story.world
     if beat == "scene":
@@ -106,9 +106,9 @@ def _disagrees(story: Story, beat: str, said: list[str]) -> bool:
 def _pronoun(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     names = {story.world.hero.name, story.world.friend.name, story.world.neighbour.name}
     for sentence in story.sentences:
-        said = words(sentence)
-        for position, word in enumerate(said):
-            if word in ("he", "she") and names & set(said[:position]):  # for whom it stands is said before it
+        tokens = words(sentence)
+        for position, word in enumerate(tokens):
+            if word in ("he", "she") and names & set(tokens[:position]):  # its antecedent comes before it
                 yield _changed("pronoun", "", sentence, position, "she" if word == "he" else "he")
 
 
@@ -125,10 +125,10 @@ def _colour_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     if story.plot.name in ("swap", "race"):  # two colours, told apart by their owners
         return
     colour, palette = (world.fur, FUR) if story.plot.name == "pet" else (world.colour, COLOURS)
-    wrong = rng.choice([other for other in palette if other != colour])
+    wrong_colour = rng.choice([other for other in palette if other != colour])
     coloured = [sentence for sentence in story.sentences if colour in words(sentence)]
     for before, sentence in pairwise(coloured):
-        yield _changed("colour_copy", before, sentence, words(sentence).index(colour), wrong)
+        yield _changed("colour_copy", before, sentence, words(sentence).index(colour), wrong_colour)
 
 
 def _owner_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
@@ -137,19 +137,19 @@ def _owner_copy(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
         return
     index = story.beats.index("now")
     sentence = story.sentences[index]
-    said = words(sentence)
+    tokens = words(sentence)
     owner, other = world.friend.name, world.hero.name
-    if owner not in said:
+    if owner not in tokens:
         owner, other = other, owner
-    yield _changed("owner_copy", " ".join(story.sentences[index - 2 : index]), sentence, said.index(owner), other)
+    yield _changed("owner_copy", " ".join(story.sentences[index - 2 : index]), sentence, tokens.index(owner), other)
 
 
 def _word_order(story: Story, rng: random.Random) -> Iterator[MinimalPair]:
     world = story.world
     for sentence in story.sentences:
-        said = words(sentence)
-        for position in range(1, len(said) - 2):
-            first, second = said[position : position + 2]
+        tokens = words(sentence)
+        for position in range(1, len(tokens) - 2):
+            first, second = tokens[position : position + 2]
             if first in ("the", world.colour, world.fur):
                 bad = sentence.replace(f" {first} {second}", f" {second} {first}", 1)
                 yield MinimalPair("word_order", "", sentence, bad, position)

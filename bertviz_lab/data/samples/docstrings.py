@@ -43,7 +43,7 @@ def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> 
         InputError: if the folder holds no Python source with docstrings.
     """
     root = folder or Path(sysconfig.get_path("stdlib"))
-    found = False
+    any_document = False
     left = limit_bytes
     for path in _sources(root):
         name = path.relative_to(root).as_posix()
@@ -58,9 +58,9 @@ def documents(folder: Path | None = None, *, limit_bytes: int = LIMIT_BYTES) -> 
         for number, texts in enumerate(_topics(tree) if name == _TOPICS else [_docstrings(tree)], start=1):
             sentences = tuple(_sentences(texts, seen))
             if len(sentences) > 1:  # a single sentence has no next one
-                found = True
+                any_document = True
                 yield Document(name if number == 1 else f"{name} #{number}", sentences)
-    if not found:
+    if not any_document:
         raise InputError(
             f"There are no Python source files with documentation in {root}; "
             "choose another sample, or upload a text of your own."
@@ -153,7 +153,7 @@ def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
     """The items of a list, or the one paragraph, in a block of lines without a blank one."""
     gathered: list[str] = []
     for line in lines:
-        if _NOT_PROSE.match(line) or (gathered and _is_aside(line, indent)):
+        if _NOT_PROSE.match(line) or (gathered and _is_indented_code(line, indent)):
             yield from _finish(gathered)
             gathered = []
             continue
@@ -164,7 +164,7 @@ def _paragraphs(lines: list[str], indent: int) -> Iterator[str]:
     yield from _finish(gathered)
 
 
-def _is_aside(line: str, indent: int) -> bool:
+def _is_indented_code(line: str, indent: int) -> bool:
     """An indented line of code inside a paragraph."""
     return len(line) - len(line.lstrip()) > indent + 1 and _CODE_SIGNS.search(line) is not None
 

@@ -138,8 +138,8 @@ def _span_scores(
     # NaN is no answer.
     starts = np.nan_to_num(np.asarray(start[first:after], dtype=np.float64), nan=-np.inf)
     ends = np.full(after - first + longest - 1, -np.inf)
-    shown = np.asarray(end[first : min(window.passage_end, first + len(ends))], dtype=np.float64)
-    ends[: len(shown)] = np.nan_to_num(shown, nan=-np.inf)
+    end_scores = np.asarray(end[first : min(window.passage_end, first + len(ends))], dtype=np.float64)
+    ends[: len(end_scores)] = np.nan_to_num(end_scores, nan=-np.inf)
     if not len(starts):
         return np.empty((0, longest))
     return starts[:, None] + np.lib.stride_tricks.sliding_window_view(ends, longest)

@@ -30,28 +30,28 @@ def write_out(
     """Some rows side by side, padded to a multiple of 8; `weights` are those of the classes."""
     lengths = np.array([len(features.ids[row]) for row in rows])
     width = padded_width(lengths)
-    at = np.arange(width)[None]
-    real = at < lengths[:, None]
+    columns = np.arange(width)[None]
+    is_token = columns < lengths[:, None]
     ids = np.full((len(rows), width), pad_id, dtype=np.int64)
-    ids[real] = np.concatenate([features.ids[row] for row in rows])
-    segments = ((at >= features.segment_b[rows][:, None]) & real).astype(np.int64)
+    ids[is_token] = np.concatenate([features.ids[row] for row in rows])
+    segments = ((columns >= features.segment_b[rows][:, None]) & is_token).astype(np.int64)
     targets: NDArray[Any]
     if isinstance(features.targets, list):
         targets = np.full((len(rows), width), IGNORE_INDEX, dtype=np.int64)
-        targets[real] = np.concatenate([features.targets[row] for row in rows])
+        targets[is_token] = np.concatenate([features.targets[row] for row in rows])
     else:
         targets = features.targets[rows]
     # An answer's start and end are one label together.
-    asked = rows if features.windows or targets.dtype == np.float32 else targets[targets != IGNORE_INDEX]
+    labelled = rows if features.windows or targets.dtype == np.float32 else targets[targets != IGNORE_INDEX]
     return TaskBatch(
         input_ids=torch.from_numpy(ids),
         token_type_ids=torch.from_numpy(segments),
-        attention_mask=torch.from_numpy(real) if not real.all() else None,
+        attention_mask=torch.from_numpy(is_token) if not is_token.all() else None,
         targets=torch.from_numpy(targets),
         rows=torch.from_numpy(rows),
         real_tokens=int(lengths.sum()),
-        count=len(asked),
-        total=float(len(asked) if weights is None else weights[asked].sum()),
+        count=len(labelled),
+        total=float(len(labelled) if weights is None else weights[labelled].sum()),
     )
 
 

@@ -105,13 +105,13 @@ def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequ
     word_ids = [ids or [tokenizer.unk_id] for ids in tokenizer.ids([f" {word}" for word in distinct])]
     pieces = dict(zip(distinct, word_ids, strict=True))
     index = {label: number for number, label in enumerate(labels)}
-    room = max_length - 2
+    capacity = max_length - 2
     split: list[tuple[int, list[tuple[list[int], int]]]] = []  # rows: their example, and the ids and class of each word
     for owner, example in enumerate(examples):
         used = max_length  # a sentence begins a row
         for word, label in zip(example.words, example.labels, strict=True):
-            ids = pieces[word][:room]
-            if used + len(ids) > room:
+            ids = pieces[word][:capacity]
+            if used + len(ids) > capacity:
                 split.append((owner, []))
                 used = 0
             split[-1][1].append((ids, index.get(label, IGNORE_INDEX)))

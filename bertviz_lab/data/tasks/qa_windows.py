@@ -115,20 +115,22 @@ def make_windows(
             ranges_by_size[size] = window_ranges(len(spans), capacity, min(stride, capacity // 2))
         answer = _answer_tokens(question, spans)
         of_question = []
-        for shown in ranges_by_size[size]:
-            shift = len(prefix) - shown.first
-            is_whole = answer is not None and shown.first <= answer[0] and answer[1] < shown.end
-            ids = np.concatenate([prefix, passage_ids[shown.first : shown.end], [tokenizer.sep_id]]).astype(np.int32)
+        for window_range in ranges_by_size[size]:
+            shift = len(prefix) - window_range.first
+            has_answer = answer is not None and window_range.first <= answer[0] and answer[1] < window_range.end
+            ids = np.concatenate(
+                [prefix, passage_ids[window_range.first : window_range.end], [tokenizer.sep_id]]
+            ).astype(np.int32)
             of_question.append(
                 Window(
                     question=index,
                     ids=ids,
                     passage_start=len(prefix),
                     spans=spans,
-                    first_token=shown.first,
-                    max_context_range=(shown.max_context[0] + shift, shown.max_context[1] + shift),
-                    start=answer[0] + shift if answer and is_whole else 0,
-                    end=answer[1] + shift if answer and is_whole else 0,
+                    first_token=window_range.first,
+                    max_context_range=(window_range.max_context[0] + shift, window_range.max_context[1] + shift),
+                    start=answer[0] + shift if answer and has_answer else 0,
+                    end=answer[1] + shift if answer and has_answer else 0,
                     question_cut=max(0, len(question_ids) - max_question_length),
                 )
             )

@@ -147,9 +147,11 @@ def _answer(example: Example) -> str:
 
 
 def _classes(train: TaskData, held_out: Sequence[Example]) -> tuple[ClassCount, ...]:
-    counts, held = (Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out))
-    names = [*train.labels, *sorted((counts.keys() | held.keys()) - set(train.labels))]
-    return tuple(ClassCount(name, counts[name], held[name]) for name in names)
+    train_counts, held_out_counts = (
+        Counter(chain.from_iterable(map(labels_of_example, part))) for part in (train.examples, held_out)
+    )
+    names = [*train.labels, *sorted((train_counts.keys() | held_out_counts.keys()) - set(train.labels))]
+    return tuple(ClassCount(name, train_counts[name], held_out_counts[name]) for name in names)
 
 
 def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> tuple[LengthHistogram, float]:
@@ -222,7 +224,7 @@ def _about_repeats(
 def _about_lengths(task: Task, lengths: LengthHistogram, unknown: float) -> Iterable[str]:
     if lengths.measured and lengths.cut > _MAX_TRUNCATED * lengths.measured:
         share = lengths.cut / lengths.measured
-        how = "are read in several windows" if task == "qa" else "lose their ends"
-        yield f"{share:.0%} of the examples are longer than {lengths.max_length} tokens and {how}."
+        consequence = "are read in several windows" if task == "qa" else "lose their ends"
+        yield f"{share:.0%} of the examples are longer than {lengths.max_length} tokens and {consequence}."
     if unknown > _MAX_UNKNOWN:
         yield f"{unknown:.1%} of the tokens are unknown to the vocabulary ([UNK]); a model with another may do better."

@@ -1,4 +1,4 @@
-"""Attention weights of a whole model, packed small enough that the page can hold every head at once."""
+"""Attention weights of a whole model, quantised so that the page can hold every head at once."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,13 +8,13 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, base64_array, signed_codes, sqrt_codes, to_json
 
-#: Up to this many bytes, cells go out with 16 bits each: what the page shows is then right to 0.00002.
+#: Up to this many bytes, cells are sent with 16 bits each, which is accurate to 0.00002.
 PRECISE_BYTES = 2**20
-#: Up to this many bytes, all heads go out at once with 8 bits a cell (12 x 12 heads: 170 tokens);
-#: above it the page holds the layers it was sent and asks for another when it is wanted.
+#: Up to this many bytes, all heads are sent at once with 8 bits per cell (12 x 12 heads: 170 tokens);
+#: above it the page requests further layers as needed.
 WHOLE_MODEL_BYTES = 4 * 2**20
 
-#: What the page calls the metrics of `interpret.METRICS`.
+#: Display names of `interpret.METRICS`.
 METRIC_TITLES = {
     "entropy": "attention entropy",
     "distance": "distance",
@@ -40,10 +40,10 @@ def attention_payload(
     """The payload of the attention grid.
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
-    `layers` (counted from 0) limits what is sent; by default all layers go where they fit, else the last one.
-    `key` names this computation to the functions that the grid calls for exact values and for further layers.
-    `special` marks the tokens that can be hidden; by default those spelt so. `metrics`, by name a description and
-    values (layers, heads), is what heads can be sorted by.
+    `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
+    `key` identifies the computation when the grid requests exact values or further layers.
+    `special` marks the tokens that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by
+    which heads can be sorted, to its description and values (layers, heads).
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
     body = _frame(tokens, segment_ids, attentions, title, key, special)
@@ -57,8 +57,8 @@ def attention_payload(
     body |= {"sent": sent, "bits": bits, "cells": base64_array(sqrt_codes(attentions[sent], bits))}
     if metrics:
         body["metrics"] = {
-            name: {"title": METRIC_TITLES.get(name, name), "says": says, "values": np.round(values, 5).tolist()}
-            for name, (says, values) in metrics.items()
+            name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
+            for name, (description, values) in metrics.items()
         }
     return to_json(body)
 
@@ -71,7 +71,7 @@ def difference_payload(
     *,
     special: Sequence[int] | None = None,
 ) -> Payload:
-    """The payload of a grid of differences, -1 to 1, (layers, heads, tokens, tokens); of a long text the last layers.
+    """The payload of a grid of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
@@ -110,19 +110,19 @@ def _frame(
 
 
 def layer_cells(attentions: NDArray[np.floating], layer: int) -> str:
-    """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes: what a grid's `layer_values` answers."""
+    """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes, returned by `layer_values`."""
     return base64_array(sqrt_codes(attentions[layer], 8))
 
 
 def pair_payload(
     query: NDArray[np.floating], key: NDArray[np.floating], products: NDArray[np.floating], score: float, weight: float
 ) -> Payload:
-    """Why a token attends to another, what a grid's `query_key` answers: three (head size,) arrays and two numbers."""
+    """The query-key product of two tokens, returned by `query_key`: three (head size,) arrays and two numbers."""
     arrays = {"query": query, "key": key, "products": products}
     body: dict[str, Any] = {name: np.round(array.astype(float), 6).tolist() for name, array in arrays.items()}
     return to_json(body | {"score": score, "weight": weight})
 
 
 def head_cells(attentions: NDArray[np.floating], layer: int, head: int) -> str:
-    """One head as base64 float32 (tokens, tokens): what a grid's `exact_values` answers."""
+    """One head as base64 float32 (tokens, tokens), returned by `exact_values`."""
     return base64_array(attentions[layer, head].astype(np.float32, copy=False))

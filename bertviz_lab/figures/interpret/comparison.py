@@ -11,16 +11,16 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def comparison_payload(comparison: "FillComparison") -> Payload:
-    """Bars side by side; "not in its vocabulary" where a vocabulary does not have a word."""
+    """Bars side by side; "not in its vocabulary" for tokens that a vocabulary lacks."""
     several = len(comparison.masks) > 1
     groups: list[str] = []
     values: list[list[float | None]] = [[] for _ in comparison.names]
-    for place, mask in enumerate(comparison.masks):
+    for number, mask in enumerate(comparison.masks, 1):
         for candidate in mask:
-            groups.append(f"{place + 1}: {candidate.token}" if several else candidate.token)
+            groups.append(f"{number}: {candidate.token}" if several else candidate.token)
             for model, probability in enumerate(candidate.probabilities):
                 values[model].append(probability)
-    texts = [["not in its vocabulary" if v is None else f"{v:.1%}" for v in column] for column in values]
+    texts = [["not in its vocabulary" if v is None else f"{v:.1%}" for v in probabilities] for probabilities in values]
     return bars_payload(
         groups,
         list(zip(comparison.names, values, strict=True)),
@@ -33,18 +33,18 @@ def comparison_payload(comparison: "FillComparison") -> Payload:
     )
 
 
-def joint_payload(joint: "JointFill", most: int = 8) -> Payload:
-    """Joint fillings of all masked tokens, the best first, beside the independent predictions."""
-    ways = list(joint.joint[:most])
-    names = [" · ".join(way.tokens) for way in ways]
-    alone = " · ".join(joint.independent.tokens)
-    scores = [math.exp(way.log_probability) for way in ways]
-    if alone not in names:
-        names.append(f"{alone} (independently)")
+def joint_payload(joint: "JointFill", limit: int = 8) -> Payload:
+    """Joint fills of all masked tokens, the best first, beside the independent predictions."""
+    sequences = list(joint.joint[:limit])
+    names = [" · ".join(sequence.tokens) for sequence in sequences]
+    independent = " · ".join(joint.independent.tokens)
+    scores = [math.exp(sequence.log_probability) for sequence in sequences]
+    if independent not in names:
+        names.append(f"{independent} (independently)")
         scores.append(math.exp(joint.independent.log_probability))
     else:
-        names[names.index(alone)] += " (also independently)"
-    order = " then ".join(f"masked token {place + 1}" for place in ways[0].order)
+        names[names.index(independent)] += " (also independently)"
+    order = " then ".join(f"masked token {index + 1}" for index in sequences[0].order)
     return bars_payload(
         names,
         [("probability", scores)],

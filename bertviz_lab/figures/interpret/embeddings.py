@@ -1,4 +1,4 @@
-"""Embeddings: the sum that the encoder is given, sentence similarity, a word in two contexts layer by layer."""
+"""Embeddings: the input embeddings, sentence similarity, a word in two contexts layer by layer."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -44,19 +44,19 @@ def embedding_payload(embeddings: "EmbeddingSum") -> Payload:
 
 def similarity_payload(texts: Sequence[str], cosines: NDArray[np.floating]) -> Payload:
     """The cosine of each pair of sentences."""
-    names = [_name(text, place) for place, text in enumerate(texts)]
-    others = cosines[~np.eye(len(texts), dtype=bool)]
-    every = f" (here every pair has at least {others.min():.2f})" if others.size else ""
+    names = [_name(text, index) for index, text in enumerate(texts)]
+    off_diagonal = cosines[~np.eye(len(texts), dtype=bool)]
+    minimum = f" (here every pair has at least {off_diagonal.min():.2f})" if off_diagonal.size else ""
     return matrix_payload(
         cosines,
         names,
-        [str(place + 1) for place in range(len(texts))],
+        [str(index + 1) for index in range(len(texts))],
         title="Cosine similarity of the sentences",
         column_name="and",
         peak=1.0,
         file="similarity",
         sentence="Cosine between the sentence embeddings: 1 is the same direction.",
-        note=f"Embeddings of a model that was not trained for sentence similarity are all similar{every}: "
+        note=f"Embeddings of a model that was not trained for sentence similarity are all similar{minimum}: "
         "compare pairs rather than absolute values (Reimers and Gurevych 2019).",
     )
 
@@ -65,9 +65,9 @@ def map_payload(texts: Sequence[str], points: NDArray[np.floating], explained: f
     """Sentence embeddings in the plane of their first two principal components."""
     return plane_payload(
         points,
-        [str(place + 1) for place in range(len(texts))],
+        [str(index + 1) for index in range(len(texts))],
         title="Map of the sentences (PCA)",
-        details=[_name(text, place) for place, text in enumerate(texts)],
+        details=[_name(text, index) for index, text in enumerate(texts)],
         file="map",
         sentence="The first two principal components of the embeddings.",
         note=f"They explain {explained:.0%} of the variance.",
@@ -108,17 +108,17 @@ def context_payloads(contexts: "ContextComparison") -> tuple[Payload, Payload]:
     count = len(layers)
     plane = plane_payload(
         np.concatenate([contexts.map_a, contexts.map_b]),
-        [("start" if at == 0 else str(at)) for _ in range(2) for at in range(count)],
+        [("start" if layer == 0 else str(layer)) for _ in range(2) for layer in range(count)],
         title=f"Trajectory of {contexts.word} through the layers",
         groups=[0] * count + [1] * count,
         group_names=["in A", "in B"],
-        ways=[list(range(count)), list(range(count, 2 * count))],
-        details=[f"{name}: {layers[at]}" for name in ("in A", "in B") for at in range(count)],
+        paths=[list(range(count)), list(range(count, 2 * count))],
+        details=[f"{name}: {layers[layer]}" for name in ("in A", "in B") for layer in range(count)],
         file="way",
         note=f"The first two principal components; they explain {contexts.explained:.0%} of the variance.",
     )
     return lines, plane
 
 
-def _name(text: str, place: int) -> str:
-    return f"{place + 1}. {text}"
+def _name(text: str, index: int) -> str:
+    return f"{index + 1}. {text}"

@@ -13,24 +13,24 @@ from bertviz_lab.figures.payload import Payload
 def head_ablation_payload(
     effects: NDArray[np.floating],
     layer_effects: NDArray[np.floating],
-    name: str,
+    target: str,
     off: Sequence[Sequence[bool]] | None = None,
 ) -> Payload:
     """The (layers, heads) effects in nats, with a column for whole layers.
 
-    With `off`, (layers, heads), cells can be chosen to ablate heads, and those that are ablated are marked.
+    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked.
     """
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)
     marks = [[*("off" if is_off else "" for is_off in row), ""] for row in off or ()]
-    press = " Click a head to ablate it" if off is not None else ""
+    hint = " Click a head to ablate it" if off is not None else ""
     return matrix_payload(
         values,
         [f"layer {layer + 1}" for layer in range(layers)],
         [*(f"{head + 1}" for head in range(heads)), "all"],
-        title=f"Effect of each head on {name}",
+        title=f"Effect of each head on {target}",
         sentence="Ablated one at a time: blue heads support the prediction, brown ones oppose it; the last "
-        f"column ablates all heads of a layer.{press}{'.' if press else ''}",
+        f"column ablates all heads of a layer.{hint}{'.' if hint else ''}",
         row_name="",
         column_name="head",
         texts=marks if any(any(row) for row in off or ()) else None,
@@ -43,14 +43,14 @@ def head_ablation_payload(
     )
 
 
-def change_payload(before: Sequence[Any], after: Sequence[Any], how: str) -> Payload:
+def change_payload(before: Sequence[Any], after: Sequence[Any], intervention: str) -> Payload:
     """Candidates before and after an intervention; each of `before` and `after` has token and probability."""
-    first = {c.token: c.probability for c in before}
-    second = {c.token: c.probability for c in after}
-    tokens = list(dict.fromkeys([*first, *second]))
+    probabilities_before = {c.token: c.probability for c in before}
+    probabilities_after = {c.token: c.probability for c in after}
+    tokens = list(dict.fromkeys([*probabilities_before, *probabilities_after]))
     series = [
-        ("unmodified model", [first.get(token) for token in tokens]),
-        (how, [second.get(token) for token in tokens]),
+        ("unmodified model", [probabilities_before.get(token) for token in tokens]),
+        (intervention, [probabilities_after.get(token) for token in tokens]),
     ]
     texts = [["" if v is None else f"{v:.1%}" for v in values] for _, values in series]
     return bars_payload(tokens, series, title="Prediction before and after", texts=texts, peak=1.0, file="what-if")

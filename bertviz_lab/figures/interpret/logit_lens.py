@@ -18,21 +18,21 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 def logit_lens_payload(lens: "LogitLens") -> Payload:
     """One row per layer: its top predictions, shaded by probability."""
     width = len(lens.layers[0].candidates)
-    names = ["embeddings", *(f"layer {guess.layer}" for guess in lens.layers[1:])]
-    values = np.array([[c.probability for c in guess.candidates] for guess in lens.layers])
-    texts = [[c.token for c in guess.candidates] for guess in lens.layers]
+    names = ["embeddings", *(f"layer {prediction.layer}" for prediction in lens.layers[1:])]
+    values = np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers])
+    texts = [[c.token for c in prediction.candidates] for prediction in lens.layers]
     last = lens.layers[-1]
-    ranks = [layer.rank for layer in lens.layers]
-    start = ranks.index(1) if 1 in ranks else len(ranks)
-    stays_first = 1 in ranks and all(rank == 1 for rank in ranks[start:])
-    where = f" It ranks first from {names[start]} on." if stays_first else ""
+    ranks = [prediction.rank for prediction in lens.layers]
+    first = ranks.index(1) if 1 in ranks else len(ranks)
+    stays_first = 1 in ranks and all(rank == 1 for rank in ranks[first:])
+    stability = f" It ranks first from {names[first]} on." if stays_first else ""
     return matrix_payload(
         values,
         names,
-        [f"top {place + 1}" for place in range(width)],
+        [f"top {rank + 1}" for rank in range(width)],
         title="Logit lens: the prediction at every layer",
         sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
-        f"{lens.target.name}, {last.probability:.1%}.{where}",
+        f"{lens.target.name}, {last.probability:.1%}.{stability}",
         texts=texts,
         peak=1.0,
         file="logit-lens",
@@ -47,12 +47,12 @@ def surprisal_payload(
     total: float,
     perplexity: float,
 ) -> Payload:
-    """Each token's surprisal in nats, beside the model's top prediction in its place."""
-    words = [
-        "" if guess is None or guess.token == token else guess.token
-        for guess, token in zip(expected, encoding.tokens, strict=True)
+    """Each token's surprisal in nats, with the top prediction in its place."""
+    predictions = [
+        "" if candidate is None or candidate.token == token else candidate.token
+        for candidate, token in zip(expected, encoding.tokens, strict=True)
     ]
-    shares = np.exp(log_probabilities)
+    probabilities = np.exp(log_probabilities)
     return scores_payload(
         encoding,
         [
@@ -60,12 +60,16 @@ def surprisal_payload(
             ScoreRow(
                 "probability",
                 "Of the token itself when it is masked and all others are visible",
-                shares,
+                probabilities,
                 "none",
-                ["" if np.isnan(p) else f"{p:.1%}" for p in shares],
+                ["" if np.isnan(p) else f"{p:.1%}" for p in probabilities],
             ),
             ScoreRow(
-                "expected", "The top prediction in its place, where it differs", [None] * len(words), "none", words
+                "expected",
+                "The top prediction in its place, where it differs",
+                [None] * len(predictions),
+                "none",
+                predictions,
             ),
         ],
         title="Surprisal of each token",

@@ -1,4 +1,4 @@
-"""Masking of one text: which tokens were selected, what replaced them, and how that compares with the rule."""
+"""Masking of one text: which tokens were selected, what replaced them, and the expectation under the rule."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -27,10 +27,10 @@ def masking_payload(
 ) -> Payload:
     """The payload of the masking strip.
 
-    The probabilities are those that the text was masked with; `counts` sets what happened beside what they
-    make one expect on average, in tokens. How many are chosen is no matter of luck: the share of all positions,
-    rounded, and at least one (google-research/bert, create_pretraining_data.py); whole words may leave a few out.
-    Raises `ValueError` for an outcome that is not one of `OUTCOMES`.
+    The probabilities are those of the masking rule; `counts` has the observed and the expected number of tokens. The
+    number chosen is not random: the share of all positions, rounded, and at least one (google-research/bert,
+    create_pretraining_data.py); whole-word masking may choose a few less. Raises `ValueError` for an outcome that is
+    not one of `OUTCOMES`.
     """
     unknown = set(masked.outcomes) - set(OUTCOMES)
     if unknown:
@@ -39,7 +39,7 @@ def masking_payload(
     for column, outcome, given in zip(
         token_columns(masked.encoding), masked.outcomes, masked.input_tokens, strict=True
     ):
-        # The label is the original token, and only where the model is asked for it.
+        # The label is the original token, only at positions that the model predicts.
         columns.append(
             column | {"outcome": outcome, "given": given, "label": column["token"] if outcome in CHOSEN else None}
         )
@@ -68,43 +68,42 @@ def masking_payload(
     )
 
 
-def masking_statistics_payload(counts: "MaskingStatistics", plan: dict[str, float]) -> Payload:
-    """What became of the chosen tokens in many draws, beside the rule and its bounds.
-
-    `plan` has each outcome's share.
-    """
+def masking_statistics_payload(counts: "MaskingStatistics", expected_shares: dict[str, float]) -> Payload:
+    """The observed outcomes of the chosen tokens over many draws, beside the expected shares and their intervals."""
     chosen = max(1, counts.chosen)
     names = [count.outcome for count in counts.outcomes]
     shares = [count.observed / chosen for count in counts.outcomes]
-    planned = [plan[name] for name in names]
+    expected = [expected_shares[name] for name in names]
     intervals = [
         f"{share:.0%} (99% interval {count.low / chosen:.2%} to {count.high / chosen:.2%})"
-        for share, count in zip(planned, counts.outcomes, strict=True)
+        for share, count in zip(expected, counts.outcomes, strict=True)
     ]
     outside = [count.outcome for count in counts.outcomes if not count.low <= count.observed <= count.high]
-    said = f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
+    warning = (
+        f"Outside its 99% interval: {', '.join(outside)}; that happens once in a hundred times." if outside else ""
+    )
     return bars_payload(
         names,
-        [("counted", shares), ("expected", planned)],
+        [("counted", shares), ("expected", expected)],
         title=f"{counts.draws:,} draws",
         texts=[[f"{share:.2%}" for share in shares], intervals],
         peak=1.0,
         file="draws",
-        sentence=f"{counts.chosen:,} tokens were selected. {said}".strip(),
+        sentence=f"{counts.chosen:,} tokens were selected. {warning}".strip(),
     )
 
 
 def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
-    """One row per epoch, one column per token: what the model has to predict each time."""
-    signs = {"mask": "■", "random": "↻", "kept": "="}
+    """One row per epoch, one column per token: the positions that the model predicts."""
+    symbols = {"mask": "■", "random": "↻", "kept": "="}
     tokens = list(epochs[0].encoding.tokens)
     values = np.array([[1.0 if outcome in CHOSEN else np.nan for outcome in epoch.outcomes] for epoch in epochs])
     return matrix_payload(
         values,
-        [f"epoch {place + 1}" for place in range(len(epochs))],
+        [f"epoch {index + 1}" for index in range(len(epochs))],
         tokens,
         title="Static masking" if static else "Dynamic masking",
-        texts=[[signs.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
+        texts=[[symbols.get(outcome, "") for outcome in epoch.outcomes] for epoch in epochs],
         peak=2.0,
         file="passes",
         note="■ [MASK], ↻ random token, = unchanged; the model has to predict all three.",
@@ -115,24 +114,24 @@ def epochs_payload(epochs: Sequence["MaskedText"], static: bool) -> Payload:
 
 
 def losses_payload(masked: "MaskedText", losses: "MaskedLoss") -> Payload:
-    """The loss at each selected position, under the masked text that the model is given."""
+    """The loss at each selected position, below the masked text."""
     length = len(masked.outcomes)
     values: list[float | None] = [None] * length
-    guesses, chances = [""] * length, [""] * length
+    predictions, probabilities = [""] * length, [""] * length
     for position_loss in losses.positions:
         values[position_loss.position] = position_loss.loss
-        guesses[position_loss.position] = position_loss.guess.token
-        chances[position_loss.position] = f"{position_loss.probability:.1%}"
-    nothing = [None] * length
+        predictions[position_loss.position] = position_loss.guess.token
+        probabilities[position_loss.position] = f"{position_loss.probability:.1%}"
+    blank = [None] * length
     return scores_payload(
         masked.encoding,
         [
-            ScoreRow("input", "The model's input", nothing, "none", list(masked.input_tokens)),
+            ScoreRow("input", "The model's input", blank, "none", list(masked.input_tokens)),
             ScoreRow(
                 "loss", "-log of the probability of the true token, in nats; only selected positions count", values
             ),
-            ScoreRow("probability", "Of the true token", nothing, "none", chances),
-            ScoreRow("prediction", "The model's top prediction", nothing, "none", guesses),
+            ScoreRow("probability", "Of the true token", blank, "none", probabilities),
+            ScoreRow("prediction", "The model's top prediction", blank, "none", predictions),
         ],
         title="MLM loss of this text" if losses.mean is None else f"MLM loss of this text: {losses.mean:.2f} nats",
         sentence="Only selected positions enter the MLM loss; it is their mean.",

@@ -27,7 +27,7 @@ def next_sentence_payload(is_next: float, is_random: float) -> Payload:
 def fill_mask_payload(filled: "FillMask", *, title: str = "", vocab_size: int | None = None) -> Payload:
     """The payload of the fill-mask bars; probabilities are shares of 1.
 
-    With `vocab_size` the page can say over how many other tokens the rest of the probability is spread.
+    With `vocab_size` the page shows over how many other tokens the remaining probability is spread.
     """
     masks = [asdict(mask) for mask in filled.masks]
     columns = token_columns(filled.encoding)

@@ -1,4 +1,4 @@
-"""An encoding, position by position: what the model is really given in place of a sentence."""
+"""An encoding, position by position: the model's actual input."""
 
 from typing import Any
 
@@ -7,11 +7,10 @@ from bertviz_lab.tokenization import Encoding
 
 
 def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
-    """One dict a position, shared by every strip.
+    """One dict per position, shared by every strip.
 
-    `word` is equal for the pieces of one word and null where a position belongs to none; `surface` is the
-    stretch of the person's own text that the token came from, empty for tokens that came from none;
-    `spaced` says that white space stands before it there.
+    `word` is equal for the pieces of a word and null outside words; `surface` is the span of the input text that the
+    token covers, empty for added tokens; `spaced` tells whether white space precedes it there.
     """
     columns: list[dict[str, Any]] = []
     for position, token in enumerate(encoding.tokens):
@@ -26,7 +25,7 @@ def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
                 "segment": segment,
                 "mask": int(encoding.attention_mask[position]),
                 "special": bool(encoding.special_tokens_mask[position]),
-                # A word's number restarts in sentence B; the segment keeps the two apart.
+                # Word ids restart in sentence B; the segment makes them unique.
                 "word": None if word_id is None else f"{segment}:{word_id}",
                 "surface": text[start:end],
                 "spaced": start > 0 and text[start - 1].isspace(),
@@ -36,6 +35,6 @@ def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
 
 
 def token_payload(encoding: Encoding, title: str = "", note: str = "") -> Payload:
-    """The payload of the token strip. The position of a column is its place in the list; `note` is a sentence."""
+    """The payload of the token strip. A column's index is its position; `note` is a sentence."""
     dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
     return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped, "note": note})

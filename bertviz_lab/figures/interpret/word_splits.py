@@ -1,4 +1,4 @@
-"""The steps by which words fall into tokens, cut to what a person can read."""
+"""The tokenization of words step by step, limited to a readable number."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,30 +6,30 @@ from typing import Any
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.tokenization import MergeStep, SplitStep, WordSplit
 
-_MOST_WORDS = 60
-_MOST_STEPS = 40
-_MOST_TRIES = 12
+_MAX_WORDS = 60
+_MAX_STEPS = 40
+_MAX_CANDIDATES = 12
 
 
 def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: str = "[UNK]") -> Payload:
-    """The payload of the word-splitting view; of a long text the first words, of a long word the first steps."""
+    """The payload of the word-splitting view; for a long text the first words, for a long word the first steps."""
     shown = [
         {
             "word": word.word,
             "pieces": list(word.pieces),
             "unknown": list(word.pieces) == [unknown],
             "kind": algorithm,
-            "steps": [_step(step) for step in word.steps[:_MOST_STEPS]],
-            "omitted": max(0, len(word.steps) - _MOST_STEPS),
+            "steps": [_step(step) for step in word.steps[:_MAX_STEPS]],
+            "omitted": max(0, len(word.steps) - _MAX_STEPS),
         }
-        for word in words[:_MOST_WORDS]
+        for word in words[:_MAX_WORDS]
     ]
-    return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MOST_WORDS)})
+    return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MAX_WORDS)})
 
 
 def _step(step: SplitStep | MergeStep) -> dict[str, Any]:
     if isinstance(step, MergeStep):
         return {"before": list(step.pieces_before), "pair": list(step.pair), "rank": int(step.rank)}
-    tried = list(step.tried)
-    kept = tried if len(tried) <= _MOST_TRIES else [*tried[: _MOST_TRIES - 4], *tried[-4:]]
-    return {"tried": kept, "skipped": len(tried) - len(kept), "found": step.found}
+    candidates = list(step.candidates)
+    shown = candidates if len(candidates) <= _MAX_CANDIDATES else [*candidates[: _MAX_CANDIDATES - 4], *candidates[-4:]]
+    return {"tried": shown, "skipped": len(candidates) - len(shown), "found": step.match}

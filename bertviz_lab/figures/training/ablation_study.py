@@ -1,4 +1,4 @@
-"""The recipe taken apart: a card for each ablation, and what came of it beside what was predicted."""
+"""The ablation study: a card for each ablation, and its outcome compared with the prediction."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -6,22 +6,22 @@ from typing import Any
 from bertviz_lab.config.ablations import ABLATIONS, MEASURES, PREDICTIONS, SAME, WHOLE
 from bertviz_lab.figures.payload import Payload, to_json
 
-#: A probe's share is known to a twelfth only: what differs by less than this may be luck.
+#: Each kind has twelve probes, so smaller differences of accuracy may be chance.
 _CLEAR = 0.25
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Iterable[str] = ()) -> Payload:
-    """The payload of the recipe's cards. `runs` names the run of each ablation that has one, `WHOLE` among them."""
-    chosen = set(ticked)
+    """The payload of the ablation cards. `runs` has the run id of each ablation that was run, and of `WHOLE`."""
+    selected = set(ticked)
     return to_json(
         {
             "set": f"{steps}/{seed}",
             "steps": steps,
             "seed": seed,
             "whole": runs.get(WHOLE, ""),
-            "predictions": [[key, words] for key, words in PREDICTIONS.items()],
+            "predictions": [[key, description] for key, description in PREDICTIONS.items()],
             "cards": [
                 {
                     "name": name,
@@ -29,7 +29,7 @@ def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Itera
                     "about": ablation.about,
                     "asks": [[measure, MEASURES[measure]] for measure in ablation.asks],
                     "run": runs.get(name, ""),
-                    "ticked": name in chosen,
+                    "ticked": name in selected,
                 }
                 for name, ablation in ABLATIONS.items()
             ],
@@ -40,72 +40,89 @@ def recipe_payload(runs: Mapping[str, str], steps: int, seed: int, ticked: Itera
 def outcome(
     name: str, whole: Rows, ablated: Rows, predicted: Mapping[str, str], titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """What leaving something out has done, computed from the events of both runs.
+    """The effect of an ablation, computed from the events of both runs.
 
-    `predicted` has what a person expected of each measure, a key of `PREDICTIONS`; `titles` says of each kind of probe
-    what a model can do. Returns {"measures": [...], "words": [sentences]}. Raises `ValueError` where a run has no
-    score.
+    `predicted` maps each measure to the user's prediction, a key of `PREDICTIONS`; `titles` has the name of each kind
+    of probe. Returns {"measures": [...], "words": [sentences]}. Raises `ValueError` where a run has no score.
     """
     ablation = ABLATIONS[name]
-    with_all, without = _last(whole, "EvalDone"), _last(ablated, "EvalDone")
-    if with_all is None or without is None:
+    full_scores, ablated_scores = _last(whole, "EvalDone"), _last(ablated, "EvalDone")
+    if full_scores is None or ablated_scores is None:
         raise ValueError("A run without an evaluation has no outcome.")
     measures = [
-        _measure(measure, with_all[measure], without[measure], predicted.get(measure, ""))
+        _measure(measure, full_scores[measure], ablated_scores[measure], predicted.get(measure, ""))
         for measure in ablation.asks
-        if measure in with_all and measure in without
+        if measure in full_scores and measure in ablated_scores
     ]
-    words = [*_probe_words(whole, ablated, titles or {}), ablation.teaches, _caution(whole, with_all, without)]
-    return {"measures": measures, "words": [text for text in words if text]}
+    sentences = [
+        *_probe_differences(whole, ablated, titles or {}),
+        ablation.teaches,
+        _caution(whole, full_scores, ablated_scores),
+    ]
+    return {"measures": measures, "words": [text for text in sentences if text]}
 
 
-def _measure(measure: str, with_all: float, without: float, predicted: str) -> dict[str, Any]:
-    difference = without - with_all
-    found = "same" if abs(difference) < SAME else "better" if difference > 0 else "worse"
-    size = f"{abs(100 * difference):.1f} points {'more' if difference > 0 else 'fewer'}"
-    told = f"{MEASURES[measure]}: {without:.1%}, {with_all:.1%} with the full recipe"
-    verdict = f"{size}, which is within noise" if found == "same" else f"{size}: {PREDICTIONS[found]}"
-    answer = ""
+def _measure(measure: str, full: float, ablated: float, predicted: str) -> dict[str, Any]:
+    difference = ablated - full
+    outcome = "same" if abs(difference) < SAME else "better" if difference > 0 else "worse"
+    difference_text = f"{abs(100 * difference):.1f} points {'more' if difference > 0 else 'fewer'}"
+    comparison = f"{MEASURES[measure]}: {ablated:.1%}, {full:.1%} with the full recipe"
+    verdict = (
+        f"{difference_text}, which is within noise"
+        if outcome == "same"
+        else f"{difference_text}: {PREDICTIONS[outcome]}"
+    )
+    feedback = ""
     if predicted in PREDICTIONS:
-        answer = "Your prediction was right." if predicted == found else f"You predicted: {PREDICTIONS[predicted]}."
+        feedback = "Your prediction was right." if predicted == outcome else f"You predicted: {PREDICTIONS[predicted]}."
     return {
         "name": MEASURES[measure],
-        "with_all": with_all,
-        "without": without,
-        "found": found,
-        "right": predicted == found,
-        "text": f"{told}; {verdict}. {answer}".strip(),
+        "with_all": full,
+        "without": ablated,
+        "found": outcome,
+        "right": predicted == outcome,
+        "text": f"{comparison}; {verdict}. {feedback}".strip(),
     }
 
 
-def _probe_words(whole: Rows, ablated: Rows, titles: Mapping[str, str]) -> list[str]:
-    """The kinds of probes in which the two differ clearly, the clearest first."""
-    ours, theirs = _last(whole, "ProbesDone"), _last(ablated, "ProbesDone")
-    if ours is None or theirs is None or any(ours.get(key) != theirs.get(key) for key in ("probes", "step")):
-        return []  # asked at different times of their training, they say nothing about the recipe
-    before, after = ours["right"], theirs["right"]
-    kinds = sorted((kind for kind in before if kind in after), key=lambda kind: -abs(after[kind] - before[kind]))
-    clear = [kind for kind in kinds if abs(after[kind] - before[kind]) >= _CLEAR]
+def _probe_differences(whole: Rows, ablated: Rows, titles: Mapping[str, str]) -> list[str]:
+    """The kinds of probes with clear differences, the largest first."""
+    full_probes, ablated_probes = _last(whole, "ProbesDone"), _last(ablated, "ProbesDone")
+    if (
+        full_probes is None
+        or ablated_probes is None
+        or any(full_probes.get(key) != ablated_probes.get(key) for key in ("probes", "step"))
+    ):
+        return []  # probes of different steps cannot be compared
+    full_right, ablated_right = full_probes["right"], ablated_probes["right"]
+    kinds = sorted(
+        (kind for kind in full_right if kind in ablated_right),
+        key=lambda kind: -abs(ablated_right[kind] - full_right[kind]),
+    )
+    clear = [kind for kind in kinds if abs(ablated_right[kind] - full_right[kind]) >= _CLEAR]
     if not clear:
         return ["On the minimal-pair probes the two differ by less than 25 points on every kind."] if kinds else []
-    told = [
-        f"{titles.get(kind, kind)}: {after[kind]:.0%}, with the full recipe {before[kind]:.0%}" for kind in clear[:3]
+    differences = [
+        f"{titles.get(kind, kind)}: {ablated_right[kind]:.0%}, with the full recipe {full_right[kind]:.0%}"
+        for kind in clear[:3]
     ]
-    return [f"Minimal-pair probes (chance is 50%): {'; '.join(told)}."]
+    return [f"Minimal-pair probes (chance is 50%): {'; '.join(differences)}."]
 
 
-def _caution(whole: Rows, with_all: Mapping[str, Any], without: Mapping[str, Any]) -> str:
+def _caution(whole: Rows, full_scores: Mapping[str, Any], ablated_scores: Mapping[str, Any]) -> str:
     started = _last(whole, "RunStarted") or {}
-    commonest = (started.get("baselines") or {}).get("unigram_accuracy")
+    baseline = (started.get("baselines") or {}).get("unigram_accuracy")
     early = ""
-    if commonest is not None and with_all.get("mlm_accuracy", 1.0) < commonest + 0.1:
+    if baseline is not None and full_scores.get("mlm_accuracy", 1.0) < baseline + 0.1:
         early = (
-            f" And it is early: the unigram baseline has {commonest:.0%}, so that the full "
+            f" And it is early: the unigram baseline has {baseline:.0%}, so that the full "
             "recipe has learned little yet. Train for more steps before drawing conclusions."
         )
     unequal = ""
-    if with_all.get("step") != without.get("step"):
-        unequal = f" They differ in training length: {without.get('step'):,} and {with_all.get('step'):,} steps."
+    if full_scores.get("step") != ablated_scores.get("step"):
+        unequal = (
+            f" They differ in training length: {ablated_scores.get('step'):,} and {full_scores.get('step'):,} steps."
+        )
     return (
         "Each was trained once, with one seed: another seed, or longer training, may give another difference."
         f"{unequal}{early}"

@@ -1,4 +1,4 @@
-"""What the loss chart is given: the name of a run to follow, or the rows of one that has ended."""
+"""Payloads of the loss chart: the name of a run to follow, or the log of one that has ended."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -6,53 +6,53 @@ from typing import Any
 from bertviz_lab.data.probes import PROBES
 from bertviz_lab.figures.payload import Payload, to_json
 
-#: The chart needs nothing else of an event; leaving the rest out keeps a shipped model's curve small.
+#: Events that the chart uses; the others are left out to keep the payload small.
 _KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
 
 
 def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
-    """Follow a run: the chart polls for its rows from line 0 on, so that a page that was reloaded sees them all.
+    """Follow a run: the chart polls for its rows from line 0 on, so that a reloaded page shows them all.
 
-    The chart stops asking when the run has ended. A run that goes on after that is followed again when the
-    payload differs from the last one: give `mark` any new text, such as the time at which it was resumed.
+    The chart stops polling when the run ends. To follow it again after it is resumed, the payload must differ: give
+    `mark` any new text, such as the time of resumption.
     """
     return to_json({"run_id": run_id, "title": title, "mark": mark, "probes": _probes()})
 
 
-def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, most_steps: int = 2000) -> Payload:
+def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, max_steps: int = 2000) -> Payload:
     """Show the log of a run that has ended.
 
-    `rows` are events as `events.jsonl` holds them (key `event` names the type). Of more than `most_steps`
-    training steps an even selection goes out; the first, the last and every evaluation are always kept. A step
-    that has no value of some kind, as while a run reads forwards, takes over that of the steps left out before it.
+    `rows` are events as in `events.jsonl` (key `event` names the type). More than `max_steps` training steps are
+    thinned evenly; the first, the last and every evaluation are always kept. Metrics that a step lacks, as during
+    causal-LM warm-up, are filled in from the steps left out before it.
     """
-    return to_json({"rows": thinned(rows, _KINDS, most_steps), "title": title, "probes": _probes()})
+    return to_json({"rows": thinned(rows, _KINDS, max_steps), "title": title, "probes": _probes()})
 
 
-def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], most_steps: int) -> list[dict[str, Any]]:
+def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps: int) -> list[dict[str, Any]]:
     """The events of these kinds; the training steps among them as `replay_payload` selects them."""
-    kept = [dict(row) for row in rows if row.get("event") in kinds]
-    steps = [index for index, row in enumerate(kept) if row["event"] == "StepDone"]
-    if len(steps) <= most_steps:
-        return kept
-    spaced = {steps[round(index * (len(steps) - 1) / (most_steps - 1))] for index in range(most_steps)}
-    return list(_selection(kept, spaced))
+    selected = [dict(row) for row in rows if row.get("event") in kinds]
+    steps = [index for index, row in enumerate(selected) if row["event"] == "StepDone"]
+    if len(steps) <= max_steps:
+        return selected
+    shown = {steps[round(index * (len(steps) - 1) / (max_steps - 1))] for index in range(max_steps)}
+    return list(_merge_left_out(selected, shown))
 
 
 def _probes() -> dict[str, Any]:
-    """What a model may be able to do, in words: events know it by a short name only."""
+    """Titles of the probes and their kinds; events have only the short names."""
     return {name: {"title": probes.title, "kinds": dict(probes.kinds)} for name, probes in PROBES.items()}
 
 
-def _selection(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:
-    left_out: dict[str, Any] = {}
+def _merge_left_out(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:
+    skipped: dict[str, Any] = {}
     for index, row in enumerate(rows):
         if row["event"] != "StepDone":
             if row["event"] == "TrialStarted":
-                left_out = {}
+                skipped = {}
             yield row
         elif index in steps:
-            yield left_out | row
-            left_out = {}
+            yield skipped | row
+            skipped = {}
         else:
-            left_out |= row
+            skipped |= row

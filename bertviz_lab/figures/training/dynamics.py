@@ -1,4 +1,4 @@
-"""What the scrubber is given: how a history begins, the curve over it, and one small frame for each snapshot."""
+"""Payloads of the training-dynamics scrubber: its opening, the loss curve, and one small frame per snapshot."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,40 +13,40 @@ from bertviz_lab.figures.payload import Payload, base64_array, sqrt_codes, to_js
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import MaskedToken, SnapshotAnalysis
 
-#: Points of a curve that go out; more cannot be told apart on a screen.
-MOST_POINTS = 400
-_VECTOR_TOP = 32767  # of a number in -1..1 as 16 bits
+#: Maximum points of a curve; more cannot be distinguished on a screen.
+MAX_POINTS = 400
+_VECTOR_TOP = 32767  # scale of a number in -1..1 as 16 bits
 
 
-def frame_payload(found: "SnapshotAnalysis", step: int) -> Payload:
-    """One frame: attention with 8 bits a weight, everything else in numbers as precise as the page shows them."""
-    answer = found.answer
+def frame_payload(analysis: "SnapshotAnalysis", step: int) -> Payload:
+    """One frame: attention with 8 bits per weight, other numbers with the precision that the page shows."""
+    answer = analysis.answer
     best = answer.best[0] if answer is not None and answer.best else None
     return to_json(
         {
             "step": step,
-            "cells": base64_array(sqrt_codes(found.attentions, 8)),
-            "metrics": {name: np.round(values, 4).tolist() for name, values in found.heads.metrics.items()},
-            "masked_tokens": [_masked_token(blank) for blank in found.masked_tokens],
-            "is_next": found.is_next,
-            "losses": None if found.losses is None else [_rounded(float(value), 3) for value in found.losses],
-            "loss": found.loss,
-            "labels": [float(label.score) for label in found.labels],
-            "words": [[word.label, _rounded(word.probability, 4)] for word in found.words],
+            "cells": base64_array(sqrt_codes(analysis.attentions, 8)),
+            "metrics": {name: np.round(values, 4).tolist() for name, values in analysis.heads.metrics.items()},
+            "masked_tokens": [_masked_token(token) for token in analysis.masked_tokens],
+            "is_next": analysis.is_next,
+            "losses": None if analysis.losses is None else [_rounded(float(value), 3) for value in analysis.losses],
+            "loss": analysis.loss,
+            "labels": [float(label.score) for label in analysis.labels],
+            "words": [[word.label, _rounded(word.probability, 4)] for word in analysis.words],
             "answer": None
             if answer is None
             else {"text": answer.text, "probability": best.probability if best else 0.0, "none": not answer.text},
-            "vectors": base64_array(np.rint(np.clip(found.vectors, -1, 1) * _VECTOR_TOP).astype(np.int16)),
+            "vectors": base64_array(np.rint(np.clip(analysis.vectors, -1, 1) * _VECTOR_TOP).astype(np.int16)),
         }
     )
 
 
-def _masked_token(blank: "MaskedToken") -> dict[str, Any]:
+def _masked_token(masked: "MaskedToken") -> dict[str, Any]:
     return {
-        "position": blank.position,
-        "candidates": [[one.token, _rounded(one.probability, 5)] for one in blank.candidates],
-        "watched": [[float(f"{one.probability:.3g}"), one.rank] for one in blank.watched],
-        "layers": [[one.token, _rounded(one.probability, 4)] for one in blank.layers],
+        "position": masked.position,
+        "candidates": [[candidate.token, _rounded(candidate.probability, 5)] for candidate in masked.candidates],
+        "watched": [[float(f"{candidate.probability:.3g}"), candidate.rank] for candidate in masked.tracked],
+        "layers": [[candidate.token, _rounded(candidate.probability, 4)] for candidate in masked.layers],
     }
 
 
@@ -61,37 +61,40 @@ def opening_payload(
     encoding: Any,
     shape: tuple[int, int],
     steps: Sequence[int],
-    watched: Sequence[str],
-    mapped: Sequence[str],
+    tracked: Sequence[str],
+    projected: Sequence[str],
     plane: Mapping[str, Any],
     curve: Mapping[str, Any],
-    says: Mapping[str, str],
+    metric_descriptions: Mapping[str, str],
     labels: Sequence[str],
     words: Sequence[str],
     vocab_size: int,
     live: bool,
     first: Payload,
 ) -> Payload:
-    """How a history begins: what is the same in all frames, and `first`, the frame of the last step.
+    """The opening of a history: what all frames share, and `first`, the frame of the last step.
 
-    `question` goes back to the server with every step that is asked for. `shape` is (layers, heads), `says` what each
-    metric of the heads means. With `live` the page asks for news.
+    `question` is sent back to the server with every step that is requested. `shape` is (layers, heads). With `live` the
+    page polls for new snapshots.
     """
     body = to_json(
         {
             "question": dict(question),
             "title": title,
             "tokens": list(encoding.tokens),
-            "segments": [int(one) for one in encoding.token_type_ids],
-            "special": [bool(one) for one in encoding.special_tokens_mask],
+            "segments": [int(value) for value in encoding.token_type_ids],
+            "special": [bool(value) for value in encoding.special_tokens_mask],
             "layers": shape[0],
             "heads": shape[1],
             "steps": list(steps),
-            "watched": list(watched),
-            "mapped": list(mapped),
+            "watched": list(tracked),
+            "mapped": list(projected),
             "plane": dict(plane),
             "curve": dict(curve),
-            "metrics": {name: {"title": METRIC_TITLES.get(name, name), "says": what} for name, what in says.items()},
+            "metrics": {
+                name: {"title": METRIC_TITLES.get(name, name), "says": description}
+                for name, description in metric_descriptions.items()
+            },
             "labels": list(labels),
             "words": list(words),
             "vocab_size": vocab_size,
@@ -101,53 +104,53 @@ def opening_payload(
     return Payload(f'{body[:-1]},"first":{first}}}')
 
 
-def plane_body(middle: NDArray[np.floating], axes: NDArray[np.floating], explained: float) -> dict[str, Any]:
+def plane_body(mean: NDArray[np.floating], axes: NDArray[np.floating], explained: float) -> dict[str, Any]:
     """The plane of the word map: (hidden,) and (2, hidden), packed."""
     return {
-        "middle": base64_array(middle.astype(np.float32)),
+        "middle": base64_array(mean.astype(np.float32)),
         "axes": base64_array(axes.astype(np.float32)),
         "explained": explained,
     }
 
 
-def curve_body(rows: Iterable[Mapping[str, Any]], most: int = MOST_POINTS) -> dict[str, Any]:
-    """The loss over a run out of its log: {"name", "chance", "trained", "forwards", "held"}.
+def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) -> dict[str, Any]:
+    """The loss curves of a log: {"name", "chance", "trained", "forwards", "held"}.
 
-    `trained` are [step, loss, seconds, tokens], `forwards` and `held` [step, loss]: of the part that reads forwards,
-    and of held-out text. Rows that lie together in the logarithm of the step are taken together by their mean.
+    `trained` are [step, loss, seconds, tokens]; `forwards` (causal-LM warm-up) and `held` (held-out text) are
+    [step, loss]. Rows are averaged in bins that are equal in the logarithm of the step.
     """
-    kept = [row for row in rows if isinstance(row.get("step"), int)]
-    started = next((row for row in kept if row.get("event") == "RunStarted"), {})
+    step_rows = [row for row in rows if isinstance(row.get("step"), int)]
+    started = next((row for row in step_rows if row.get("event") == "RunStarted"), {})
     field = "mlm_loss" if str(started.get("objective", "mlm")).startswith("mlm") else "loss"
     baselines = started.get("baselines") or {}
-    done = [row for row in kept if row.get("event") == "StepDone"]
-    held = [row for row in kept if row.get("event") == "EvalDone"]
-    trained = _points(done, field, most)
+    done = [row for row in step_rows if row.get("event") == "StepDone"]
+    held = [row for row in step_rows if row.get("event") == "EvalDone"]
+    trained = _points(done, field, max_points)
     return {
         "name": "MLM loss" if field == "mlm_loss" else "loss",
         "chance": baselines.get("unigram_entropy" if field == "mlm_loss" else "loss"),
         "chance_name": "unigram-entropy baseline" if field == "mlm_loss" else "class-prior baseline",
         "trained": trained,
-        "forwards": [point[:2] for point in _points(done, "causal_loss", most)],
-        "held": [point[:2] for point in _points(held, field, most)],
+        "forwards": [point[:2] for point in _points(done, "causal_loss", max_points)],
+        "held": [point[:2] for point in _points(held, field, max_points)],
     }
 
 
-def _points(rows: Sequence[Mapping[str, Any]], field: str, most: int) -> list[list[float]]:
-    """[step, value, seconds, tokens], evenly spread over the logarithm of the step."""
-    found = [row for row in rows if isinstance(row.get(field), (int, float)) and math.isfinite(row[field])]
-    if not found:
+def _points(rows: Sequence[Mapping[str, Any]], field: str, max_points: int) -> list[list[float]]:
+    """[step, value, seconds, tokens], evenly spaced in the logarithm of the step."""
+    values = [row for row in rows if isinstance(row.get(field), (int, float)) and math.isfinite(row[field])]
+    if not values:
         return []
-    top = math.log1p(max(row["step"] for row in found)) or 1.0
+    top = math.log1p(max(row["step"] for row in values)) or 1.0
     bins: dict[int, list[Mapping[str, Any]]] = {}
-    for row in found:
-        bins.setdefault(int(most * math.log1p(row["step"]) / top), []).append(row)
+    for row in values:
+        bins.setdefault(int(max_points * math.log1p(row["step"]) / top), []).append(row)
     return [
         [
-            together[-1]["step"],
-            round(sum(row[field] for row in together) / len(together), 4),
-            round(float(together[-1].get("seconds") or 0.0), 1),
-            int(together[-1].get("tokens") or 0),
+            bin_rows[-1]["step"],
+            round(sum(row[field] for row in bin_rows) / len(bin_rows), 4),
+            round(float(bin_rows[-1].get("seconds") or 0.0), 1),
+            int(bin_rows[-1].get("tokens") or 0),
         ]
-        for _, together in sorted(bins.items())
+        for _, bin_rows in sorted(bins.items())
     ]

@@ -1,4 +1,4 @@
-"""Examples that a fine-tuned model has answered, as a list: what is true, and what it said."""
+"""Labelled examples with the predictions of a fine-tuned model, as a list."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
 
-_CHARACTERS = 600  # of a text; the page shows two lines
+_MAX_CHARACTERS = 600  # of a text; the page shows two lines
 
 
 @dataclass(frozen=True, kw_only=True)
 class LabelExample:
-    """A text, or a pair, with its label and the predicted one, which has a probability between 0 and 1."""
+    """A text or pair with its true label, the predicted one and its probability, 0 to 1."""
 
     index: int
     text: str
@@ -24,8 +24,8 @@ class LabelExample:
     def body(self) -> dict[str, Any]:
         return {
             "kind": "label",
-            "text": _cut(self.text),
-            "text_b": _cut(self.text_b or ""),
+            "text": _shortened(self.text),
+            "text_b": _shortened(self.text_b or ""),
             "truth": self.truth,
             "predicted": self.predicted,
             "probability": float(self.probability),
@@ -35,7 +35,7 @@ class LabelExample:
 
 @dataclass(frozen=True, kw_only=True)
 class NumberExample:
-    """A text, or a pair, with its number and the predicted one."""
+    """A text or pair with its target and the predicted number."""
 
     index: int
     text: str
@@ -47,8 +47,8 @@ class NumberExample:
     def body(self) -> dict[str, Any]:
         return {
             "kind": "number",
-            "text": _cut(self.text),
-            "text_b": _cut(self.text_b or ""),
+            "text": _shortened(self.text),
+            "text_b": _shortened(self.text_b or ""),
             "truth": float(self.truth),
             "predicted": float(self.predicted),
         }
@@ -56,7 +56,7 @@ class NumberExample:
 
 @dataclass(frozen=True, kw_only=True)
 class WordsExample:
-    """A sentence with a true and a predicted label a word."""
+    """A sentence with a true and a predicted label per word."""
 
     index: int
     words: Sequence[str]
@@ -66,15 +66,15 @@ class WordsExample:
 
     def body(self) -> dict[str, Any]:
         words = [list(line) for line in zip(self.words, self.truth, self.predicted, strict=True)]
-        wrong = sum(true != said for _, true, said in words)
-        return {"kind": "words", "words": words, "wrong": wrong, "right": wrong == 0}
+        errors = sum(true != predicted for _, true, predicted in words)
+        return {"kind": "words", "words": words, "wrong": errors, "right": errors == 0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerExample:
-    """A question with the predicted answer and the right ones; "" and no right ones mean that there is no answer.
+    """A question with the predicted and the reference answers; "" and no references mean that there is no answer.
 
-    `score` is how many of the words it shares with the nearest right answer (F1), between 0 and 1.
+    `score` is the F1 of its words with the closest reference, 0 to 1.
     """
 
     index: int
@@ -88,7 +88,7 @@ class AnswerExample:
     def body(self) -> dict[str, Any]:
         return {
             "kind": "answer",
-            "text": _cut(self.question),
+            "text": _shortened(self.question),
             "predicted": self.predicted,
             "answers": list(dict.fromkeys(self.answers)),
             "score": float(self.score),
@@ -110,12 +110,12 @@ def examples_payload(
     chosen: int | None = None,
     file: str = "examples",
 ) -> Payload:
-    """The payload of the list, in the order given. An example's `index` is what `example_select` hands back.
+    """The payload of the list, in the order given. `example_select` returns the `index` of an example.
 
-    Lists with the same `key` are parts of the same examples: what was chosen in one stays marked in the next.
-    `chosen` is the index of the example to mark from the start.
+    Lists with the same `key` show the same examples: the selection is kept from one to the next.
+    `chosen` is the index of the example selected initially.
     """
-    items = [{"index": one.index, "detail": one.detail} | one.body() for one in examples]
+    items = [{"index": example.index, "detail": example.detail} | example.body() for example in examples]
     return to_json(
         {
             "title": title,
@@ -129,5 +129,5 @@ def examples_payload(
     )
 
 
-def _cut(text: str) -> str:
-    return text if len(text) <= _CHARACTERS else f"{text[:_CHARACTERS]}…"
+def _shortened(text: str) -> str:
+    return text if len(text) <= _MAX_CHARACTERS else f"{text[:_MAX_CHARACTERS]}…"

@@ -1,4 +1,4 @@
-"""The health report of a text as a few large numbers and some sentences."""
+"""The health report of a corpus: key figures and warnings."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def health_payload(report: "HealthReport", name: str) -> Payload:
-    """The payload of the health cards; `name` says which text it is about."""
+    """The payload of the health cards; `name` is that of the text."""
     about = "about " if report.tokens_estimated else ""
     cards: list[tuple[str, str, str]] = [
         ("Documents", f"{report.documents:,}", ""),
@@ -33,8 +33,8 @@ def health_payload(report: "HealthReport", name: str) -> Payload:
 
 
 def _verdict(report: "HealthReport") -> str:
-    learns = "MLM and NSP" if report.nsp_possible else "MLM only"
+    objective = "MLM and NSP" if report.nsp_possible else "MLM only"
     if not report.warnings:
-        return f"is fit to train on. Pretraining objective: {learns}."
-    many = len(report.warnings) > 1
-    return f"can be trained on. Pretraining objective: {learns}. {len(report.warnings)} warning{'s' if many else ''}."
+        return f"is fit to train on. Pretraining objective: {objective}."
+    count = len(report.warnings)
+    return f"can be trained on. Pretraining objective: {objective}. {count} warning{'s' if count > 1 else ''}."

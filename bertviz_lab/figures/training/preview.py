@@ -1,4 +1,4 @@
-"""The first rows of a file of labelled examples, and what each column was taken for."""
+"""Preview of a file of labelled examples: its first rows and the role of each column."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from bertviz_lab.data.tasks.examples import Example, FileInfo, LabelledWords, Question
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
-_ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # what is sent of a file; the page cuts further
+_ROWS, _WORDS, _CHARACTERS = 8, 60, 300  # maximum that is sent; the page truncates further
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars", " ": "spaces"}
 _FORMATS = {
     "table": "a table",
@@ -22,9 +22,9 @@ _FORMATS = {
 
 
 def preview_payload(reading: FileInfo, examples: Sequence[Example] = (), *, sentence: str = "") -> Payload:
-    """The payload of the preview: the raw rows; sentences with their labels, or questions, where `examples` are such.
+    """The payload of the preview: raw rows, or for such `examples` sentences with their labels, or questions.
 
-    `sentence` replaces the one that says how the file was read.
+    `sentence` replaces the one on how the file was read.
     """
     names = [str(name) for name in reading.columns] or [
         str(n + 1) for n in range(max(map(len, reading.rows), default=0))
@@ -33,11 +33,13 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = (), *, sent
     body: dict[str, Any] = {"title": reading.name, "sentence": sentence or _how_read(reading), "columns": columns}
     sentences = [example for example in examples[:_ROWS] if isinstance(example, LabelledWords)]
     if sentences:
-        lines = [[list(pair) for pair in zip(one.words[:_WORDS], one.labels, strict=False)] for one in sentences]
+        lines = [
+            [list(pair) for pair in zip(example.words[:_WORDS], example.labels, strict=False)] for example in sentences
+        ]
         return to_json(body | {"kind": "words", "sentences": lines})
     questions = [example for example in examples[:_ROWS] if isinstance(example, Question)]
     if questions:
-        rows = [[_cut(one.passage), _cut(one.question), _answers(one)] for one in questions]
+        rows = [[_cut(example.passage), _cut(example.question), _answers(example)] for example in questions]
         roles = [("passage", "b"), ("question", "a"), ("answer", "label")]
         return to_json(
             body | {"kind": "questions", "columns": [{"name": n, "role": role} for n, role in roles], "rows": rows}
@@ -49,7 +51,7 @@ def preview_payload(reading: FileInfo, examples: Sequence[Example] = (), *, sent
 
 
 def _role(reading: FileInfo, name: str) -> str:
-    """What a column is: "a", "b", "label", or "" for one that is not used."""
+    """The role of a column: "a", "b", "label", or "" if unused."""
     roles = {reading.label: "label", reading.text_b: "b", reading.text_a: "a"}
     return roles.get(name, "") if name else ""
 

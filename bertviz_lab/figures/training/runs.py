@@ -1,4 +1,4 @@
-"""Several runs beside each other: the settings in which they differ, their curves and their probes."""
+"""Comparison of runs: the settings in which they differ, their curves and their probes."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import Any
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.training.curves import thinned
 
-#: The chart needs nothing else of a log.
+#: Events that the chart uses.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
-#: Settings that decide where and how often a run reports, not what it learns.
-_ASIDE = frozenset("threads tracker keep_checkpoints snapshot_room eval_every checkpoint_every probes".split())
-#: What decides on which text, and in which tokens, a run is scored.
+#: Settings that affect where and how often a run reports, not what it learns.
+_IGNORED = frozenset("threads tracker keep_checkpoints snapshot_room eval_every checkpoint_every probes".split())
+#: Settings that determine on which text and tokens a run is evaluated.
 _SCORED_ON = frozenset(
     "corpus documents text_field vocab_size tokenizer algorithm lowercase init_from seq_len seed objective "
     "short_seq_probability".split()
@@ -24,10 +24,10 @@ class RunView:
     """One run, or the log of a model that ships.
 
     Attributes:
-        id: what it is followed by; "" for one whose `rows` are here and which has ended.
-        name: what people call it.
-        settings: the fields of its `PretrainConfig`, as far as they are known.
-        rows: its events, as `events.jsonl` holds them, where there is nothing to follow.
+        id: the run to follow; "" for one that has ended, whose `rows` are given.
+        name: for display.
+        settings: the known fields of its `PretrainConfig`.
+        rows: its events as in `events.jsonl`, for a run that is not followed.
     """
 
     id: str
@@ -41,17 +41,17 @@ def runs_payload(
     kinds: Mapping[str, Mapping[str, str]],
     *,
     label: Callable[[str], str] = str,
-    most_steps: int = 400,
+    max_steps: int = 400,
 ) -> Payload:
     """The payload of the comparison of runs.
 
-    `kinds` has for each set of probes what each kind asks, in words; `label` names a setting for people. Of more than
-    `most_steps` training rows of a log an even selection goes out, and all of its other rows.
+    `kinds` maps each set of probes to the titles of its kinds; `label` gives the display name of a setting. More than
+    `max_steps` training steps of a log are thinned evenly; all other rows are kept.
     """
     return to_json(
         {
             "runs": [
-                {"id": run.id, "name": run.name, "rows": thinned(run.rows, _KINDS, most_steps) if run.rows else None}
+                {"id": run.id, "name": run.name, "rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None}
                 for run in runs
             ],
             "settings": [[label(name), values] for name, values in differing([run.settings for run in runs])],
@@ -62,27 +62,29 @@ def runs_payload(
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """(setting, a text for each run) of the settings in which the runs differ; "?" where one is not known.
+    """(setting, a text for each run) of the settings in which the runs differ; "?" where unknown.
 
-    Of runs of which one was limited by steps and another by time, both limits are told.
+    Where one run was limited by steps and another by time, both limits are listed.
     """
-    names = dict.fromkeys(name for one in settings for name in one if name not in _ASIDE)
-    found = []
+    names = dict.fromkeys(name for config in settings for name in config if name not in _IGNORED)
+    differences = []
     for name in names:
-        told = [_told(one[name], name) if name in one else "?" for one in settings]
-        if name == "time_budget":  # where steps decide, no time does
-            told = ["–" if one.get("steps") is not None else text for one, text in zip(settings, told, strict=True)]
-        if len(set(told) - {"?"}) > 1:
-            found.append((name, told))
-    return found
+        values = [_setting_text(config[name], name) if name in config else "?" for config in settings]
+        if name == "time_budget":  # `steps` overrides it
+            values = [
+                "–" if config.get("steps") is not None else text for config, text in zip(settings, values, strict=True)
+            ]
+        if len(set(values) - {"?"}) > 1:
+            differences.append((name, values))
+    return differences
 
 
 def comparable(settings: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the runs are scored on the same text in the same tokens, as far as their settings tell."""
+    """Whether the runs are evaluated on the same text and tokens, as far as their settings tell."""
     return not any(name in _SCORED_ON for name, _ in differing(settings)) and all(settings)
 
 
-def _told(value: Any, name: str) -> str:
+def _setting_text(value: Any, name: str) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
@@ -97,5 +99,5 @@ def _told(value: Any, name: str) -> str:
 
 
 def settings_of(config: Any) -> dict[str, Any]:
-    """The settings of a run by name, the learning rate and the like as they were asked for."""
+    """The settings of a run by name, as requested."""
     return {field.name: getattr(config, field.name) for field in dataclasses.fields(config)}

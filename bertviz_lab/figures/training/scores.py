@@ -1,4 +1,4 @@
-"""A text's tokens with rows of numbers under them: what each adds, costs, or weighs."""
+"""The score strip: the tokens of a text with rows of numbers below."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,26 +11,25 @@ from bertviz_lab.figures.interpret.tokens import token_columns
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.tokenization import Encoding
 
-#: How a number is painted: not at all, as a bar from 0 to the peak, or as a shade that is the darker the larger.
+#: How a number is drawn: not at all, as a bar from 0 to the peak, or as a shade.
 Scale = Literal["none", "bar", "shade"]
 
 
 @dataclass(frozen=True)
 class ScoreRow:
-    """One row: a number, or nothing, for each token.
+    """One row: a number or None for each token.
 
-    `texts` are shown in place of the numbers where given; `peak` is the size at which the paint is full, by default
-    the largest in the row.
+    `texts` replace the numbers where given; `peak` is the value of a full bar or shade, by default the row's largest.
     """
 
     label: str
-    says: str
+    description: str
     values: Sequence[float | None] | NDArray[np.floating]
     scale: Scale = "shade"
     texts: Sequence[str] = ()
     peak: float | None = None
     digits: int = 2
-    plus: bool = field(default=False, kw_only=True)  # write the sign of positive numbers too
+    plus: bool = field(default=False, kw_only=True)  # show the sign of positive numbers too
 
     def body(self) -> dict[str, Any]:
         values = [None if v is None or not np.isfinite(v) else float(v) for v in self.values]
@@ -39,7 +38,7 @@ class ScoreRow:
         peak = self.peak if self.peak is not None else max((abs(v) for v in values if v is not None), default=0.0)
         return {
             "label": self.label,
-            "says": self.says,
+            "says": self.description,
             "values": values,
             "texts": texts,
             "scale": self.scale,
@@ -56,7 +55,7 @@ def scores_payload(
     note: str = "",
     file: str = "tokens",
 ) -> Payload:
-    """The payload of the strip of scores. Raises `ValueError` where a row has not one entry a token."""
+    """The payload of the strip of scores. Raises `ValueError` where a row does not have one entry per token."""
     columns = token_columns(encoding)
     bodies = [row.body() for row in rows]
     for body in bodies:

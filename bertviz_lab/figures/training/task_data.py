@@ -1,4 +1,4 @@
-"""Labelled examples as charts: how long their texts are, and how often each label occurs."""
+"""Labelled examples as charts: sequence lengths and label frequencies."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 
 
 def lengths_payload(histogram: "LengthHistogram") -> Payload:
-    """How long the texts are, in tokens; what is cut has another look."""
+    """Histogram of sequence lengths in tokens; bins that are truncated have another style."""
     counts = np.asarray(histogram.counts)
     if not counts.sum():
         return message_payload("There are no texts to measure.")
@@ -40,27 +40,27 @@ def lengths_payload(histogram: "LengthHistogram") -> Payload:
 
 
 def balance_payload(classes: Sequence["ClassCount"]) -> Payload:
-    """How often each label occurs among the examples to train on and those held out."""
-    totals = [sum(one.train for one in classes), sum(one.held_out for one in classes)]
-    counts = [[one.train for one in classes], [one.held_out for one in classes]]
+    """How often each label occurs in the training and in the held-out examples."""
+    totals = [sum(c.train for c in classes), sum(c.held_out for c in classes)]
+    counts = [[c.train for c in classes], [c.held_out for c in classes]]
     if not sum(totals):
         return message_payload("There are no labels to count.")
-    shown = [place for place in (0, 1) if totals[place]]
+    shown = [split for split in (0, 1) if totals[split]]
     names = ["training", "held out"]
-    shares = [[count / max(1, totals[place]) for count in counts[place]] for place in (0, 1)]
-    commonest = max(classes, key=lambda one: one.train)
+    shares = [[count / max(1, totals[split]) for count in counts[split]] for split in (0, 1)]
+    majority = max(classes, key=lambda c: c.train)
     return bars_payload(
-        [one.label for one in classes],
-        [(names[place], shares[place]) for place in shown],
+        [c.label for c in classes],
+        [(names[split], shares[split]) for split in shown],
         title="Labels",
         texts=[
-            [f"{share:.1%} ({count:,})" for share, count in zip(shares[place], counts[place], strict=True)]
-            for place in shown
+            [f"{share:.1%} ({count:,})" for share, count in zip(shares[split], counts[split], strict=True)]
+            for split in shown
         ],
-        beside=[(f"{names[place]} (count)", counts[place]) for place in shown],
+        extra_columns=[(f"{names[split]} (count)", counts[split]) for split in shown],
         sentence=f"{len(classes)} labels on {totals[0]:,} training examples"
         + (f" and {totals[1]:,} held out" if totals[1] else "")
-        + f". The most frequent is {commonest.label}: {commonest.train / max(1, totals[0]):.1%}.",
+        + f". The most frequent is {majority.label}: {majority.train / max(1, totals[0]):.1%}.",
         note="Shares of the training and of the held-out examples.",
         file="labels",
     )

@@ -1,4 +1,4 @@
-"""The trials of a run as a chart: the same with other seeds, other settings, or from random weights."""
+"""The trials of a run as a chart: other seeds, other settings, or random weights."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,17 @@ from typing import Any
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.payload import Payload, message_payload
 
-#: The measure that each task is judged by, and what it is called.
+#: The main metrics of each task with their display names.
 MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "classification": (("accuracy", "accuracy"),),
     "regression": (("spearman", "rank correlation"),),
-    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # labels that mark no entities have no F1
+    "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
     "qa": (("f1", "F1 of answers"),),
 }
-#: What the baseline of each task does, where it is not this.
+#: Baselines other than the majority class.
 _GUESSES = {"regression": "mean baseline", "qa": "no-answer baseline"}
-RANDOM_WEIGHTS = "random weights"  # the name of a trial that a run never keeps beside others
-#: Scores that are no shares of one.
+RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
+#: Scores that are not percentages.
 _PLAIN = ("loss", "mcc", "pearson", "spearman", "mse", "mae")
 
 
@@ -26,57 +26,57 @@ def trials_payload(
     task: str = "classification",
     *,
     baselines: Mapping[str, float] | None = None,
-    guess: str = "",
+    baseline_name: str = "",
     measure: str = "",
 ) -> Payload:
-    """What each trial of a run came to, and what guessing would: bars of the task's main measure.
+    """The score of each trial of a run and of the baseline: bars of the task's main metric.
 
-    `rows` are `TrialDone` events as `events.jsonl` holds them; `baselines` those of `RunStarted`, and `guess` says
-    what they do, by default what the task's baseline is. `measure` is the score by which the best is told, by default
-    the task's. Trials whose names differ in the seed alone are summed up as mean and standard deviation.
+    `rows` are `TrialDone` events as in `events.jsonl`; `baselines` are those of `RunStarted`, and `baseline_name` their
+    name, by default that of the task. `measure` is the metric by which trials are compared, by default the task's.
+    Trials that differ in the seed alone are summarised by mean and standard deviation.
     """
-    guess = guess or _GUESSES.get(task, "majority-class baseline")
-    wanted = dict(MAIN_MEASURES[task])
-    pairs = [(measure, wanted.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
-    found = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
-    if found is None:
+    baseline_name = baseline_name or _GUESSES.get(task, "majority-class baseline")
+    names = dict(MAIN_MEASURES[task])
+    pairs = [(measure, names.get(measure, measure.replace("_", " ")))] if measure else MAIN_MEASURES[task]
+    main_measure = next((pair for pair in pairs if any(row.get(pair[0]) is not None for row in rows)), None)
+    if main_measure is None:
         return message_payload("No trial has ended yet.")
-    field, name = found
+    field, name = main_measure
     show = (lambda value: f"{value:.3f}") if field in _PLAIN else (lambda value: f"{value:.1%}")
     done = [row for row in rows if row.get(field) is not None]
     groups = [str(row["name"]) or "this run" for row in done]
     values = [float(row[field]) for row in done]
     texts = [show(value) for value in values]
     sentences = []
-    rivals = [place for place, group in enumerate(groups) if group != RANDOM_WEIGHTS]
-    if len(rivals) > 1:
-        best = (min if field == "loss" else max)(rivals, key=values.__getitem__)
+    trained = [index for index, group in enumerate(groups) if group != RANDOM_WEIGHTS]
+    if len(trained) > 1:
+        best = (min if field == "loss" else max)(trained, key=values.__getitem__)
         sentences.append(f"Best on held-out examples: {groups[best]}, {name} {texts[best]}.")
     for family, members in _families(groups, values).items():
         if len(members) < 2:
             continue
-        mean, spread = statistics.fmean(members), statistics.stdev(members)
-        wide = f"{spread:.3f}" if field in _PLAIN else f"{100 * spread:.1f} points"
+        mean, stdev = statistics.fmean(members), statistics.stdev(members)
+        deviation = f"{stdev:.3f}" if field in _PLAIN else f"{100 * stdev:.1f} points"
         label = f"mean, {family}" if family else f"mean of {len(members)} seeds"
-        groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {wide}"]
-        whose = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
+        groups, values, texts = [*groups, label], [*values, mean], [*texts, f"{show(mean)} ± {deviation}"]
+        prefix = f"{family[:1].upper()}{family[1:]}, over" if family else "Over"
         sentences.append(
-            f"{whose} {len(members)} seeds: mean {show(mean)}, standard deviation {wide}, "
+            f"{prefix} {len(members)} seeds: mean {show(mean)}, standard deviation {deviation}, "
             f"{show(min(members))} to {show(max(members))}."
         )
-    chance = (baselines or {}).get(field)
-    if chance is not None:
-        groups, values, texts = [*groups, guess], [*values, float(chance)], [*texts, show(float(chance))]
-        sentences.append(f"{guess[:1].upper()}{guess[1:]}: {show(float(chance))}.")
+    baseline = (baselines or {}).get(field)
+    if baseline is not None:
+        groups, values, texts = [*groups, baseline_name], [*values, float(baseline)], [*texts, show(float(baseline))]
+        sentences.append(f"{baseline_name[:1].upper()}{baseline_name[1:]}: {show(float(baseline))}.")
     others = sorted({key for row in done for key, value in row.items() if _is_measure(key, value)} - {field})
-    blank = [None] * (len(groups) - len(done))
+    padding = [None] * (len(groups) - len(done))
     return bars_payload(
         groups,
         [(name, values)],
         title="Trials" if len(done) > 1 else "Result",
         texts=[texts],
         peak=1.0,
-        beside=[(key, [*(row.get(key) for row in done), *blank]) for key in ["best_step", *others]],
+        extra_columns=[(key, [*(row.get(key) for row in done), *padding]) for key in ["best_step", *others]],
         sentence=" ".join(sentences),
         note="Best checkpoint of each trial, evaluated on held-out examples.",
         file="trials",
@@ -84,7 +84,7 @@ def trials_payload(
 
 
 def _families(names: Sequence[str], values: Sequence[float]) -> dict[str, list[float]]:
-    """The values of trials that differ in their seed alone, under the rest of their names."""
+    """The values of trials that differ in the seed alone, by the rest of their names."""
     families: dict[str, list[float]] = {}
     for name, value in zip(names, values, strict=True):
         parts = [part for part in name.split(", ") if not part.startswith("seed ")]

@@ -1,4 +1,4 @@
-"""Attention: every stage of every layer, what heads do, and what a prediction owes to them.
+"""Attention: traces, head metrics and head ablation.
 
 In reading order: `trace`, `head_metrics`, `head_ablation`.
 """

@@ -1,4 +1,4 @@
-"""Head ablation: one prediction with single heads, and whole layers of heads, removed (Michel et al. 2019)."""
+"""Head ablation: one prediction without single heads, and without all heads of a layer (Michel et al. 2019)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ class HeadAblation:
     encoding: Encoding
     target: Target
     baseline: float  # with all heads
-    without_head: NDArray[np.float64]  # (layers, heads): with that head off
-    without_layer: NDArray[np.float64]  # (layers,): with all heads of that layer off
+    without_head: NDArray[np.float64]  # (layers, heads): with that head ablated
+    without_layer: NDArray[np.float64]  # (layers,): with all heads of that layer ablated
 
     @property
     def effects(self) -> NDArray[np.float64]:
-        """The effect of each head on the score, in nats, (layers, heads): negative where it lowers it."""
+        """The effect of each head on the score, in nats, (layers, heads): negative where the head lowers it."""
         return self.baseline - self.without_head
 
     def top(self, k: int = 5) -> tuple[tuple[int, int, float], ...]:
@@ -48,26 +48,26 @@ def ablate_heads(
 ) -> HeadAblation:
     """Ablate every head in turn, then every layer's heads together, and score the same prediction again.
 
-    By default the prediction is the likeliest token of the first [MASK]. What lies below a head does not change
-    without it, so each layer's heads start from the vectors that the whole model had there: this is exact, and
-    twice as fast. `on_progress` hears the share that is done. Raises `InputError` as `choose_target` does.
+    By default the prediction is the most probable token of the first [MASK]. Layers below a head do not depend on it,
+    so each layer's ablations start from the hidden states of the full model there: this is exact, and twice as fast.
+    `on_progress` is called with the share that is done. Raises `InputError` as `choose_target` does.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b)
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    last = states[-1] if target.read_position is None else states[-1][:, target.read_position]
-    baseline = float(target.score(checkpoint.model, last))
+    final = states[-1] if target.read_position is None else states[-1][:, target.read_position]
+    baseline = float(target.score(checkpoint.model, final))
     scores = np.empty((layers, heads + 1))
-    done, work = 0, layers * (layers + 1) // 2
+    finished, total = 0, layers * (layers + 1) // 2
     for layer in range(layers):
         head_masks = torch.ones(heads + 1, layers, heads)
         head_masks[:heads, layer] -= torch.eye(heads)
         head_masks[heads, layer] = 0
         scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks)
-        done += layers - layer
+        finished += layers - layer
         if on_progress:
-            on_progress(done / work)
+            on_progress(finished / total)
     return HeadAblation(inputs.encoding, target, baseline, scores[:, :heads], scores[:, heads])
 
 

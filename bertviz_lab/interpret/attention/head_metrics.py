@@ -1,4 +1,4 @@
-"""Head metrics: each head's attention pattern in a few numbers; attention rollout; query-key products."""
+"""Head metrics: summary statistics of attention patterns; attention rollout; query-key products."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,7 @@ METRICS = {
 
 @dataclass(frozen=True)
 class HeadMetrics:
-    """One number a head for each of `METRICS`: (layers, heads) each."""
+    """Each of `METRICS` for every head, (layers, heads)."""
 
     metrics: dict[str, NDArray[np.float64]]
 
@@ -45,25 +45,25 @@ def head_metrics(trace: TextTrace) -> HeadMetrics:
 def measure_heads(
     attentions: NDArray[np.floating], segment_ids: NDArray[Any], special: NDArray[np.bool_]
 ) -> dict[str, NDArray[np.float64]]:
-    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks what the tokenizer added.
+    """`METRICS` of attention (layers, heads, tokens, tokens); `special` (tokens,) marks special tokens.
 
     "previous" and "next" leave out the token that has no such neighbour. "across" counts tokens of the sentences
     only, as queries and as keys; it is 0 for a text without a second sentence.
     """
     weights = attentions.astype(np.float64)
     length = weights.shape[-1]
-    place = np.arange(length)
+    positions = np.arange(length)
     logs = np.log(np.where(weights > 0, weights, 1.0))
     a, b = ~special & (segment_ids == 0), ~special & (segment_ids == 1)
-    crossing = (a[:, None] & b) | (b[:, None] & a)
+    across = (a[:, None] & b) | (b[:, None] & a)
     return {
         "entropy": -(weights * logs).sum(-1).mean(-1),
-        "distance": (weights * np.abs(place[:, None] - place)).sum(-1).mean(-1),
+        "distance": (weights * np.abs(positions[:, None] - positions)).sum(-1).mean(-1),
         "previous": _mean(np.diagonal(weights, -1, -2, -1)),
         "next": _mean(np.diagonal(weights, 1, -2, -1)),
         "same": _mean(np.diagonal(weights, 0, -2, -1)),
         "special": weights[..., special].sum(-1).mean(-1),
-        "across": (weights * crossing).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
+        "across": (weights * across).sum(-1)[..., a | b].mean(-1) if a.any() and b.any() else 0 * weights[..., 0, 0],
     }
 
 
@@ -72,10 +72,10 @@ def _mean(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Attention rollout: how much of each token each position holds after each layer, if attention alone mixed them.
+    """Attention rollout: the share of each input token in each position after each layer (Abnar and Zuidema 2020).
 
-    (layers, heads, tokens, tokens) to (layers, tokens, tokens); rows sum to 1. Half of a layer's output is taken to
-    be its input, because of the residual connection (Abnar and Zuidema 2020, section 3).
+    (layers, heads, tokens, tokens) to (layers, tokens, tokens); rows sum to 1. The residual connection is modelled as
+    half of each layer's output (section 3).
     """
     mixing = attentions.astype(np.float64).mean(1)
     flow = np.eye(mixing.shape[-1])
@@ -88,9 +88,9 @@ def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class QueryKey:
-    """Why one token attends to another in a head: the products of query and key, one per dimension.
+    """The attention score of a pair of tokens in a head: the product of query and key, dimension by dimension.
 
-    `products` (head size,) sum to `score`, the logit before the softmax; `weight` is the share after it.
+    `products` (head size,) sum to `score`, the logit before the softmax; `weight` is the attention weight after it.
     """
 
     query: NDArray[np.float32]
@@ -103,7 +103,7 @@ class QueryKey:
 def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
     """The score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
 
-    Raises `InputError` for a layer, head or token that is not there.
+    Raises `InputError` for a layer, head or token that does not exist.
     """
     layers, heads, length, _ = trace.attentions.shape
     if not (0 <= layer < layers and 0 <= head < heads and 0 <= query_position < length and 0 <= key_position < length):

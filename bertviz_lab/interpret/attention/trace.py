@@ -1,4 +1,4 @@
-"""Every stage of every layer for one text."""
+"""Traces: every intermediate result of every layer for one text."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,10 +49,10 @@ def trace_text(
     head_mask: NDArray[np.floating] | None = None,
     causal: bool = False,
 ) -> TextTrace:
-    """Run a model on a text, or a pair, and keep everything.
+    """Run a model on a text, or a pair, and return all intermediate results.
 
-    `head_mask` (layers, heads) scales each head's output; `causal` hides later tokens, as in GPT.
-    Raises `InputError` when there is no text, or the head mask has another shape than the model.
+    `head_mask` (layers, heads) scales each head's output; `causal` masks later tokens, as in GPT.
+    Raises `InputError` when there is no text, or the shape of the head mask does not match the model.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b, max_length)
     out = backbone(checkpoint)(

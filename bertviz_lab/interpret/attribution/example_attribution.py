@@ -14,8 +14,8 @@ from bertviz_lab.training.finetuning.scoring import Prediction
 def explain_example(checkpoint: Checkpoint, example: Example, prediction: Prediction) -> list[Attribution]:
     """Attribution of a prediction to its tokens, by every method.
 
-    A wrong label is set against the right one; of labelled words the first wrong one is explained, or else the first
-    that is no "O"; of an answer its first token. Raises `InputError` for a model of another task.
+    A wrong label is contrasted with the true one. For labelled words, the first wrong label is explained, or else the
+    first other than "O"; for an answer, its first token. Raises `InputError` for a model of another task.
     """
     text_a, text_b = texts_of_example(example)
     inputs = encode_inputs(checkpoint, text_a, text_b)
@@ -29,15 +29,15 @@ def explain_example(checkpoint: Checkpoint, example: Example, prediction: Predic
             known = against if against in checkpoint.config.labels else None
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
     else:
-        text_b, start = _shown_passage(checkpoint, example, prediction)
+        text_b, start = _answer_window(checkpoint, example, prediction)
         inputs = encode_inputs(checkpoint, text_a, text_b)
         position = _token_at(inputs, start) if start is not None else 0
         target = choose_target(checkpoint, inputs, "start", position=position)
     return [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
 
 
-def _shown_passage(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
-    """The part of a passage that the model saw around its answer, and where in it that starts; None for no answer."""
+def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:
+    """The window of the passage around the answer, and the answer's offset in it; None for no answer."""
     if not prediction.label:
         return example.passage, None
     answer = answer_question(checkpoint, example.question, example.passage, threshold=math.inf)
@@ -49,22 +49,22 @@ def _shown_passage(checkpoint: Checkpoint, example: Question, prediction: Predic
 
 
 def _token_at(inputs: ModelInputs, start: int) -> int | None:
-    """The position of the token of text B that holds this character."""
+    """The position of the token of text B that covers this character."""
     encoding = inputs.encoding
     rows = zip(encoding.token_type_ids, encoding.offsets, strict=True)
     return next((n for n, (segment, (a, b)) in enumerate(rows) if segment == 1 and a <= start < b), None)
 
 
 def _word_target(checkpoint: Checkpoint, inputs: ModelInputs, example: LabelledWords, prediction: Prediction) -> Target:
-    """The label of the word that is worth explaining."""
+    """The label to explain: the first wrong one, else the first other than "O"."""
     pairs = list(zip(example.labels, prediction.labels, strict=True))
-    wrong = [place for place, (true, said) in enumerate(pairs) if true != said]
-    place = (wrong or [place for place, (_, said) in enumerate(pairs) if said != "O"] or [0])[0]
-    start = len(" ".join(example.words[:place])) + bool(place)
+    errors = [index for index, (true, predicted) in enumerate(pairs) if true != predicted]
+    index = (errors or [index for index, (_, predicted) in enumerate(pairs) if predicted != "O"] or [0])[0]
+    start = len(" ".join(example.words[:index])) + bool(index)
     offsets = inputs.encoding.offsets
     positions = [n for n, (first, end) in enumerate(offsets) if first <= start < end]
-    if not positions:  # a word that the tokenizer dropped, or beyond what the model reads
+    if not positions:  # a word that the tokenizer dropped, or that was truncated
         return choose_target(checkpoint, inputs, "word")
-    true, said = pairs[place]
-    against = true if true != said and true in checkpoint.config.labels else None
-    return choose_target(checkpoint, inputs, "word", position=positions[0], choice=said, against=against)
+    true, predicted = pairs[index]
+    against = true if true != predicted and true in checkpoint.config.labels else None
+    return choose_target(checkpoint, inputs, "word", position=positions[0], choice=predicted, against=against)

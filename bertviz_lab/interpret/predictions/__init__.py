@@ -1,4 +1,4 @@
-"""Predictions: what a model says about a text.
+"""Predictions of all heads for a text.
 
 In reading order: `predictions` (fill-mask, next sentence, classes), `joint_fill`, `token_labels` (tags, answers),
 `pseudo_likelihood`, `probing` (minimal pairs), `model_comparison`.

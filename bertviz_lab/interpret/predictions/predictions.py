@@ -33,7 +33,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class RankedCandidate(Candidate):
-    """A token that was asked about, with its rank in the vocabulary; 1 is the most probable."""
+    """A requested token, with its rank in the vocabulary; 1 is the most probable."""
 
     rank: int
 
@@ -44,7 +44,7 @@ class MaskPrediction:
 
     position: int  # of the [MASK], counting [CLS] as 0
     candidates: tuple[Candidate, ...]
-    asked: RankedCandidate | None = None  # the word that a person named
+    asked: RankedCandidate | None = None  # the requested token
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class FillMask:
 
 @dataclass(frozen=True)
 class NextSentence:
-    """Whether B follows A, as the model sees it."""
+    """The prediction whether B follows A."""
 
     encoding: Encoding
     is_next: float  # probability that B is the next sentence
@@ -66,7 +66,7 @@ class NextSentence:
 
 @dataclass(frozen=True)
 class LabelScore:
-    """A label and its probability; for a regression model, the number that it predicts."""
+    """A label and its probability; for a regression model, the predicted number."""
 
     label: str
     score: float
@@ -74,7 +74,7 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class Classification:
-    """The labels of a text, most probable first; of a multi-label model the probabilities do not sum to 1."""
+    """The labels of a text, most probable first; for a multi-label model the probabilities do not sum to 1."""
 
     encoding: Encoding
     labels: tuple[LabelScore, ...]
@@ -94,14 +94,13 @@ def fill_mask(
 ) -> FillMask:
     """Predict every [MASK] in a text. Probabilities are over the whole vocabulary.
 
-    `word`, or the id of a token, is looked up at every [MASK] and need not be among the first `top_k`; `head_mask`
-    and `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was spelt
-    otherwise), when all were cut off because the text is too long, when `word` is not one token, or when the model
-    has no masked-LM head.
+    `word`, or the id of a token, is ranked at every [MASK], whether or not it is among the top k; `head_mask` and
+    `causal` as in `trace_text`. Raises `InputError` when there is no [MASK] (with advice if it was misspelt), when all
+    were truncated, when `word` is not one token, or when the model has no masked-LM head.
     """
     if not 1 <= top_k <= checkpoint.config.vocab_size:
         raise InputError(f"top_k must lie between 1 and the vocabulary's {checkpoint.config.vocab_size}.")
-    wanted = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
+    token_id = word if isinstance(word, int) else single_token(checkpoint, word) if word else None
     mask = head_mask_for(checkpoint, head_mask)
     inputs, positions, probabilities_PV = mask_probabilities(checkpoint, text, text_b, head_mask=mask, causal=causal)
     return FillMask(
@@ -110,7 +109,7 @@ def fill_mask(
             MaskPrediction(
                 position,
                 candidates_of(checkpoint.tokenizer, row_V, top_k),
-                None if wanted is None else ranked(checkpoint.tokenizer, row_V, wanted),
+                None if token_id is None else ranked(checkpoint.tokenizer, row_V, token_id),
             )
             for position, row_V in zip(positions, probabilities_PV, strict=True)
         ),
@@ -120,9 +119,9 @@ def fill_mask(
 def mask_probabilities(
     checkpoint: Checkpoint, text: str, text_b: str | None = None, **options: Any
 ) -> tuple[ModelInputs, tuple[int, ...], Tensor]:
-    """A text for the model, the positions of its [MASK]s, and their probabilities, (masks, vocabulary).
+    """The inputs, the positions of the [MASK]s, and their probabilities, (masks, vocabulary).
 
-    `options` are the model's. Raises `InputError` as `fill_mask` does.
+    `options` are passed to the model. Raises `InputError` as `fill_mask` does.
     """
     model = require_head(checkpoint, "token")
     inputs, positions = encode_masked(checkpoint, text, text_b)
@@ -131,7 +130,7 @@ def mask_probabilities(
 
 
 def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) -> tuple[ModelInputs, tuple[int, ...]]:
-    """A text for the model and the positions of its [MASK]s. Raises `InputError`, with advice, where there is none."""
+    """The inputs and the positions of the [MASK]s. Raises `InputError`, with advice, where there is none."""
     tokenizer = checkpoint.tokenizer
     inputs = encode_inputs(checkpoint, text, text_b)
     positions = inputs.encoding.mask_positions(tokenizer.mask_id)
@@ -148,13 +147,13 @@ def encode_masked(checkpoint: Checkpoint, text: str, text_b: str | None = None) 
 
 
 def candidates_of(tokenizer: Tokenizer, probabilities_V: Tensor, top_k: int) -> tuple[Candidate, ...]:
-    """The likeliest tokens of one prediction, (vocabulary,)."""
+    """The most probable tokens of one prediction, (vocabulary,)."""
     values, ids = probabilities_V.topk(top_k)
     return tuple(Candidate(tokenizer.token(i), i, p) for i, p in zip(ids.tolist(), values.tolist(), strict=True))
 
 
 def ranked(tokenizer: Tokenizer, probabilities_V: Tensor, token_id: int) -> RankedCandidate:
-    """One token of a prediction, (vocabulary,), with its place among all."""
+    """One token of a prediction, (vocabulary,), with its rank."""
     probability = probabilities_V[token_id]
     rank = int((probabilities_V > probability).sum()) + 1
     return RankedCandidate(tokenizer.token(token_id), token_id, float(probability), rank)
@@ -185,7 +184,7 @@ def next_sentence(
 
 @torch.inference_mode()
 def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> Classification:
-    """Label a text or a pair. Raises `InputError` when the model is no sequence classifier."""
+    """Label a text or a pair. Raises `InputError` when the model is not a sequence classifier."""
     require_head(checkpoint, "label")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     labels = classify_vector(checkpoint, final_vectors(checkpoint, 0, inputs.arguments()))
@@ -194,6 +193,6 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
 
 
 def classify_vector(checkpoint: Checkpoint, first_1D: Tensor) -> tuple[LabelScore, ...]:
-    """The labels of a classifier in their order, or the number of a regression, from the last vector of [CLS]."""
+    """The labels of a classifier in their order, or the number of a regression, from the final state of [CLS]."""
     scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", first_1D)[0])
     return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""What a model can do: pairs of sentences, of which it finds the good one likelier than the bad one or does not."""
+"""Minimal-pair probes: a model passes a pair if it gives the good sentence a higher probability than the bad one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ AUTO = "auto"
 
 @dataclass(frozen=True)
 class ProbeReport:
-    """A model's answers to a set of probes.
+    """The results of a model on a set of probes.
 
-    `right` has kind -> accuracy on its pairs, where 0.5 is chance; `kinds` has kind -> what a model can do
-    that tells good from bad; `scores` has every pair with the log-probabilities, in nats, of both its texts.
+    `right` has kind -> accuracy on its pairs, where 0.5 is chance; `kinds` has kind -> the name of the phenomenon;
+    `scores` has every pair with the log-probabilities, in nats, of both its texts.
     """
 
     probes: Probes
@@ -30,10 +30,10 @@ class ProbeReport:
 
 
 def probe(checkpoint: Checkpoint, name: str = AUTO) -> ProbeReport:
-    """Ask a model one of the sets in `data.probes.PROBES`; "auto" takes the one whose words it knows best.
+    """Evaluate a model on one of the sets in `data.probes.PROBES`; "auto" takes the one that fits its vocabulary best.
 
-    Pairs are left out whose differing words are not whole words of the vocabulary, and those for the next-sentence
-    head where there is none. Raises `InputError` when no set fits, or the model has no masked-LM head.
+    Pairs whose differing words are not single tokens are left out, as are those for the next-sentence head where there
+    is none. Raises `InputError` when no set fits, or the model has no masked-LM head.
     """
     model = require_head(checkpoint, "token")
     probes = _best_fitting(checkpoint) if name == AUTO else _named(checkpoint, name)
@@ -54,7 +54,7 @@ def _named(checkpoint: Checkpoint, name: str) -> Probes:
 
 
 def _best_fitting(checkpoint: Checkpoint) -> Probes:
-    """The set of which the vocabulary has the largest share of pairs."""
+    """The set with the largest share of pairs that fit the vocabulary."""
     fitting = [probes for name in PROBES if (probes := probes_that_fit(name, checkpoint.tokenizer))]
     if not fitting:
         raise InputError(

@@ -34,7 +34,7 @@ class PseudoLogLikelihood:
 
     @property
     def perplexity(self) -> float:
-        """Pseudo-perplexity: of how many equally likely tokens the model is choosing at each place, on average."""
+        """Pseudo-perplexity: the number of equally likely tokens with the same uncertainty per position."""
         return float(np.exp(-np.nanmean(self.log_probabilities)))
 
 
@@ -48,38 +48,42 @@ def pseudo_log_likelihood(
 ) -> PseudoLogLikelihood:
     """Mask each token in turn and take the log-probability of the original.
 
-    The later pieces of a word are masked together with the one that is scored, because they give it away (Kauf and
-    Ivanova 2023). A [MASK] in the text stays in the context and is not scored: what it stands for is unknown. Raises
-    `InputError` when there is no text or nothing but [MASK] in it, or the model has no masked-LM head.
+    The later pieces of a word are masked together with the one that is scored, because they would reveal it (Kauf and
+    Ivanova 2023). A [MASK] in the text remains masked and is not scored. Raises `InputError` when there is no text or
+    nothing but [MASK] in it, or the model has no masked-LM head.
     """
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, tokenizer = inputs.encoding, checkpoint.tokenizer
     masks = encoding.mask_positions(tokenizer.mask_id)
-    places = [at for at, special in enumerate(encoding.special_tokens_mask) if not special and at not in masks]
-    if not places:
+    positions = [
+        position
+        for position, special in enumerate(encoding.special_tokens_mask)
+        if not special and position not in masks
+    ]
+    if not positions:
         raise InputError("Every token of this text is masked: there is nothing whose probability could be asked for.")
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
-    rows = variants_per_batch(len(encoding))
-    for start in range(0, len(places), rows):
-        some = places[start : start + rows]
-        ids_BL = inputs.input_ids.repeat(len(some), 1)
-        for row, place in enumerate(some):
-            ids_BL[row, _rest_of_word(encoding, place)] = tokenizer.mask_id
-        vectors = final_vectors(checkpoint, torch.tensor(some), inputs.variants(ids_BL))
+    batch_size = variants_per_batch(len(encoding))
+    for start in range(0, len(positions), batch_size):
+        batch = positions[start : start + batch_size]
+        ids_BL = inputs.input_ids.repeat(len(batch), 1)
+        for row, position in enumerate(batch):
+            ids_BL[row, _rest_of_word(encoding, position)] = tokenizer.mask_id
+        vectors = final_vectors(checkpoint, torch.tensor(batch), inputs.variants(ids_BL))
         probabilities = head_logits(model, "token", vectors).float().softmax(-1)
-        for place, row in zip(some, probabilities, strict=True):
-            scores[place] = float(row[encoding.ids[place]].log())
-            (expected[place],) = candidates_of(tokenizer, row, 1)
+        for position, row in zip(batch, probabilities, strict=True):
+            scores[position] = float(row[encoding.ids[position]].log())
+            (expected[position],) = candidates_of(tokenizer, row, 1)
         if on_progress:
-            on_progress(min(1.0, (start + rows) / len(places)))
+            on_progress(min(1.0, (start + batch_size) / len(positions)))
     return PseudoLogLikelihood(encoding, scores, tuple(expected))
 
 
-def _rest_of_word(encoding: Encoding, place: int) -> list[int]:
+def _rest_of_word(encoding: Encoding, position: int) -> list[int]:
     """The position itself and the pieces of the same word that follow it."""
-    end = place + 1
-    while end < len(encoding) and encoding.word_ids[end] == encoding.word_ids[place] is not None:
+    end = position + 1
+    while end < len(encoding) and encoding.word_ids[end] == encoding.word_ids[position] is not None:
         end += 1
-    return list(range(place, end))
+    return list(range(position, end))

@@ -1,6 +1,6 @@
-"""What a fine-tuned model finds in a text: a label for each word, names made of such words, the answer to a question.
+"""Predictions of fine-tuned models: word labels, entities, and answers to questions.
 
-Both read texts of any length, in windows that overlap; each word is judged in the window that shows most around it.
+Texts of any length are processed in overlapping windows; each word is predicted in the window with most context.
 """
 
 import math
@@ -21,13 +21,13 @@ from bertviz_lab.metrics import entity_spans
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-#: As in Devlin et al. 2018 for SQuAD: tokens of a window, and those that two share.
+#: As in Devlin et al. 2018 for SQuAD: window length and overlap, in tokens.
 _WINDOW, _OVERLAP = 384, 128
 
 
 @dataclass(frozen=True)
 class WordLabel:
-    """A word and the likeliest label of its first token; `start` and `end` are characters of the text."""
+    """A word and the most probable label of its first token; `start` and `end` are offsets in the text."""
 
     text: str
     start: int
@@ -38,21 +38,21 @@ class WordLabel:
 
 @dataclass(frozen=True)
 class Entity:
-    """Adjacent words that form one entity; `probability` is the mean of its words'."""
+    """Adjacent words that form an entity; `probability` is the mean over its words."""
 
     text: str
     type: str
-    start: int  # characters of the text
+    start: int  # offsets in the text
     end: int
     probability: float
 
 
 @dataclass(frozen=True)
 class WordLabels:
-    """The words of a text with their labels, and the entities that they make.
+    """The words of a text with their labels, and the entities that they form.
 
-    `entities` are those of labels such as B-PER, I-PER and O; other labels, such as parts of speech, make none.
-    `probabilities` is (words, labels), `labels` naming the columns. `windows` is how many it took to read the text.
+    `entities` are those of BIO labels such as B-PER, I-PER and O; other labels, such as parts of speech, form none.
+    `probabilities` is (words, labels), in the order of `labels`. `windows` is the number of windows of the text.
     """
 
     text: str
@@ -67,9 +67,9 @@ class WordLabels:
 def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels:
     """Label every word of a text of any length.
 
-    A text is cut into words as the tokenizer does, for BERT at white space and around each mark, so "U.S." is four.
-    Words that were cut otherwise can be given as such; their text is then the words joined by spaces. Every
-    word is tokenized by itself, and labelled at its first token, as in fine-tuning.
+    A string is split into words by the pre-tokenizer, for BERT at white space and punctuation, so "U.S." is four words.
+    Words can also be given as a sequence; the text is then the words joined by spaces. Every word is tokenized by
+    itself, and labelled at its first token, as in fine-tuning.
 
     Raises `InputError` where there is no word or the model labels no words.
     """
@@ -92,13 +92,13 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
     probabilities = np.empty((len(spans), checkpoint.config.num_labels), dtype=np.float32)
     windows = window_ranges(len(ids), room, room // 2)
     for window in windows:
-        mine = np.flatnonzero((firsts >= window.max_context[0]) & (firsts < window.max_context[1]))
-        if not len(mine):
+        in_window = np.flatnonzero((firsts >= window.max_context[0]) & (firsts < window.max_context[1]))
+        if not len(in_window):
             continue
         row = torch.tensor([[tokenizer.cls_id, *ids[window.first : window.end].tolist(), tokenizer.sep_id]])
-        asked = torch.from_numpy(firsts[mine] - window.first + 1)[None]
-        hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=asked).last_hidden_state[0]
-        probabilities[mine] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
+        positions = torch.from_numpy(firsts[in_window] - window.first + 1)[None]
+        hidden_WD = backbone(checkpoint)(input_ids=row, masked_positions=positions).last_hidden_state[0]
+        probabilities[in_window] = head_logits(model, "word", hidden_WD).float().softmax(-1).numpy()
 
     labels = checkpoint.config.labels
     labelled = tuple(
@@ -109,7 +109,7 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
 
 
 def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
-    """The characters of each word."""
+    """The offsets of each word."""
     encoding = tokenizer.encode(text)
     spans: dict[int, tuple[int, int]] = {}
     for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
@@ -119,7 +119,7 @@ def _word_spans(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
 
 
 def _pieces(tokenizer: Tokenizer, words: Sequence[str]) -> list[list[int]]:
-    """The ids of each word, tokenized by itself; [MASK] is the mask here."""
+    """The ids of each word, tokenized by itself; [MASK] is the mask token."""
     split = tokenizer.ids([f" {word}" for word in words])
     mask = tokenizer.special.mask
     return [
@@ -133,26 +133,26 @@ def _entities(text: str, words: Sequence[WordLabel], labels: Sequence[str]) -> t
         return ()
     return tuple(
         Entity(
-            text[words[first].start : words[after - 1].end],
-            kind,
+            text[words[first].start : words[end - 1].end],
+            entity_type,
             words[first].start,
-            words[after - 1].end,
-            float(np.mean([word.probability for word in words[first:after]])),
+            words[end - 1].end,
+            float(np.mean([word.probability for word in words[first:end]])),
         )
-        for kind, first, after in entity_spans([word.label for word in words])
+        for entity_type, first, end in entity_spans([word.label for word in words])
     )
 
 
 @dataclass(frozen=True)
 class PassageAnswer:
-    """What a model answers from a passage.
+    """The answer to a question about a passage.
 
-    - `text`: the best answer; "" where the model would rather give none.
-    - `best`: the likeliest spans of the passage, best first; their probabilities and `no_answer_probability` are shares
-      of all spans that may be an answer, and no answer.
-    - `no_answer`: how much likelier no answer is than the best span, in nats; infinite without a span.
-    - `windows`: the characters of the passage, (start, end), that each window showed.
-    - `question_cut`: how many tokens of the question there was no room for.
+    - `text`: the best answer; "" where no answer is predicted.
+    - `best`: the most probable spans of the passage, best first; their probabilities and `no_answer_probability` are
+      normalised over all valid spans and no answer.
+    - `no_answer`: the log-ratio of no answer to the best span, in nats; infinite without a span.
+    - `windows`: the offsets of each window in the passage, (start, end).
+    - `question_cut`: the number of truncated tokens of the question.
     """
 
     question: str
@@ -165,9 +165,9 @@ class PassageAnswer:
     question_cut: int = 0
 
     def window_of(self, answer: SpanAnswer) -> tuple[int, int]:
-        """The characters of the window that shows most around an answer: what to read where the passage is too long."""
-        whole = [window for window in self.windows if window[0] <= answer.start and answer.end <= window[1]]
-        return max(whole, key=lambda window: min(answer.start - window[0], window[1] - answer.end))
+        """The offsets of the window with most context around an answer."""
+        containing = [window for window in self.windows if window[0] <= answer.start and answer.end <= window[1]]
+        return max(containing, key=lambda window: min(answer.start - window[0], window[1] - answer.end))
 
 
 @torch.inference_mode()
@@ -176,9 +176,9 @@ def answer_question(
 ) -> PassageAnswer:
     """Find the answer to a question in a passage of any length.
 
-    None is given where no answer is likelier than the best span by more than `threshold` nats; `math.inf` always
-    gives one, and is the default for a model trained without unanswerable questions (for others it is 0). Raises
-    `InputError` where a text is empty, or the model finds no answers or has one segment only.
+    No answer is predicted where its log-ratio to the best span exceeds `threshold` nats; `math.inf` always predicts a
+    span, and is the default for a model trained without unanswerable questions (for others it is 0). Raises
+    `InputError` where a text is empty, or the model is not for question answering or has one segment only.
     """
     model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
@@ -189,17 +189,17 @@ def answer_question(
         raise InputError("n_best must be at least 1.")
     if threshold is None:
         threshold = math.inf if checkpoint.config.handle_impossible_answer is False else 0.0
-    asked = [Question("", question, passage, (), row=1)]
+    questions = [Question("", question, passage, (), row=1)]
     length = min(_WINDOW, checkpoint.max_length)
-    windows = make_windows(asked, checkpoint.tokenizer, max_length=length, stride=_OVERLAP)
+    windows = make_windows(questions, checkpoint.tokenizer, max_length=length, stride=_OVERLAP)
     starts, ends = [], []
     for window in windows:
         ids, types = torch.from_numpy(window.ids).long()[None], torch.tensor([window.token_type_ids])
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())
         ends.append(head_logits(model, "end", hidden_LD).float().numpy())
-    (answer,) = extract_answers(asked, windows, starts, ends, n_best=n_best)
-    shown = [
+    (answer,) = extract_answers(questions, windows, starts, ends, n_best=n_best)
+    window_spans = [
         (w.span(w.passage_start, w.passage_end - 1) if w.passage_end > w.passage_start else (0, 0)) for w in windows
     ]
     return PassageAnswer(
@@ -209,6 +209,6 @@ def answer_question(
         best=answer.best,
         no_answer=answer.no_answer,
         no_answer_probability=answer.no_answer_probability,
-        windows=tuple(shown),
+        windows=tuple(window_spans),
         question_cut=windows[0].question_cut,
     )

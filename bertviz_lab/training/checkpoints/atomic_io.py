@@ -104,9 +104,9 @@ def exclusive_lock(path: Path, *, wait: bool) -> Iterator[None]:
     is let in.
     """
     lock = FileLock(path, timeout=-1 if wait else 0, thread_local=False, fallback_to_soft=False)
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
-            held.enter_context(lock)
+            stack.enter_context(lock)
         except Timeout:
             raise
         except OSError:

@@ -112,7 +112,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
     model = _architecture(body, state)(config, generator=torch.Generator().manual_seed(0))
     report = load_state(model, state)
     if any(name.startswith(("embeddings.", "encoder.")) for name in report.missing):
-        raise InputError(f"The weights in {folder.name} lack {_some(report.missing)}.")
+        raise InputError(f"The weights in {folder.name} lack {_first_names(report.missing)}.")
     card = folder / "README.md"
     return Checkpoint(
         model=model.eval(),
@@ -283,7 +283,7 @@ def _architecture(body: dict, state: dict[str, Tensor]) -> type:
     return ARCHITECTURES[named]
 
 
-def _some(names: tuple[str, ...]) -> str:
+def _first_names(names: tuple[str, ...]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

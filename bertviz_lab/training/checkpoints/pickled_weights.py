@@ -82,8 +82,8 @@ def _main(path: Path) -> int:
     except (MemoryError, pickle.UnpicklingError, RuntimeError, ValueError, TypeError, EOFError, OSError) as error:
         memory = isinstance(error, MemoryError) or "allocate memory" in str(error)
         code = isinstance(error, pickle.UnpicklingError) and "nsupported" in str(error)
-        told = str(error).splitlines()[0] if isinstance(error, ValueError) and str(error) else "it is damaged"
-        reason = _TOO_LARGE if memory else "it holds more than weights, which could run code" if code else told
+        message = str(error).splitlines()[0] if isinstance(error, ValueError) and str(error) else "it is damaged"
+        reason = _TOO_LARGE if memory else "it holds more than weights, which could run code" if code else message
         sys.stderr.write(f"\nreason: {reason}\n")
         return 1
     return 0

@@ -117,9 +117,9 @@ def _shipped_step(folder: Path) -> int | None:
 
 def _shape(folder: Path) -> dict[str, Any]:
     """The body of the `config.json` of the model that a run trains, wherever there is one."""
-    for place in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
+    for path in (folder / "snapshots" / SHAPE, *(model / "config.json" for model in _models(folder))):
         with contextlib.suppress(OSError, ValueError):
-            body = json.loads(place.read_text(encoding="utf-8"))
+            body = json.loads(path.read_text(encoding="utf-8"))
             if isinstance(body, dict) and "architectures" in body:
                 return body
     return {}
@@ -127,9 +127,9 @@ def _shape(folder: Path) -> dict[str, Any]:
 
 def _tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a run: its own, or that of a saved model, or that of the model it started from."""
-    for place in (folder / "tokenizer", *_models(folder)):
-        if (place / "tokenizer.json").is_file() or (place / "vocab.txt").is_file():
-            return Tokenizer.load(place)
+    for path in (folder / "tokenizer", *_models(folder)):
+        if (path / "tokenizer.json").is_file() or (path / "vocab.txt").is_file():
+            return Tokenizer.load(path)
     config = read_config(folder)
     start = config.model if isinstance(config, FinetuneConfig) else config.init_from
     return Tokenizer.load(checkpoint_folder(start, download=False))

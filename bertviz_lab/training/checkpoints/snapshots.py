@@ -75,14 +75,16 @@ class SnapshotWriter:
             write_bytes(path, text.encode())
 
     def _write_length(self, step: int, trained_length: int) -> None:
-        earlier = {at: length for at, length in _read_lengths(self.folder).items() if at < step}
+        earlier = {
+            earlier_step: length for earlier_step, length in _read_lengths(self.folder).items() if earlier_step < step
+        }
         if not earlier or earlier[max(earlier)] != trained_length:
             write_json(self.folder / LENGTHS, earlier | {step: trained_length})
 
 
 def trained_length_at(folder: Path, step: int) -> int | None:
     """Tokens of the longest inputs that the model of a snapshot was trained on; None where nothing says so."""
-    earlier = {at: length for at, length in _read_lengths(folder).items() if at <= step}
+    earlier = {earlier_step: length for earlier_step, length in _read_lengths(folder).items() if earlier_step <= step}
     return earlier[max(earlier)] if earlier else None
 
 

@@ -59,8 +59,8 @@ def predict_with(
     model = checkpoint.model
     if hardware.device.type != "cpu":  # the caller's model stays on its device
         model = deepcopy(model).to(hardware.device)
-    may_refuse = checkpoint.config.handle_impossible_answer is not False
-    return predict_examples(model, examples, batches, task, labels, hardware, may_refuse=may_refuse)
+    allow_no_answer = checkpoint.config.handle_impossible_answer is not False
+    return predict_examples(model, examples, batches, task, labels, hardware, allow_no_answer=allow_no_answer)
 
 
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:
@@ -89,19 +89,19 @@ def evaluate_task(
     A file may also be one of the examples that a run keeps, such as `examples/held_out.jsonl`. Raises `InputError`
     where the model or the files are of another task.
     """
-    own = task_of(checkpoint)
-    if task != own and not (task == "classification" and own == "regression"):
-        raise InputError(f"{checkpoint.name} was fine-tuned for {own}, not for {task}.")
+    model_task = task_of(checkpoint)
+    if task != model_task and not (task == "classification" and model_task == "regression"):
+        raise InputError(f"{checkpoint.name} was fine-tuned for {model_task}, not for {task}.")
     files = [resolve_file(str(path)) for path in paths]
     examples: Sequence[Example]
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]
-        if not all(_is_for(example, own) for example in examples):
-            raise InputError(f"{files[0]} holds examples of another task than {own}.")
+        if not all(_is_for(example, model_task) for example in examples):
+            raise InputError(f"{files[0]} holds examples of another task than {model_task}.")
     else:
-        examples = _named(read_task(files, own, **reading).examples, checkpoint.config.labels)
+        examples = _named(read_task(files, model_task, **reading).examples, checkpoint.config.labels)
     predictions, loss = predict_with(checkpoint, examples, max_length=max_length, threads=threads)
-    return {"loss": loss, **score(examples, predictions, own, checkpoint.config.labels)}
+    return {"loss": loss, **score(examples, predictions, model_task, checkpoint.config.labels)}
 
 
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
@@ -126,20 +126,21 @@ def prediction_table(
     task, labels = task_of(checkpoint), checkpoint.config.labels
     if task == "tokens":
         yield ["row", "word", "label", "probability"]
-        for example, said in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
-            for word, label, sure in zip(example.words, said.labels, said.certainty, strict=True):
-                yield [example.row, word, label, round(sure, 4)]
+        for example, prediction in zip(cast(Sequence[LabelledWords], examples), predictions, strict=True):
+            for word, label, probability in zip(example.words, prediction.labels, prediction.certainty, strict=True):
+                yield [example.row, word, label, round(probability, 4)]
         return
     if task == "qa":
         yield ["row", "question", "answer", "start", "end", "passage"]
-        for asked, said in zip(cast(Sequence[Question], examples), predictions, strict=True):
-            yield [asked.row, asked.question, said.label, said.start, said.end, asked.passage]
+        for question, prediction in zip(cast(Sequence[Question], examples), predictions, strict=True):
+            span = [prediction.label, prediction.start, prediction.end]
+            yield [question.row, question.question, *span, question.passage]
         return
     texts = cast(Sequence[LabelledText], examples)
     pair = any(example.text_b for example in texts)
     names = [] if task == "regression" else [f"p({label})" for label in labels]
     yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
-    for text, said in zip(texts, predictions, strict=True):
-        shares = [round(share, 4) for share in said.probabilities]
-        answer = float(said.label) if task == "regression" else said.label
+    for text, prediction in zip(texts, predictions, strict=True):
+        shares = [round(share, 4) for share in prediction.probabilities]
+        answer = float(prediction.label) if task == "regression" else prediction.label
         yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]

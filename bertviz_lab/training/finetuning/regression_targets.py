@@ -50,14 +50,14 @@ class TargetScaler:
     @contextmanager
     def original_unit(self, head: nn.Linear) -> Iterator[None]:
         """Inside, the head predicts the original unit; afterwards its parameters are bit for bit what they were."""
-        kept = head_state(head)
+        state = head_state(head)
         with torch.no_grad():
             head.weight.mul_(self.std)
             head.bias.mul_(self.std).add_(self.mean)
         try:
             yield
         finally:
-            load_head_state(head, kept)
+            load_head_state(head, state)
 
 
 def head_state(head: nn.Linear) -> dict[str, Tensor]:

@@ -101,11 +101,11 @@ def predict_examples(
     labels: Sequence[str],
     on: Hardware,
     *,
-    may_refuse: bool = True,
+    allow_no_answer: bool = True,
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
-    No answer is predicted where the model `may_refuse` and not all questions have an answer.
+    No answer is predicted where the model `allow_no_answer` and not all questions have an answer.
     In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
     """
     features = batches.features
@@ -118,10 +118,10 @@ def predict_examples(
             loss += float(task_loss(logits, batch, task)) * batch.count
             count += batch.count
             arrays = [part.float().cpu().numpy() for part in logits]
-            for place, row in enumerate(batch.rows.tolist()):
+            for index, row in enumerate(batch.rows.tolist()):
                 length = len(features.ids[row])
-                outputs[row] = tuple(a[place, :length] if task in ("tokens", "qa") else a[place] for a in arrays)
-    return _read(examples, features, outputs, task, labels, may_refuse), loss / max(1, count)
+                outputs[row] = tuple(a[index, :length] if task in ("tokens", "qa") else a[index] for a in arrays)
+    return _read(examples, features, outputs, task, labels, allow_no_answer), loss / max(1, count)
 
 
 def _read(
@@ -130,7 +130,7 @@ def _read(
     outputs: list[tuple[NDArray[np.float32], ...]],
     task: Task,
     labels: Sequence[str],
-    may_refuse: bool,
+    allow_no_answer: bool,
 ) -> list[Prediction]:
     if task == "regression":
         return [Prediction(label=str(out[0][0])) for out in outputs]
@@ -143,22 +143,22 @@ def _read(
             shares = softmax(out[0][word_starts])
             read[owner][0].extend(labels[index] for index in shares.argmax(-1))
             read[owner][1].extend(map(float, shares.max(-1, initial=0.0)))
-        return [Prediction(labels=tuple(names), certainty=tuple(sure)) for names, sure in read]
+        return [Prediction(labels=tuple(tags), certainty=tuple(certainty)) for tags, certainty in read]
     questions = cast(Sequence[Question], examples)
     # Where every question has an answer, as in SQuAD 1.1, none is withheld (nor is one by its official script).
-    refuses = may_refuse and any(not question.answers for question in questions)
+    predict_no_answer = allow_no_answer and any(not question.answers for question in questions)
     answered = extract_answers(questions, features.windows, [o[0] for o in outputs], [o[1] for o in outputs])
-    return [_answer(answer, refuses) for answer in answered]
+    return [_answer(answer, predict_no_answer) for answer in answered]
 
 
-def _answer(answer: AnswerPrediction, may_refuse: bool) -> Prediction:
-    text = answer.text(0.0 if may_refuse else math.inf)
+def _answer(answer: AnswerPrediction, allow_no_answer: bool) -> Prediction:
+    text = answer.text(0.0 if allow_no_answer else math.inf)
     first = answer.best[0] if text else None
     return Prediction(
         label=text,
         start=first.start if first else 0,
         end=first.end if first else 0,
-        no_answer=min(float(answer.no_answer), _CERTAIN) if may_refuse else -_CERTAIN,
+        no_answer=min(float(answer.no_answer), _CERTAIN) if allow_no_answer else -_CERTAIN,
         best=tuple((span.text, span.start, span.end, float(span.probability)) for span in answer.best[:5]),
     )
 
@@ -193,9 +193,9 @@ def score(
     questions = cast(Sequence[Question], examples)
     golds = {q.id: tuple(answer.text for answer in q.answers) for q in questions}
     # The best spans, and apart from them how much likelier none is: that is what finds the best threshold.
-    said = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
+    predicted_texts = {q.id: p.best[0][0] if p.best else "" for q, p in zip(questions, predictions, strict=True)}
     margin = {q.id: p.no_answer for q, p in zip(questions, predictions, strict=True)}
-    answers = answer_report(said, golds, margin, threshold=0.0)
+    answers = answer_report(predicted_texts, golds, margin, threshold=0.0)
     values = _values(answers, "exact_match", "f1")
     if answers.no_answer_total:
         values |= _values(answers, "has_answer_f1") | {"no_answer_accuracy": float(answers.no_answer_exact)}
@@ -229,10 +229,10 @@ def marks_spans(labels: Sequence[str]) -> bool:
     return any(label.startswith(("B-", "I-")) for label in labels)
 
 
-def metric_of(task: Task, labels: Sequence[str], wanted: str = "auto") -> str:
+def metric_of(task: Task, labels: Sequence[str], metric: str = "auto") -> str:
     """The name of the score by which models are compared."""
-    if wanted != "auto":
-        return wanted
+    if metric != "auto":
+        return metric
     return "accuracy" if task == "tokens" and not marks_spans(labels) else METRICS[task]
 
 
@@ -242,13 +242,13 @@ def majority_baselines(
     """Scores of the baselines: the majority class or tag, the mean target, "no answer" to every question."""
     if task == "classification":
         texts = cast(Sequence[LabelledText], train)
-        met = Counter(str(e.label) for e in texts)
-        counts = np.array([met[label] for label in labels], dtype=float)
+        frequencies = Counter(str(e.label) for e in texts)
+        counts = np.array([frequencies[label] for label in labels], dtype=float)
         commonest = labels[int(counts.argmax())]
         scores = score(held_out, [Prediction(label=commonest)] * len(held_out), task, labels)
         shares = dict(zip(labels, counts / counts.sum(), strict=True))
-        told = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
-        return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in told])))}
+        likelihoods = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
+        return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in likelihoods])))}
     if task == "regression":
         numbers = np.array([float(cast(LabelledText, e).label) for e in held_out])
         mean = float(np.mean([float(cast(LabelledText, e).label) for e in train]))

@@ -104,7 +104,7 @@ class Setup:
     def require_memory(self, trials: Sequence[Trial], hardware: Hardware) -> None:
         """Raise `InputError` where a step does not fit; it is like one of pretraining that asks for hardly a token."""
         longest = max(len(ids) for ids in self.train.ids)
-        alike = PretrainConfig(
+        equivalent = PretrainConfig(
             corpus=("examples",),
             optimizer="adamw",
             causal_share=0.0,
@@ -115,7 +115,7 @@ class Setup:
             dropout=self.config.dropout,
         )
         advice = "choose a smaller --model, --max-length or --batch-size"
-        require_memory(self.model_config, alike, hardware, advice)
+        require_memory(self.model_config, equivalent, hardware, advice)
 
     def steps(self, trial: Trial) -> int:
         return trial.epochs * self.batches(trial, None).in_an_epoch

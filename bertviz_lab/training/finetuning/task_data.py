@@ -56,11 +56,11 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
     if config.eval:
         data, other = read_pair(files, [resolve_file(name) for name in config.eval], config.task, **reading)
         train, held = data.examples, other.examples
-        notes = [*data.notes, *_told(data), *other.notes, *_told(other)]
+        notes = [*data.notes, *_drop_notes(data), *other.notes, *_drop_notes(other)]
     else:
         data = read_task(files, config.task, **reading)
         train, held = split_examples(data, config.eval_share, config.seed)
-        notes = [*data.notes, *_told(data)]
+        notes = [*data.notes, *_drop_notes(data)]
         notes.append(f"{len(held):,} of {len(data.examples):,} examples are held out for validation.")
     if config.max_train_examples and config.max_train_examples < len(train):
         chosen = np.random.default_rng(config.seed).permutation(len(train))[: config.max_train_examples]
@@ -71,7 +71,7 @@ def load_task_splits(config: FinetuneConfig, max_bytes: float = MAX_BYTES) -> tu
     test: tuple[Example, ...] = ()
     if config.test:  # columns are found and classes named as in training; nothing else of the run depends on it
         _, tested = read_pair(files, [resolve_file(name) for name in config.test], data.task, **reading)
-        notes += [*tested.notes, *_told(tested)]
+        notes += [*tested.notes, *_drop_notes(tested)]
         test = tuple(tested.examples)
     return data, TaskSplits(data.task, data.labels, tuple(train), tuple(held), tuple(notes), test)
 
@@ -115,8 +115,8 @@ def resolve_file(name: str) -> str:
     return str(sample_path(name.removeprefix(_SAMPLE))) if name.startswith(_SAMPLE) else name
 
 
-def _told(data: TaskData) -> Iterator[str]:
+def _drop_notes(data: TaskData) -> Iterator[str]:
     for dropped in data.dropped:
-        where = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
+        examples = f", such as {', '.join(dropped.where[:3])}" if dropped.where else ""
         plural = "row was" if dropped.count == 1 else "rows were"
-        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{where}."
+        yield f"{dropped.count:,} {plural} left out: {dropped.reason}{examples}."

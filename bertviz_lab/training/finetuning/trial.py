@@ -186,9 +186,9 @@ class TrialRun:
 
     def _predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
         """The held-out examples' predictions and their mean loss."""
-        data, may_refuse = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
+        data, allow_no_answer = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
         return predict_examples(
-            model, data.held_out, self.held_out, data.task, data.labels, self.hardware, may_refuse=may_refuse
+            model, data.held_out, self.held_out, data.task, data.labels, self.hardware, allow_no_answer=allow_no_answer
         )
 
     def _checkpoint(self, card: str = "") -> Checkpoint:

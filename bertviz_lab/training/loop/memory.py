@@ -163,12 +163,12 @@ def _left_in_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path(
             if not folder.is_relative_to(top):
                 break
             try:
-                most, taken = (folder / limit).read_text().strip(), int((folder / used).read_text())
+                maximum, usage = (folder / limit).read_text().strip(), int((folder / used).read_text())
                 stat = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
             except (OSError, ValueError):  # the root group has no limit, others may be hidden
                 continue
-            if most != "max":
-                yield int(most) - taken + int(stat.get("inactive_file", 0))  # the page cache can be reclaimed
+            if maximum != "max":
+                yield int(maximum) - usage + int(stat.get("inactive_file", 0))  # the page cache can be reclaimed
 
 
 def _gigabytes(count: int) -> str:

@@ -54,7 +54,7 @@ def raise_on_divergence(
         problem = f"the loss exploded from {first:.3g} to {float(metrics['loss'].max()):.3g}"
     else:
         return
-    where = f"Step {step - window.steps + index + 1}"
+    location = f"Step {step - window.steps + index + 1}"
     batch = f" ({window.batches[index]})" if window.batches[index] else ""
     resume = f"The last good checkpoint is {checkpoint}: resume from it" if checkpoint else "Start again"
-    raise InputError(f"{where}{batch}: {problem}. {resume} with a lower learning rate (now {rate:.2g}).")
+    raise InputError(f"{location}{batch}: {problem}. {resume} with a lower learning rate (now {rate:.2g}).")

@@ -57,13 +57,13 @@ def text_key(config: PretrainConfig, on_progress: Callable[[int, int], None] = l
     text = fingerprint(config.corpus, on_progress) if cache_folder() else None
     if text is None:
         return None
-    learnt = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
+    trained = {"vocab_size": config.vocab_size, "algorithm": config.algorithm, "lowercase": config.lowercase}
     parts = {
         "formats": [FORMAT, tokenized_corpus.FORMAT],
         "libraries": [version(name) for name in ("sentencex", "tokenizers")],
         "text": text,
         "reading": [config.documents, config.text_field],
-        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else learnt,
+        "tokenizer": Tokenizer.load(config.tokenizer).fingerprint if config.tokenizer else trained,
     }
     return hashlib.blake2b(json.dumps(parts, sort_keys=True).encode(), digest_size=16).hexdigest()
 
@@ -123,15 +123,15 @@ def _put(source: Path, target: Path) -> None:
 
 def _tidy(cache: Path) -> None:
     """Remove the oldest texts beyond `MOST_BYTES`, and what killed processes left behind."""
-    room = MOST_BYTES
+    free = MOST_BYTES
     entries = [folder for folder in cache.iterdir() if folder.is_dir()]
     for folder in sorted(entries, key=_last_used, reverse=True):
         if folder.name.startswith("."):
             if time.time() - _last_used(folder) > _LEFT_BEHIND:
                 shutil.rmtree(folder, ignore_errors=True)
             continue
-        room -= sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-        if room < 0:
+        free -= sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        if free < 0:
             shutil.rmtree(folder, ignore_errors=True)
 
 

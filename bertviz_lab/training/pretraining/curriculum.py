@@ -82,12 +82,12 @@ class Curriculum(Iterator[PretrainingBatch]):
         """The longest `seq_len` that a twentieth of the run so far was trained on."""
         done, stages = self._fraction_done(), self._stages[: self._stage + 1]
         starts = (0.0, *(stage.until for stage in stages))
-        enough = [
+        meaningful = [
             stage.data.seq_len
             for start, stage in zip(starts, stages, strict=False)
             if min(done, stage.until) - start >= _MEANINGFUL * done
         ]
-        return max(enough, default=stages[-1].data.seq_len)
+        return max(meaningful, default=stages[-1].data.seq_len)
 
     @property
     def is_causal(self) -> bool:

@@ -93,19 +93,19 @@ class _Scores:
     """Sums of loss and hits over the labels seen."""
 
     def __init__(self) -> None:
-        self.loss, self.hits, self.count = 0.0, 0, 0
+        self.loss, self.correct, self.count = 0.0, 0, 0
 
     def add(self, logits: Tensor, labels: Tensor) -> None:
-        kept = labels != IGNORE_INDEX
-        logits, labels = logits[kept].float(), labels[kept]
+        labelled = labels != IGNORE_INDEX
+        logits, labels = logits[labelled].float(), labels[labelled]
         self.loss += float(torch.nn.functional.cross_entropy(logits, labels, reduction="sum"))
-        self.hits += int((logits.argmax(-1) == labels).sum())
+        self.correct += int((logits.argmax(-1) == labels).sum())
         self.count += len(labels)
 
     def means(self, name: str) -> dict[str, float]:
         if not self.count:
             return {}
-        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.hits / self.count}
+        return {f"{name}_loss": self.loss / self.count, f"{name}_accuracy": self.correct / self.count}
 
 
 def right(logits: Tensor, labels: Tensor) -> Tensor:

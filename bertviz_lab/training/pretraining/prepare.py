@@ -133,17 +133,17 @@ def _in_background(
         raise PreparationStoppedError
     thread = threading.Thread(target=run, daemon=True, name=f"prepare-{stage}")
     thread.start()
-    shown = (0, 0)
-    asked = 0.0
+    reported = (0, 0)
+    elapsed = 0.0
     try:
         while thread.is_alive():
             thread.join(_POLL_SECONDS)
             if thread.is_alive() and should_stop():
                 raise PreparationStoppedError
-            asked += _POLL_SECONDS
-            if thread.is_alive() and asked >= _REPORT_SECONDS and shown != progress.latest:
-                shown, asked = progress.latest, 0.0
-                yield Preparing(stage, *shown, message)
+            elapsed += _POLL_SECONDS
+            if thread.is_alive() and elapsed >= _REPORT_SECONDS and reported != progress.latest:
+                reported, elapsed = progress.latest, 0.0
+                yield Preparing(stage, *reported, message)
     finally:
         progress.stop.set()
         thread.join(_GRACE_SECONDS)

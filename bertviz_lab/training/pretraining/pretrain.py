@@ -95,11 +95,11 @@ def pretrain(
     hardware = choose_hardware(state.get("precision", config.precision), model_config, config.threads, accelerator)
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
-    bare = build_model(objective, model_config, config.seed, start)
-    ablate_embeddings(bare, positions=not config.position_embeddings, segments=not config.segment_embeddings)
-    model = hardware.prepare(bare)
+    raw_model = build_model(objective, model_config, config.seed, start)
+    ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
+    model = hardware.prepare(raw_model)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
-    optimizers = build_optimizers(bare, config, peak)
+    optimizers = build_optimizers(raw_model, config, peak)
     progress = Progress(**state.get("progress", {}))
     if saved:
         load_training_state(saved.path, optimizers, hardware, config.seed)
@@ -120,7 +120,7 @@ def pretrain(
     probes = probes_for(config.corpus, tokenizer) if config.probes else None
     probe_scorer = ProbeScorer(probes, tokenizer, model_config.max_position_embeddings) if probes else None
     task = PretrainingTask(
-        bare,
+        raw_model,
         model_config,
         tokenizer,
         curriculum,
@@ -137,7 +137,7 @@ def pretrain(
         step=progress.step,
         total_steps=config.steps,
         time_budget=config.time_budget_seconds,
-        parameters=parameter_count(bare),
+        parameters=parameter_count(raw_model),
         vocab_size=tokenizer.vocab_size,
         objective=objective,
         precision=hardware.precision,
@@ -157,7 +157,7 @@ def pretrain(
             if isinstance(event, RunFinished):
                 if hardware.is_main:
                     remove_partial_writes(folder / "model")
-                    bare.cpu().eval()
+                    raw_model.cpu().eval()
                     trained = task.checkpoint()
                     card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
                     save_checkpoint(replace(trained, card=card), folder / "model")

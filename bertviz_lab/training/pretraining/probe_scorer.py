@@ -68,38 +68,37 @@ class ProbeScorer:
         """Every pair of texts with the question whether B follows A."""
         return _batches(_Row(text, e.ids, e.token_type_ids, 0, _IS_NEXT) for text, e in self._encodings(True))
 
-    def _encodings(self, two: bool) -> Iterator[tuple[int, Encoding]]:
+    def _encodings(self, of_pairs: bool) -> Iterator[tuple[int, Encoding]]:
         """The texts of the pairs that are questions about two texts, or of the others, with their places."""
         for index, pair in enumerate(self.probes.pairs):
-            for place, sentence in enumerate((pair.good, pair.bad)):
-                if (pair.position is None) == two:
-                    texts = (pair.context, sentence) if two else (text_of(pair, sentence), None)
-                    yield 2 * index + place, self.tokenizer.encode(*texts, max_length=self.max_length)
+            for offset, sentence in enumerate((pair.good, pair.bad)):
+                if (pair.position is None) == of_pairs:
+                    texts = (pair.context, sentence) if of_pairs else (text_of(pair, sentence), None)
+                    yield 2 * index + offset, self.tokenizer.encode(*texts, max_length=self.max_length)
 
     def _rows(self, text: int, encoding: Encoding) -> Iterator[_Row]:
-        for place, word in enumerate(encoding.word_ids):
+        for position, word in enumerate(encoding.word_ids):
             if word is None:  # a special token
                 continue
             ids = list(encoding.ids)
-            end = place
+            end = position
             while encoding.word_ids[end] == word:
                 ids[end] = self.tokenizer.mask_id
                 end += 1
-            yield _Row(text, ids, encoding.token_type_ids, place, encoding.ids[place])
+            yield _Row(text, ids, encoding.token_type_ids, position, encoding.ids[position])
 
     @torch.inference_mode()
     def score(self, model: nn.Module) -> tuple[PairScore, ...]:
         """The scores of every pair that the model has a head for, in their order.
 
-        The model is asked where it lies, in 32 bits and without dropout, and left in the mode it was in; nothing is
-        drawn at random.
+        The model is scored on its own device, in fp32 and without dropout, and left in its mode; nothing is random.
         """
         sums = torch.zeros(2 * len(self.probes.pairs), dtype=torch.float64)
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))
         reads_pairs = isinstance(model, BertForPreTraining) and model.config.type_vocab_size > 1
         with evaluating(model):
-            for asked, of_pairs in ((reads_words, False), (reads_pairs, True)):
-                for rows in (self._next if of_pairs else self._masked_sentences) if asked else ():
+            for has_head, of_pairs in ((reads_words, False), (reads_pairs, True)):
+                for rows in (self._next if of_pairs else self._masked_sentences) if has_head else ():
                     texts = torch.tensor([row.text for row in rows])
                     sums.index_add_(0, texts, _log_probabilities(model, rows, of_pairs))
         return tuple(

@@ -160,11 +160,11 @@ class _Log:
         end, logged = 0, None
         for line in content[: self.earlier].splitlines(keepends=True):
             row = _row(line) or {}
-            kind, at = row.get("event"), row.get("step") or 0
-            if at > step or (kind == "RunStarted" and at == step):
+            kind, row_step = row.get("event"), row.get("step") or 0
+            if row_step > step or (kind == "RunStarted" and row_step == step):
                 break
             end += len(line)
-            if kind == "CheckpointSaved" and at == step:
+            if kind == "CheckpointSaved" and row_step == step:
                 logged = step
                 break
         if end < self.earlier:
@@ -180,9 +180,9 @@ def _sole_writer(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         try:
-            held.enter_context(exclusive_lock(folder / ".lock", wait=False))
+            stack.enter_context(exclusive_lock(folder / ".lock", wait=False))
         except Timeout as error:
             raise InputError(f"Another process is training in {folder}; stop it, or name another folder.") from error
         yield

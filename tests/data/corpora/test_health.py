@@ -200,7 +200,7 @@ def test_repeated_sentences_are_pointed_out():
 
 
 def test_the_share_of_repeated_sentences_is_estimated_in_bounded_memory(monkeypatch):
-    monkeypatch.setattr("bertviz_lab.data.corpora.health._MOST_PRINTS", 500)
+    monkeypatch.setattr("bertviz_lab.data.corpora.health._MAX_CHECKSUMS", 500)
     assert warned(examine([*prose(400, 5), *prose(400, 5)]), "5")
     assert not warned(examine(prose(800, 5)), "repeat an earlier")
 

@@ -134,7 +134,7 @@ def test_every_plot_every_beat_and_every_way_is_told() -> None:
 
 
 def test_every_slot_is_used_by_some_plot() -> None:
-    used = {slot for plot in PLOTS for beat in plot.beats for way in beat.ways for slot in re.findall(r"{(\w+)", way)}
+    used = {slot for plot in PLOTS for beat in plot.beats for t in beat.templates for slot in re.findall(r"{(\w+)", t)}
     offered = set(slots(TOLD[0].plot, TOLD[0].world))
     assert offered - {field.name for field in fields(World)} <= used <= offered
 

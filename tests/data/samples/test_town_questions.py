@@ -36,7 +36,7 @@ def test_the_files_that_ship_are_what_the_program_writes() -> None:
 
 
 def test_every_sentence_that_is_asked_about_is_told_in_some_plot() -> None:
-    assert TELLS.keys() <= {way for plot in PLOTS for beat in plot.beats for way in beat.ways}
+    assert TELLS.keys() <= {text for plot in PLOTS for beat in plot.beats for text in beat.templates}
     assert all(list(questions(story)) for story in TOLD)
 
 
@@ -97,7 +97,7 @@ def test_a_name_behind_a_pronoun_is_found_where_it_stands_last() -> None:
         (story, asked)
         for story in TOLD
         for asked in questions(story)
-        if "{hero.he} buys {a_thing}" in " ".join(story.ways) and asked.text.startswith("Who buys")
+        if "{hero.he} buys {a_thing}" in " ".join(story.templates) and asked.text.startswith("Who buys")
     ]
     assert found
     for story, asked in found:

@@ -31,7 +31,7 @@ def test_replay_keeps_what_the_chart_draws():
 
 def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
     rows = [*events(5000, total=5000), ending(5000)]
-    kept = json.loads(replay_payload(rows, most_steps=300))["rows"]
+    kept = json.loads(replay_payload(rows, max_steps=300))["rows"]
     steps = [row["step"] for row in kept if row["event"] == "StepDone"]
     assert len(steps) == 300
     assert (steps[0], steps[-1]) == (1, 5000)
@@ -43,7 +43,7 @@ def test_long_log_is_thinned_evenly_with_its_ends_and_evaluations():
 def test_thinning_loses_no_kind_of_value() -> None:
     # Each eighth step alone has masked words; a selection of each eighth could miss them all.
     rows = events(1601, total=1601, forwards=1601)
-    kept = [row for row in json.loads(replay_payload(rows, most_steps=201))["rows"] if row["event"] == "StepDone"]
+    kept = [row for row in json.loads(replay_payload(rows, max_steps=201))["rows"] if row["event"] == "StepDone"]
     assert len(kept) == 201
     assert sum("mlm_loss" in row for row in kept) >= 200
     assert sum("causal_loss" in row for row in kept) >= 200
@@ -53,11 +53,11 @@ def test_thinning_loses_no_kind_of_value() -> None:
 
 def test_trials_are_kept_and_thinning_takes_nothing_from_one_into_the_next() -> None:
     rows = task_events("classification", ("seed 0", "seed 1"), steps=400)
-    kept = json.loads(replay_payload(rows, most_steps=60))["rows"]
+    kept = json.loads(replay_payload(rows, max_steps=60))["rows"]
     assert [row["name"] for row in kept if row["event"] == "TrialStarted"] == ["seed 0", "seed 1"]
     assert sum(row["event"] == "TrialDone" for row in kept) == 2
     # A measure that only the first trial has stays there.
     first = [row | {"own": 1.0} if row["event"] == "StepDone" and row["step"] <= 400 else row for row in rows]
-    thinned = json.loads(replay_payload(first, most_steps=60))["rows"]
+    thinned = json.loads(replay_payload(first, max_steps=60))["rows"]
     steps = [row for row in thinned if row["event"] == "StepDone"]
     assert all(("own" in row) == (row["step"] <= 400) for row in steps)

@@ -17,8 +17,8 @@ TEXT = "the red [MASK] sat on the mat"
 
 def test_a_frame_can_be_read_back():
     checkpoint = little_checkpoint()
-    watched = [checkpoint.tokenizer.id("cat")]
-    found = interpret.analyze_snapshot(checkpoint, TEXT, watched=watched, mapped=watched)
+    tracked = [checkpoint.tokenizer.id("cat")]
+    found = interpret.analyze_snapshot(checkpoint, TEXT, tracked=tracked, projected=tracked)
     body = json.loads(frame_payload(found, 500))
     assert body["step"] == 500
     cells = np.frombuffer(base64.b64decode(body["cells"]), np.uint8).reshape(found.attentions.shape)
@@ -26,7 +26,7 @@ def test_a_frame_can_be_read_back():
     assert body["metrics"]["previous"] == np.round(found.heads.metrics["previous"], 4).tolist()
     (blank,) = body["masked_tokens"]
     assert [token for token, _ in blank["candidates"]] == [one.token for one in found.masked_tokens[0].candidates]
-    (asked,) = found.masked_tokens[0].watched
+    (asked,) = found.masked_tokens[0].tracked
     assert blank["watched"] == [[pytest.approx(asked.probability, rel=0.01), asked.rank]]
     assert len(blank["layers"]) == 3
     assert found.losses is not None
@@ -42,7 +42,7 @@ def test_a_frame_can_be_read_back():
 def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
     checkpoint = little_checkpoint(num_hidden_layers=4, num_attention_heads=4)
     text = " ".join(["the red cat sat on the"] * 5)
-    found = interpret.analyze_snapshot(checkpoint, text, mapped=range(40))
+    found = interpret.analyze_snapshot(checkpoint, text, projected=range(40))
     assert len(found.encoding) == 32
     assert len(frame_payload(found, 0)) < 100_000
 
@@ -56,11 +56,11 @@ def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text()
         encoding=found.encoding,
         shape=(2, 2),
         steps=(0, 1),
-        watched=(),
-        mapped=(),
+        tracked=(),
+        projected=(),
         plane=plane_body(np.zeros(3), np.zeros((2, 3)), 0.5),
         curve=curve_body([]),
-        says=interpret.METRICS,
+        metric_descriptions=interpret.METRICS,
         labels=(),
         words=(),
         vocab_size=200,
@@ -97,7 +97,7 @@ def test_a_short_curve_goes_out_as_it_is():
 
 
 def test_a_long_curve_is_taken_together_by_the_logarithm_of_the_step():
-    body = curve_body(rows(range(1, 20_001)), most=50)
+    body = curve_body(rows(range(1, 20_001)), max_points=50)
     steps = [point[0] for point in body["trained"]]
     assert len(steps) <= 51
     assert (steps[0], steps[-1]) == (1, 20_000)

@@ -53,7 +53,7 @@ def test_a_log_is_thinned_to_an_even_selection_with_all_scores():
         rows.append({"event": "StepDone", "step": step})
         if step % 100 == 0:
             rows += [{"event": "EvalDone", "step": step}, {"event": "ProbesDone", "step": step, "right": {}}]
-    body = json.loads(runs_payload([RunView("", "old", {}, rows), RunView("x-1", "new", {})], {}, most_steps=50))
+    body = json.loads(runs_payload([RunView("", "old", {}, rows), RunView("x-1", "new", {})], {}, max_steps=50))
     sent = body["runs"][0]["rows"]
     steps = [row["step"] for row in sent if row["event"] == "StepDone"]
     assert (len(steps), steps[0], steps[-1]) == (50, 1, 1000)

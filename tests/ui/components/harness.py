@@ -196,7 +196,7 @@ def charts() -> dict[str, str]:
                                      title="Histogram", marked=[False, False, True], mark_names=["fits", "cut"],
                                      **words),
         "plane": plane_payload(points, ["a", "b", "c"], title="Plane", groups=[0, 0, 1], group_names=["A", "B"],
-                               ways=[[0, 1]], **words),
+                               paths=[[0, 1]], **words),
         "lines": lines_payload(["0", "1", "2"], [("s", [0.1, 0.5, 0.9]), ("t", [1.0, None, 0.2])], title="Lines",
                                place_name="layer", **words),
     }  # fmt: skip

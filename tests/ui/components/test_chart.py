@@ -154,7 +154,7 @@ def test_updates_leave_no_rubbish(visit: Visit, feed: Feed):
 def test_a_picture_keeps_its_look_and_survives_control_characters(visit: Visit, feed: Feed, tmp_path: Path):
     page = visit()
     names = ["plain", "bell \x07 and \x01"]
-    feed("chart", plane_payload(np.array([[0.0, 0.0], [1.0, 1.0]]), names, title="On a map", ways=[[0, 1]]))
+    feed("chart", plane_payload(np.array([[0.0, 0.0], [1.0, 1.0]]), names, title="On a map", paths=[[0, 1]]))
     expect(page.locator("#chart .heading")).to_have_text("On a map")
     vector = saved(page, "chart", "svg", tmp_path)
     ElementTree.parse(vector)

@@ -1,5 +1,5 @@
-"""File formats of a corpus: each module turns one format into paragraphs.
+"""File formats of a corpus: each module converts one format to paragraphs.
 
-In reading order: `layout` (what the lines of a text file mean), `text`, `markdown`, `tables`, `records`, `hub`;
+In reading order: `layout` (paragraphs and documents of a text file), `text`, `markdown`, `tables`, `records`, `hub`;
 `fields` (which column is the text).
 """

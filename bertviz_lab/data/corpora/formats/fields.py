@@ -1,4 +1,4 @@
-"""Which column of a table, or field of a record, is the text."""
+"""Find the text column of a table, or the text field of a record."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,13 +26,13 @@ TEXT_NAMES = (
 
 
 def known_name(names: Sequence[str]) -> int | None:
-    """Index of the first of `TEXT_NAMES` among `names`, case aside; None where there is none."""
+    """Index in `names` of the first of `TEXT_NAMES` that occurs, ignoring case; None if none does."""
     lower = [name.strip().lower() for name in names]
     return next((lower.index(name) for name in TEXT_NAMES if name in lower), None)
 
 
 def longest_field(records: Sequence[Mapping[str, object]]) -> str | None:
-    """The field that holds the text: named so, or with the most characters in these records; else None."""
+    """The text field: one of `TEXT_NAMES`, else that with most characters in these records; None without strings."""
     sizes: dict[str, int] = {}
     for record in records:
         for name, value in record.items():

@@ -1,10 +1,9 @@
-"""Data sets by name, through the `datasets` library: of the Hugging Face hub, or in a folder or file.
+"""Data sets through the `datasets` library: from the Hugging Face hub, a folder or a file.
 
     dataset:NAME[:CONFIG][@SPLIT]      dataset:wikitext:wikitext-2-raw-v1@train, dataset:texts/folder, dataset:a.parquet
 
-They are streamed, a row at a time. A row is a document. Where one row in ten or more is empty, as in wikitext, rows
-are the lines of a text instead, and are read as those of a text file are (see `layout`). Asked for "file", the whole
-set is one document.
+Rows are streamed. A row is a document; but where one row in ten or more is empty, as in wikitext, rows are lines of
+text, and are read like those of a text file (see `layout`). With mode "file", the whole set is one document.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -21,13 +20,13 @@ from bertviz_lab.errors import InputError
 
 PREFIX = "dataset:"
 _SAMPLE_ROWS = 1_000
-_LINES = 0.1  # rows of which this share is empty are lines of a text
+_MIN_EMPTY_SHARE = 0.1  # rows are lines of text if this share of them is empty
 _FILE_KINDS = {".parquet": "parquet", ".csv": "csv", ".tsv": "csv", ".jsonl": "json", ".json": "json"}
 
 
 @dataclass(frozen=True)
 class DatasetName:
-    """What `dataset:NAME[:CONFIG][@SPLIT]` names."""
+    """The parts of `dataset:NAME[:CONFIG][@SPLIT]`."""
 
     name: str
     config: str | None = None
@@ -35,7 +34,7 @@ class DatasetName:
 
     @classmethod
     def parse(cls, entry: str) -> Self:
-        """Take an entry apart. Raises `InputError` where there is no name."""
+        """Parse an entry. Raises `InputError` where there is no name."""
         rest, split = entry.removeprefix(PREFIX), None
         if "@" in rest and not Path(rest).exists():
             rest, split = rest.rsplit("@", 1)
@@ -47,7 +46,7 @@ class DatasetName:
         return cls(rest, config or None, split or None)
 
     def files(self) -> list[Path]:
-        """The files of a data set on this machine, in order; none for one of the hub."""
+        """The files of a local data set, in order; none for one of the hub."""
         path = Path(self.name)
         if path.is_file():
             return [path]
@@ -55,11 +54,11 @@ class DatasetName:
         return [file for file in inside if file.is_file() and not file.name.startswith(".")]
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The rows, streamed. Raises `InputError` for what cannot be found, opened or read."""
+        """The rows, streamed. Raises `InputError` if they cannot be found, opened or read."""
         yield from self._streamed(self._open())
 
     def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
-        """The rows as of `rows`, and for each field that holds numbers of classes (or lists of them) their names."""
+        """As `rows`, with the class names of each field of class ids (or lists of them)."""
         opened = self._open()
         features = getattr(opened, "features", None) or {}
         kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
@@ -69,11 +68,11 @@ class DatasetName:
     def _streamed(self, opened: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         try:
             yield from opened
-        except Exception as error:  # the library, and the network below it, raise whatever they like
-            raise self._trouble("could not be read to its end", error) from error
+        except Exception as error:  # the library and the network raise errors of any type
+            raise self._error("could not be read to its end", error) from error
 
     def _open(self) -> Iterable[dict[str, Any]]:
-        import datasets  # late: it takes seconds, and few runs need it
+        import datasets  # imported here: it takes seconds, and few runs need it
 
         path = Path(self.name)
         kind = _FILE_KINDS.get(path.suffix.lower()) if path.is_file() else None
@@ -83,16 +82,16 @@ class DatasetName:
         try:
             splits = dict(datasets.load_dataset(kind or self.name, self.config, streaming=True, **options))
         except Exception as error:
-            raise self._trouble("could not be opened", error) from error
-        wanted = self.split or ("train" if len(splits) > 1 else next(iter(splits)))
-        if wanted not in splits:
+            raise self._error("could not be opened", error) from error
+        split = self.split or ("train" if len(splits) > 1 else next(iter(splits)))
+        if split not in splits:
             raise InputError(
-                f"The data set {quoted(self.name)} has no split {quoted(wanted)}; it has "
+                f"The data set {quoted(self.name)} has no split {quoted(split)}; it has "
                 f"{', '.join(map(quoted, splits))}: put @{next(iter(splits))} after its name for the first."
             )
-        return splits[wanted]
+        return splits[split]
 
-    def _trouble(self, what: str, error: Exception) -> InputError:
+    def _error(self, what: str, error: Exception) -> InputError:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         choices = [line for line in str(error).splitlines()[1:] if "available" in line]
         reason = "; ".join([reason, *choices])
@@ -109,7 +108,7 @@ def dataset_paragraphs(
     notes: FileNotes,
     on_row: Callable[[int], None] = lambda characters: None,
 ) -> Paragraphs:
-    """The texts of rows, with None where a document ends; `on_row` hears how many characters each row has.
+    """The texts of rows, with None at the end of each document; `on_row` is called with the characters of each row.
 
     Raises:
         InputError: no field holds text, or there is no field `text_field`.
@@ -124,7 +123,7 @@ def dataset_paragraphs(
             yield text
 
     empty = sum(not str(row.get(field) or "").strip() for row in sample)
-    if documents != "file" and empty < _LINES * len(sample):
+    if documents != "file" and empty < _MIN_EMPTY_SHARE * len(sample):
         yield from record_paragraphs(texts(), None, notes)
         notes.layout = f"A row is a document, its text is field {quoted(field)}."
         return

@@ -1,18 +1,17 @@
-"""How a text file is laid out: is a line a paragraph, and what ends a document?
+"""The layout of a text file: whether a line is a paragraph, and what ends a document.
 
-Decided once a file, on a sample from its beginning:
+Decided once per file, on a sample from its beginning:
 
-1. *Hard-wrapped?* Where lines break because the next word would not have fitted, the lines between blank
-   lines are joined into paragraphs. Otherwise every line is a paragraph (verse and lists as well).
-2. *Documents.* Asked for "file", the file is one document; asked for "blank-line", every blank line ends one.
-   Asked for "auto", a blank line ends a document (a Wikipedia dump: a paragraph a line, a blank line between
-   articles) unless
-   - the text is hard-wrapped, so that blank lines stand between paragraphs, as in books; or
-   - most blocks between blank lines hold a single sentence, so that every next sentence would be one of
-     another document and next-sentence labels would be all random (google-research/bert, issue 125).
+1. *Hard-wrapped?* Where lines break because the next word would not have fitted, the lines between blank lines are
+   joined into paragraphs. Otherwise every line is a paragraph (also in verse and lists).
+2. *Documents.* With mode "file", the file is one document; with "blank-line", every blank line ends one. With "auto",
+   a blank line ends a document (as in a Wikipedia dump: a paragraph per line, a blank line between articles) unless
+   - the text is hard-wrapped, so that blank lines separate paragraphs, as in books; or
+   - most blocks between blank lines are a single sentence, so that every next sentence would be from another
+     document and all next-sentence labels random (google-research/bert, issue 125).
 
-   Then only longer gaps end a document: three blank lines or more, as before a chapter, or two where there is
-   no gap of three. Without such gaps the file is one document.
+   Then only longer gaps end a document: three blank lines or more, as before a chapter, or two where there is no gap
+   of three. Without such gaps the file is one document.
 """
 
 import re
@@ -22,24 +21,24 @@ from itertools import pairwise
 
 from bertviz_lab.data.corpora.sentences import split_sentences
 
-#: A file with at least this share of one-sentence blocks has its blank lines after sentences, not documents.
-_MOST = 0.5
-_NEARLY_ALL = 0.9
-#: Share of lines that are full in wrapped text. Measured: 0.55 to 1.0 in licence texts and books, 0.05 to 0.12 where
-#: a line is a sentence.
-_FULL = 0.4
-#: Ends of sentences, quotes after them included. In wrapped text few lines end in one, in a list of sentences most.
+#: With at least this share of one-sentence blocks, blank lines separate sentences, not documents.
+_MANY_SINGLE = 0.5
+_NEARLY_ALL_SINGLE = 0.9
+#: Share of full lines in wrapped text. Measured: 0.55 to 1.0 in licence texts and books, 0.05 to 0.12 with a sentence
+#: per line.
+_FULL_LINES = 0.4
+#: End of a sentence, with closing quotes. In wrapped text few lines match, in a list of sentences most.
 _SENTENCE_END = re.compile(r"[.!?…。！？]['\"”’)]*$")
-_SENTENCES_TRIED = 400  # blocks that are split into sentences to decide
+_SAMPLE_BLOCKS = 400  # maximum number of blocks that are split into sentences
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What lines and blank lines mean in one file.
+    """The meaning of lines and blank lines in a file.
 
     Attributes:
         wrapped: lines are joined into paragraphs.
-        gap: number of blank lines in a row that ends a document; 0: none does.
+        gap: number of consecutive blank lines that end a document; 0 for none.
         blank_after_sentence: nearly every block between blank lines is one sentence.
         description: one sentence for the health report.
     """
@@ -55,23 +54,23 @@ def guess_layout(lines: Sequence[str], documents: str) -> Layout:
     wrapped = is_wrapped(lines)
     blocks, gaps = _blocks(lines)
     single = _share_of_single_sentences(blocks, wrapped)
-    trapped = len(blocks) >= 4 and single >= _NEARLY_ALL
+    blank_after_sentence = len(blocks) >= 4 and single >= _NEARLY_ALL_SINGLE
     if documents == "file":
         return Layout(wrapped, 0, description="The file is one document.")
     if documents == "blank-line":
-        return Layout(wrapped, 1, trapped, "A blank line ends a document.")
-    if not wrapped and (len(blocks) < 4 or single < _MOST):
+        return Layout(wrapped, 1, blank_after_sentence, "A blank line ends a document.")
+    if not wrapped and (len(blocks) < 4 or single < _MANY_SINGLE):
         return Layout(wrapped, 1, description="A line is a paragraph and a blank line ends a document.")
     gap = 3 if gaps and max(gaps) >= 3 else 2
     what = "Lines are joined into paragraphs" if wrapped else "A blank line ends a paragraph"
-    return Layout(wrapped, gap, trapped, f"{what}; {gap} blank lines or more end a document.")
+    return Layout(wrapped, gap, blank_after_sentence, f"{what}; {gap} blank lines or more end a document.")
 
 
 def is_wrapped(lines: Sequence[str]) -> bool:
-    """Do these lines end where the next word would not have fitted?
+    """Whether lines end where the next word would not have fitted.
 
-    Asked of every line with another one right below it: with the width of the longest of them, would the next
-    line's first word have fitted? In wrapped text it hardly ever would; in other lines it often does.
+    For every line with another directly below: would the first word of the next line have fitted into the width of
+    the longest lines? In wrapped text it hardly ever would; otherwise often.
     """
     texts = [line.rstrip() for line in lines]
     pairs = [(a, b) for a, b in pairwise(texts) if a and b.strip()]
@@ -83,13 +82,13 @@ def is_wrapped(lines: Sequence[str]) -> bool:
     if not 30 <= width <= 140:
         return False
     if sum(bool(_SENTENCE_END.search(a)) for a, _ in pairs) > len(pairs) / 2:
-        return False  # a sentence a line; sentences of one length are no wrapping
+        return False  # one sentence per line, even if all have one length
     full = sum(len(a) + 1 + len(b.split(None, 1)[0]) > width - 2 for a, b in pairs)
-    return full >= _FULL * len(pairs)
+    return full >= _FULL_LINES * len(pairs)
 
 
 def _blocks(lines: Sequence[str]) -> tuple[list[list[str]], list[int]]:
-    """Runs of filled lines, and the numbers of blank lines between them."""
+    """Runs of non-blank lines, and the numbers of blank lines between them."""
     blocks: list[list[str]] = []
     gaps: list[int] = []
     blank = 1
@@ -109,10 +108,10 @@ def _blocks(lines: Sequence[str]) -> tuple[list[list[str]], list[int]]:
 def _share_of_single_sentences(blocks: list[list[str]], wrapped: bool) -> float:
     if not blocks:
         return 0.0
-    step = max(1, len(blocks) // _SENTENCES_TRIED)
-    tried = blocks[::step]
+    step = max(1, len(blocks) // _SAMPLE_BLOCKS)
+    sample = blocks[::step]
     single = 0
-    for block in tried:
+    for block in sample:
         paragraphs = [" ".join(block)] if wrapped else block
         single += sum(len(split_sentences(paragraph)) for paragraph in paragraphs[:2]) <= 1
-    return single / len(tried)
+    return single / len(sample)

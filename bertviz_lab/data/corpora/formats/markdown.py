@@ -1,7 +1,7 @@
 """Markdown as paragraphs, without its markup.
 
-Code blocks, tables, rules, comments and front matter are left out; the words of links, headings and lists
-stay. Enough for notes and readme files; it is no full parser of Markdown.
+Code blocks, tables, rules, comments and front matter are left out; the text of links, headings and lists is kept.
+Sufficient for notes and readme files; not a full Markdown parser.
 """
 
 import re
@@ -21,8 +21,8 @@ _RULE = re.compile(r"^ {0,3}([-*_])[ \t]*(\1[ \t]*){2,}$")
 _ITEM = re.compile(r"^\s*([-*+]|\d{1,9}[.)])\s+(\[[ xX]\]\s+)?")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\]]{1,200}\]:\s*\S+")
 _QUOTE = re.compile(r"^\s*(>\s?)+")
-# A mark that must be there first, what it is part of, and what stays. The mark is looked for and lengths are
-# bounded, so that a text full of marks which are never closed is read as fast as any other.
+# (substring to look for first, pattern, replacement). The substring check and the bounded lengths keep a text full of
+# unclosed marks as fast as any other.
 _INLINE = (
     ("-->", re.compile(r"<!--.{0,1000}?-->"), ""),
     ("](", re.compile(r"!\[([^\]]{0,300})\]\([^)]{0,2000}\)"), r"\1"),
@@ -39,7 +39,7 @@ _INLINE = (
 def markdown_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragraphs:
     """Paragraphs of a Markdown file, with None where a document ends.
 
-    Asked for "auto", a heading of the first or second level begins a document.
+    With mode "auto", a heading of the first or second level begins a document.
     """
     notes.layout = {
         "auto": "A heading of the first or second level begins a document.",

@@ -1,6 +1,6 @@
-"""JSON lines and JSON lists: a record is a document; the field with the text is guessed.
+"""JSON lines and JSON lists: a record is a document; the text field is inferred.
 
-A .json file is decoded value by value as it is read, so that a long list is never held as a whole.
+A .json file is decoded value by value as it is read, so that a long list is never held in memory as a whole.
 """
 
 import json
@@ -33,7 +33,7 @@ def record_paragraphs(records: Iterator[Any], text_field: str | None, notes: Fil
 
 
 def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str | None:
-    """The field with the text in records such as these; None where they are strings. Raises `InputError`."""
+    """The text field of such records; None where they are strings. Raises `InputError`."""
     objects = [record for record in sample if isinstance(record, dict)]
     if not objects:
         return None
@@ -52,7 +52,7 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
 
 
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
-    """A value a line, blank lines aside. Raises `InputError`, naming the line, for one that is not JSON."""
+    """One value per line, skipping blank lines. Raises `InputError` with the line number for invalid JSON."""
     for number, line in enumerate(whole_lines(stream, name), 1):
         line = line.strip(_BLANKS)
         if not line:
@@ -65,9 +65,9 @@ def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
 
 
 def json_values(stream: TextIO, name: str) -> Iterator[Any]:
-    """The items of a list at the top, or the values one after another; an object is searched for a list.
+    """The items of a top-level list, or consecutive values; the longest list of an object stands for its items.
 
-    Raises `InputError`, naming the line, for what is not JSON.
+    Raises `InputError` with the line number for invalid JSON.
     """
     text = _Window(stream, name)
     text.skip(_BLANKS)
@@ -116,13 +116,13 @@ class _Window:
             try:
                 value, end = self._decode(self._text, self.position)
             except (ValueError, RecursionError) as error:
-                # It may only be cut off: read on. The blocks double, so that little is decoded twice.
+                # It may be incomplete: read on. The blocks double, so that little is decoded twice.
                 if isinstance(error, RecursionError) or len(self._text) > LONGEST_LINE or not self._more(size):
                     raise self.error(getattr(error, "msg", "it is nested too deeply"), error) from None
                 size *= 2
                 continue
             if end == len(self._text) and self._more(_BLOCK):
-                continue  # a number may go on in the next block
+                continue  # a number may continue in the next block
             self.position = end
             return value
 

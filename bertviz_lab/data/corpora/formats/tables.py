@@ -1,8 +1,7 @@
-"""CSV and TSV: a row is a document; the dialect and the column with the text are guessed.
+"""CSV and TSV: a row is a document; the dialect and the text column are inferred.
 
-The standard library parses; its own guesser (`csv.Sniffer`) is wrong too often on prose, where commas and
-quotation marks are common, so each delimiter is tried here on the first rows and the one that gives the most
-even table is kept.
+`csv.Sniffer` is wrong too often on prose, where commas and quotation marks are common, so each delimiter is tried on
+the first rows, and the one with the most even table is kept.
 """
 
 import csv
@@ -17,21 +16,21 @@ from bertviz_lab.data.corpora.formats.text import Paragraphs, sample_lines
 from bertviz_lab.data.corpora.reading_notes import FileNotes, quoted
 from bertviz_lab.errors import InputError
 
-#: Longest line of a table or of JSON lines, in characters; a longer one is no row but a mistake.
+#: Maximum length of a line of a table or of JSON lines, in characters.
 LONGEST_LINE = 32 << 20
 _DELIMITERS = (",", "\t", ";", "|")
-_NO_SEPARATOR = "\x1f"  # a control character that no text has: for a table of one column
+_NO_SEPARATOR = "\x1f"  # a control character that does not occur in text: for a table of one column
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """How cells are told apart.
+    """How a line is split into cells.
 
     Attributes:
         delimiter: one character.
         quoting: False where a quotation mark is an ordinary character.
-        cells: in most of the rows.
-        spaced: a blank may stand between a delimiter and a quotation mark.
+        cells: number of cells in most rows.
+        spaced: a space may follow the delimiter before a quotation mark.
     """
 
     delimiter: str
@@ -40,7 +39,7 @@ class Dialect:
     spaced: bool = False
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:
-        """The cells of each row; none for an empty line. Raises `csv.Error` for what no quoting can mean."""
+        """The cells of each row; none for an empty line. Raises `csv.Error` for invalid quoting."""
         if not self.quoting:
             return (line.split(self.delimiter) if line else [] for line in (line.rstrip("\r\n") for line in lines))
         return csv.reader(lines, delimiter=self.delimiter, skipinitialspace=self.spaced)
@@ -52,7 +51,7 @@ def table_paragraphs(stream: TextIO, text_field: str | None, notes: FileNotes) -
     Raises:
         InputError: no column holds text, `text_field` names no column, or the table cannot be parsed.
     """
-    # A row may be a whole book. The library's limit of 131,072 characters is the process's: raise it only.
+    # A row may be a whole book. The limit of `csv` is global to the process: never lower it.
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     lines = whole_lines(stream, notes.name)
     sample = sample_lines(lines)
@@ -80,7 +79,7 @@ def _texts(rows: Iterator[list[str]], column: int, dialect: Dialect, header_rows
                 notes.ragged_rows += 1
             text = row[column] if column < len(row) else ""
             if column == dialect.cells - 1 and len(row) > dialect.cells > 1:
-                text = dialect.delimiter.join(row[column:])  # unquoted text that holds the delimiter
+                text = dialect.delimiter.join(row[column:])  # unquoted text that contains the delimiter
             if text.strip():
                 yield from text.splitlines()
                 yield None
@@ -98,7 +97,7 @@ def _unreadable(name: str, row: int, error: csv.Error) -> InputError:
 
 
 def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
-    """The delimiter and quoting under which the rows are most alike; at a tie, the one named first."""
+    """The delimiter and quoting with the most even rows; in a tie, the first."""
     best, best_score = Dialect(_NO_SEPARATOR, True, 1), 0.0
     for delimiter in delimiters:
         for quoting in (False, True) if delimiter in "\t|" else (True, False):
@@ -107,13 +106,13 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
                 rows = [row for row in attempt.rows(lines) if row]
             except csv.Error:
                 continue
-            if not rows or len(rows[0]) == 1:  # a title of one cell is that of a table of one column
+            if not rows or len(rows[0]) == 1:  # a header of one cell: a table of one column
                 continue
             cells, common = Counter(map(len, rows)).most_common(1)[0]
             even = common / len(rows)
-            # Stray quotation marks glue lines together, into cells with line ends in them.
-            glued = sum(cell.count("\n") for row in rows for cell in row) if quoting else 0
-            score = even * (1 - 0.5 * min(1.0, glued / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
+            # Stray quotation marks join lines into cells with line ends.
+            joined = sum(cell.count("\n") for row in rows for cell in row) if quoting else 0
+            score = even * (1 - 0.5 * min(1.0, joined / len(lines))) - (0.0 if quoting else _missed_quoting(rows))
             if cells > 1 and score > best_score + 1e-9:
                 best, best_score = replace(attempt, cells=cells), score
     if best_score < 0.5:  # no delimiter makes an even table: one column
@@ -122,9 +121,9 @@ def guess_dialect(lines: list[str], delimiters: Iterable[str]) -> Dialect:
 
 
 def _missed_quoting(rows: list[list[str]]) -> float:
-    """How clearly rows that were read without quoting have it: cells all wrapped in marks, or marks doubled inside.
+    """Evidence of quoting in rows that were read without it: quoted cells, or doubled quotation marks inside.
 
-    A cell here and there that is wrapped in marks is one that somebody said.
+    A few quoted cells are direct speech.
     """
     wrapped = [[c for c in row if len(c) > 1 and c[0] == c[-1] == '"'] for row in rows]
     share = sum(map(bool, wrapped)) / len(rows)
@@ -132,34 +131,35 @@ def _missed_quoting(rows: list[list[str]]) -> float:
     return 0.5 * (share if share >= 0.2 else 0.0) + 0.1 * doubled
 
 
-def _text_column(rows: list[list[str]], wanted: str | None, name: str) -> tuple[int, bool]:
-    """Index of the column with the text, and whether the first row names the columns."""
+def _text_column(rows: list[list[str]], text_field: str | None, name: str) -> tuple[int, bool]:
+    """Index of the text column, and whether the first row is a header."""
     rows = [row for row in rows if any(row)]
     if not rows:
         raise InputError(f"{quoted(name)} holds no text; choose a file with text in it.")
     first = [cell.strip() for cell in rows[0]]
-    if wanted is not None:
+    if text_field is not None:
         lower = [cell.lower() for cell in first]
-        if wanted.strip().lower() in lower:
-            return lower.index(wanted.strip().lower()), True
-        if wanted.isdigit() and 1 <= int(wanted) <= max(map(len, rows)):
-            return int(wanted) - 1, False
-        raise InputError(f"{quoted(name)} has no column {quoted(wanted)}; it has {', '.join(map(quoted, first[:20]))}.")
-    named = known_name(first)
-    if named is not None and len(rows) > 1 and all(len(cell) <= 40 for cell in first):
-        return named, True
+        if text_field.strip().lower() in lower:
+            return lower.index(text_field.strip().lower()), True
+        if text_field.isdigit() and 1 <= int(text_field) <= max(map(len, rows)):
+            return int(text_field) - 1, False
+        names = ", ".join(map(quoted, first[:20]))
+        raise InputError(f"{quoted(name)} has no column {quoted(text_field)}; it has {names}.")
+    text_column = known_name(first)
+    if text_column is not None and len(rows) > 1 and all(len(cell) <= 40 for cell in first):
+        return text_column, True
     body = rows[1:] or rows
     width = max(map(len, rows))
     sizes = [sum(len(row[c]) for row in body if c < len(row)) / len(body) for c in range(width)]
     column = max(range(width), key=lambda c: sizes[c])
-    title = first[column] if column < len(first) else ""
+    header_cell = first[column] if column < len(first) else ""
     is_header = (
         len(rows) > 1
-        and 0 < len(title) <= 40
-        and sizes[column] > 2 * len(title)
+        and 0 < len(header_cell) <= 40
+        and sizes[column] > 2 * len(header_cell)
         and not any(_is_number(cell) for cell in first)
-        and (title.lower() in TEXT_NAMES or title.count(" ") <= 2)
-        and (len(first) > 1 or title.lower() in TEXT_NAMES)
+        and (header_cell.lower() in TEXT_NAMES or header_cell.count(" ") <= 2)
+        and (len(first) > 1 or header_cell.lower() in TEXT_NAMES)
     )
     return column, is_header
 
@@ -173,7 +173,7 @@ def _is_number(cell: str) -> bool:
 
 
 def whole_lines(stream: TextIO, name: str, notes: FileNotes | None = None) -> Iterator[str]:
-    """Lines with their ends and without null characters; how many of these there were is added to `notes`.
+    """Lines with their ends, without null characters, whose number is added to `notes`.
 
     Raises:
         InputError: a line is longer than `LONGEST_LINE`.

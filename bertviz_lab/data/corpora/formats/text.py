@@ -1,4 +1,4 @@
-"""Plain text as paragraphs, with `None` where a document ends."""
+"""Plain text as paragraphs, with None at the end of each document."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -8,20 +8,20 @@ from typing import TextIO
 from bertviz_lab.data.corpora.formats.layout import Layout, guess_layout
 from bertviz_lab.data.corpora.reading_notes import FileNotes
 
-#: Paragraphs come as strings in reading order; None ends a document.
+#: Paragraphs in reading order; None ends a document.
 Paragraphs = Iterator[str | None]
 
-#: A paragraph is handed on in parts of at most this many characters, so that no line is too long to hold.
+#: A paragraph is yielded in parts of at most this many characters, to limit memory.
 LONGEST_PART = 1 << 16
 _SAMPLE_LINES, _SAMPLE_CHARACTERS = 4_000, 400_000
 _SENTENCE_END = re.compile(r"[.!?…]['\"”’)\]]*\s|[。！？।؟۔]")
 
 
 def pieces(stream: TextIO) -> Iterator[str]:
-    """The lines of a stream without their ends; one of more than `LONGEST_PART` characters comes in parts."""
-    kept = ""
-    while line := stream.readline(LONGEST_PART - len(kept)):
-        line, kept = kept + line, ""
+    """The lines of a stream without their ends; those of more than `LONGEST_PART` characters in parts."""
+    rest = ""
+    while line := stream.readline(LONGEST_PART - len(rest)):
+        line, rest = rest + line, ""
         if line.endswith("\n"):
             yield line[:-1]
         elif len(line) < LONGEST_PART:  # the last line, without a line end
@@ -29,24 +29,24 @@ def pieces(stream: TextIO) -> Iterator[str]:
         else:
             end = cut_point(line)
             yield line[:end]
-            kept = line[end:]
-    if kept:
-        yield kept
+            rest = line[end:]
+    if rest:
+        yield rest
 
 
-def sample_lines(lines: Iterator[str], most_lines: int = 500, most_characters: int = 1 << 20) -> list[str]:
-    """The first lines, from which a format is guessed."""
+def sample_lines(lines: Iterator[str], max_lines: int = 500, max_characters: int = 1 << 20) -> list[str]:
+    """The first lines, from which the format is inferred."""
     sample, characters = [], 0
-    for line in islice(lines, most_lines):
+    for line in islice(lines, max_lines):
         sample.append(line)
         characters += len(line)
-        if characters > most_characters:
+        if characters > max_characters:
             break
     return sample
 
 
 def cut_point(text: str) -> int:
-    """Where to cut too long a text: after the last sentence or word of its second half, or the end."""
+    """Where to split a text that is too long: after the last sentence or word of its second half, or at the end."""
     half = len(text) // 2
     ends = [match.end() for match in _SENTENCE_END.finditer(text, half)]
     if ends:
@@ -66,7 +66,7 @@ def text_paragraphs(stream: TextIO, documents: str, notes: FileNotes) -> Paragra
 
 
 def lay_out(lines: Iterable[str], layout: Layout) -> Paragraphs:
-    """Lines as paragraphs and document ends, as `layout` says."""
+    """Lines as paragraphs and document ends, according to `layout`."""
     paragraph = Paragraph()
     blank = 0
     for line in lines:
@@ -87,7 +87,7 @@ def lay_out(lines: Iterable[str], layout: Layout) -> Paragraphs:
 
 
 class Paragraph:
-    """Lines gathered until a paragraph ends, handed on earlier when there are too many to hold."""
+    """Lines collected until a paragraph ends, or is too long to hold in memory."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -114,7 +114,7 @@ class Paragraph:
 
 
 def join_lines(lines: list[str]) -> str:
-    """Wrapped lines as one; no blank between two characters of a script that has none."""
+    """Join wrapped lines; without a space between two characters of a script that has none."""
     parts = [lines[0].strip()]
     for line in lines[1:]:
         line = line.strip()

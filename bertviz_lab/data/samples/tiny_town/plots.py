@@ -1,9 +1,9 @@
-"""What can happen in Tiny Town: the plots of plots.tsv, each a row of beats, each beat said in one of two ways.
+"""The plots of Tiny Town (plots.tsv): each a sequence of beats, each beat with one or two sentence templates.
 
-A way is a sentence with slots: `{hero}` is filled from the story's world (see `stories.slots`), and of `[is/are]` the
-form is chosen that agrees with the thing the story is about. In the table a beat is a line, in the order of time, with
-the share of the stories in which it is said and its usual sentence first. The beat "scene" may come at any time: who is
-around. Its subject and the noun beside its verb often differ in number.
+A template is a sentence with slots: `{hero}` is filled from the story's world (see `stories.slots`), and of `[is/are]`
+the form is chosen that agrees with the thing the story is about. The table has one line per beat, in chronological
+order, with the share of the stories that include it and its usual template first. The beat "scene" may come at any
+time; its subject and the noun beside its verb often differ in number.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ class Beat:
 
     Attributes:
         name: what happens, one word; unique inside its plot.
-        ways: the sentences that say it, one or two.
-        share: the share of the stories in which it is said.
+        templates: one or two sentences with slots.
+        share: the share of the stories that include it.
         verb: "beside" its subject, "across" another noun, which may differ from it in number, or "" elsewhere.
     """
 
     name: str
-    ways: tuple[str, ...]
+    templates: tuple[str, ...]
     share: float
     verb: str
 
 
 @dataclass(frozen=True)
 class Plot:
-    """A kind of story: its beats in the order of time.
+    """A kind of story: its beats in chronological order.
 
     Attributes:
         wearable: the thing of the story is something to wear, drawn from the clothes.

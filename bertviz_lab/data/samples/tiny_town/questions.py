@@ -1,8 +1,8 @@
 """Questions about stories of Tiny Town, each with its answer in the story, or without one.
 
-questions.tsv has, beside sentences of the plots, the questions that they answer; a general question is one that plots
-without it might answer too, in words of their own. An answer is a stretch of the sentence that tells it; who is only
-called he or she there is to be looked up where the name stands last before it.
+questions.tsv lists the questions that each sentence of the plots answers; a general question is one that plots without
+it might answer too, in other words. An answer is a span of its sentence; where that has only "he" or "she", the answer
+is the last mention of the name before it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from bertviz_lab.data.samples.tiny_town.stories import Story, fill, imagine
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, PEOPLE, THINGS
 
 _TABLE = read_table("questions.tsv")
-#: A way to say a beat -> what it answers: (question, answer).
+#: Template of a sentence -> what it answers: (question, answer).
 TELLS = {
-    way: tuple((row["question"], row["answer"]) for row in rows)
-    for way, rows in groupby(_TABLE, key=lambda row: row["sentence"])
+    template: tuple((row["question"], row["answer"]) for row in rows)
+    for template, rows in groupby(_TABLE, key=lambda row: row["sentence"])
 }
 _GENERAL = {row["question"] for row in _TABLE if row["general"]}
 _PER_STORY, _IMPOSSIBLE = 5, 0.25  # questions, and the share of them that the story does not answer
@@ -31,7 +31,7 @@ _PER_STORY, _IMPOSSIBLE = 5, 0.25  # questions, and the share of them that the s
 
 @dataclass(frozen=True)
 class Question:
-    """A question about a story. `answer` stands at `start` of the story's text; both are empty where none does."""
+    """A question about a story. `answer` begins at `start` in the story's text; both are empty without an answer."""
 
     text: str
     answer: str = ""
@@ -44,65 +44,66 @@ def text_of(story: Story) -> str:
 
 
 def questions(story: Story) -> Iterator[Question]:
-    """All that may be asked of a story, in its order."""
+    """Every question that the story answers, in its order."""
     start = 0
-    for way, sentence in zip(story.ways, story.sentences, strict=True):
-        for asked, answer in TELLS.get(way, ()):
-            found = fill(answer, story.plot, story.world)
-            where = _last(found, text_of(story)[: start + len(sentence)], start)
-            if where is not None:
-                yield Question(_question(asked, story), text_of(story)[where : where + len(found)], where)
+    for template, sentence in zip(story.templates, story.sentences, strict=True):
+        for question, answer in TELLS.get(template, ()):
+            expected = fill(answer, story.plot, story.world)
+            position = _last(expected, text_of(story)[: start + len(sentence)], start)
+            if position is not None:
+                end = position + len(expected)
+                yield Question(_question(question, story), text_of(story)[position:end], position)
         start += len(sentence) + 1
 
 
 def impossible(story: Story, rng: random.Random) -> Question:
-    """A question that the story does not answer: of somebody or something not in it, or of what does not happen."""
-    candidates = [_of_strangers(story, rng), _of_another_thing(story, rng), _of_another_plot(story)]
-    return Question(rng.choice(sorted(rng.choice([found for found in candidates if found]))))
+    """A question that the story does not answer: about someone, something or an event that is not in it."""
+    candidates = [_about_strangers(story, rng), _about_another_thing(story, rng), _about_another_plot(story)]
+    return Question(rng.choice(sorted(rng.choice([options for options in candidates if options]))))
 
 
-def _of_strangers(story: Story, rng: random.Random) -> set[str]:
-    """The story's own questions, asked of people who are not in it."""
+def _about_strangers(story: Story, rng: random.Random) -> set[str]:
+    """The story's own questions, about people who are not in it."""
     world = story.world
     hero, friend = rng.sample([person for person in PEOPLE if person not in (world.hero, world.friend)], 2)
     strange = replace(story, world=replace(world, hero=hero, friend=friend))
-    return {_question(asked, strange) for asked in _asked(story.plot) if "{hero}" in asked or "{friend}" in asked}
+    return {_question(t, strange) for t in _question_templates(story.plot) if "{hero}" in t or "{friend}" in t}
 
 
-def _of_another_thing(story: Story, rng: random.Random) -> set[str]:
-    """The story's own questions, asked of a thing that is not in it; none where it is about no thing."""
+def _about_another_thing(story: Story, rng: random.Random) -> set[str]:
+    """The story's own questions, about a thing that is not in it; none where it is about no thing."""
     text, world = text_of(story), story.world
     thing, clothes = (
         rng.choice([thing for thing in things if not re.search(rf"\b{thing.noun}\b", text)])
         for things in (THINGS, CLOTHES)
     )
     strange = replace(story, world=replace(world, thing=thing, clothes=clothes))
-    return {_question(asked, strange) for asked in _asked(story.plot) if "{noun}" in asked or "{thing}" in asked}
+    return {_question(t, strange) for t in _question_templates(story.plot) if "{noun}" in t or "{thing}" in t}
 
 
-def _of_another_plot(story: Story) -> set[str]:
-    """What other kinds of story tell, asked of the people in this one."""
-    named = {asked for plot in PLOTS for asked in _asked(plot) if "{hero}" in asked or "{friend}" in asked}
-    own = {_question(asked, story) for asked in _asked(story.plot)}
-    return {_question(asked, story) for asked in named - _GENERAL} - own
+def _about_another_plot(story: Story) -> set[str]:
+    """Questions of other plots, about the people in this story."""
+    templates = {t for plot in PLOTS for t in _question_templates(plot) if "{hero}" in t or "{friend}" in t}
+    own = {_question(template, story) for template in _question_templates(story.plot)}
+    return {_question(template, story) for template in templates - _GENERAL} - own
 
 
-def _asked(plot: Plot) -> set[str]:
-    return {asked for beat in plot.beats for way in beat.ways for asked, _ in TELLS.get(way, ())}
+def _question_templates(plot: Plot) -> set[str]:
+    return {question for beat in plot.beats for template in beat.templates for question, _ in TELLS.get(template, ())}
 
 
-def _question(asked: str, story: Story) -> str:
-    text = fill(asked, story.plot, story.world)
+def _question(template: str, story: Story) -> str:
+    text = fill(template, story.plot, story.world)
     return text[0].upper() + text[1:]
 
 
 def write_questions(seed: int = 0, count: int = 1000, *, held_out: bool = False) -> dict[str, Any]:
-    """`count` stories, each with a few questions, as a file of SQuAD 2.0; the same for the same seed."""
+    """`count` stories, each with a few questions, in the SQuAD 2.0 format; deterministic for a seed."""
     rng = random.Random(seed)
     passages = []
     for number, story in enumerate(islice(imagine(seed, held_out=held_out), count), 1):
-        asked = list({question.text: question for question in questions(story)}.values())
-        chosen = rng.sample(asked, min(_PER_STORY, len(asked)))
+        possible = list({question.text: question for question in questions(story)}.values())
+        chosen = rng.sample(possible, min(_PER_STORY, len(possible)))
         chosen = [impossible(story, rng) if rng.random() < _IMPOSSIBLE else question for question in chosen]
         rows = [
             {
@@ -121,7 +122,7 @@ def write_questions(seed: int = 0, count: int = 1000, *, held_out: bool = False)
 
 
 def _last(answer: str, text: str, start: int) -> int | None:
-    """Where an answer stands first in the sentence that begins at `start`, else last before it."""
+    """The first position of an answer in the sentence that begins at `start`, else the last before it."""
     pattern = re.compile(rf"\b{re.escape(answer)}\b", re.IGNORECASE)
     inside = pattern.search(text, start)
     before = [match.start() for match in pattern.finditer(text, 0, start)]
@@ -129,6 +130,6 @@ def _last(answer: str, text: str, start: int) -> int | None:
 
 
 def lines_of(body: dict[str, Any]) -> str:
-    """A SQuAD file with a passage a line, as the two that ship."""
+    """A SQuAD file with one passage per line, like the two that ship."""
     passages = ",\n".join(json.dumps(passage) for passage in body["data"])
     return f'{{"version": "{body["version"]}", "data": [\n{passages}\n]}}\n'

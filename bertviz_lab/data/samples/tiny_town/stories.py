@@ -1,4 +1,4 @@
-"""From a world and a plot to a story: slots filled, verbs agreed, articles and capitals put right."""
+"""From a world and a plot to a story: slots filled, verbs inflected, articles and capitals corrected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bertviz_lab.data.corpora.document import Document
 from bertviz_lab.data.samples.tiny_town.plots import PLOTS, Plot
 from bertviz_lab.data.samples.tiny_town.world import NUMBERS, TOOL_HOMES, World, draw
 
-#: One in so many casts (a plot and its two people) is kept back for held-out stories.
+#: One in this many casts (a plot and its two people) is held out.
 HELD_OUT_PARTS = 8
 
 
@@ -24,15 +24,15 @@ class Story:
     Attributes:
         plot: the kind of story.
         world: what is true in it.
-        beats: for each sentence, the name of the beat that it says.
-        ways: for each sentence, the way of the beat in which it is said, slots and all.
+        beats: for each sentence, the name of its beat.
+        templates: for each sentence, the template that it was filled from.
         sentences: the text, one sentence each.
     """
 
     plot: Plot
     world: World
     beats: tuple[str, ...]
-    ways: tuple[str, ...]
+    templates: tuple[str, ...]
     sentences: tuple[str, ...]
 
 
@@ -90,32 +90,32 @@ def slots(plot: Plot, world: World) -> dict[str, Any]:
 
 
 def tell(rng: random.Random, plot: Plot, world: World) -> Story:
-    """Say the plot in this world; `rng` decides only which optional beats are said and in which way."""
-    beats, ways, sentences = [], [], []
+    """Tell the plot in this world; `rng` decides only which optional beats are included, and their templates."""
+    beats, templates, sentences = [], [], []
     for beat in plot.beats:
         if rng.random() >= beat.share:
             continue
-        # Of two ways the first is said in two of three stories: variety that costs little to predict.
-        way = beat.ways[0] if len(beat.ways) == 1 or rng.random() < 2 / 3 else beat.ways[1]
-        text = fill(way, plot, world)
+        # Of two templates the first is used in two of three stories: variety that costs little to predict.
+        template = beat.templates[0] if len(beat.templates) == 1 or rng.random() < 2 / 3 else beat.templates[1]
+        text = fill(template, plot, world)
         beats.append(beat.name)
-        ways.append(way)
+        templates.append(template)
         sentences.append(text[0].upper() + text[1:])
-    return Story(plot, world, tuple(beats), tuple(ways), tuple(sentences))
+    return Story(plot, world, tuple(beats), tuple(templates), tuple(sentences))
 
 
-def fill(way: str, plot: Plot, world: World) -> str:
-    """A text with slots as it is said in this world: slots filled, forms and articles chosen."""
+def fill(template: str, plot: Plot, world: World) -> str:
+    """A template with its slots filled from this world, and forms and articles chosen."""
     plural = (world.clothes if plot.wearable else world.thing).plural
-    text = _CHOICE.sub(r"\2" if plural else r"\1", way).format_map(slots(plot, world))
+    text = _CHOICE.sub(r"\2" if plural else r"\1", template).format_map(slots(plot, world))
     return _ARTICLE.sub(r"\1n ", text)
 
 
 def imagine(seed: int, *, held_out: bool = False) -> Iterator[Story]:
     """Stories with their truth, without end, in the stream of this seed.
 
-    Whether two people have a part in one plot decides on which side a story falls, so that no held-out story is told
-    by any seed of the others, and all of them are about people who have not been seen together in that plot.
+    The split is by plot and its two people, so that no seed of the training stories tells a held-out story, and
+    held-out stories are about people who never appear together in that plot in training.
     """
     rng = random.Random(seed)
     while True:
@@ -130,19 +130,19 @@ def _is_held_out(plot: Plot, world: World) -> bool:
 
 
 def stories(seed: int = 0, count: int = 4000) -> Iterator[Document]:
-    """`count` stories of Tiny Town to train on, none twice, the same ones for the same seed."""
+    """`count` different stories of Tiny Town to train on, deterministic for a seed."""
     return _documents(imagine(seed), count)
 
 
 def held_out(seed: int = 0, count: int = 500) -> Iterator[Document]:
-    """`count` stories that `stories` tells under no seed, to examine what was learnt."""
+    """`count` held-out stories, which `stories` tells under no seed."""
     return _documents(imagine(seed, held_out=True), count)
 
 
-def _documents(told: Iterator[Story], count: int) -> Iterator[Document]:
+def _documents(stream: Iterator[Story], count: int) -> Iterator[Document]:
     seen: set[tuple[str, ...]] = set()
     while len(seen) < count:
-        story = next(told)
+        story = next(stream)
         if story.sentences not in seen:
             seen.add(story.sentences)
             yield Document(f"{story.plot.name} {len(seen)}", story.sentences)

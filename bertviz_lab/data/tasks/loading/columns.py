@@ -128,13 +128,17 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
     lower = [title.lower() for title in titles]
     if any(len(title) > _MAX_TITLE_LENGTH for title in titles) or not any(titles):
         return False
-    given = [name.lower() for name in (options.text_a, options.text_b, options.label) if name and not name.isdigit()]
-    if any(name in lower for name in given):
+    requested = [
+        name.lower() for name in (options.text_a, options.text_b, options.label) if name and not name.isdigit()
+    ]
+    if any(name in lower for name in requested):
         return True
     columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
-    known = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)}
-    if any(name in known for name in lower) and not any(r and title for r, title in zip(recurs, titles, strict=True)):
+    known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)}
+    if any(name in known_names for name in lower) and not any(
+        r and title for r, title in zip(recurs, titles, strict=True)
+    ):
         return True
     if len(rows) < 3 or any(number_of(title) is not None for title in titles if title) or len(set(lower)) < len(lower):
         return False

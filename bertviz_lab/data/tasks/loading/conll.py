@@ -58,8 +58,8 @@ def looks_like_conll(lines: Sequence[str]) -> bool:
     labels = [row[-1].strip() for row in rows if len(row) == width]
     if any(" " in label for label in labels):
         return False
-    few = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
-    return few and sum(" " in word.strip() for word in words) < 0.1 * len(words)
+    is_label_set = len(set(labels)) <= max(3, len(labels) // 3) or bio_scheme([labels]) != PLAIN
+    return is_label_set and sum(" " in word.strip() for word in words) < 0.1 * len(words)
 
 
 def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: DropReport) -> RawSentences:
@@ -73,8 +73,8 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
     is_conllu = format_name == "conllu"
     sample = file.sample()
     delimiter = "\t" if is_conllu else options.delimiter.strip(" ") or _find_delimiter(sample)
-    shown = [_cells(line, delimiter) for line in _token_lines(sample)]
-    width = Counter(map(len, shown)).most_common(1)[0][0] if shown else 1
+    sample_rows = [_cells(line, delimiter) for line in _token_lines(sample)]
+    width = Counter(map(len, sample_rows)).most_common(1)[0][0] if sample_rows else 1
     if width < 2:
         raise InputError(
             f"{quoted(file.name)} has one column only; give a word and its label a line, with a tab or a blank between."
@@ -82,7 +82,7 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
     columns = _CONLLU_COLUMNS if is_conllu else tuple(str(n) for n in range(1, width + 1))
     word = column_index(options.text_a or ("form" if is_conllu else columns[0]), columns, file.name)
     label = column_index(options.label or ("upos" if is_conllu else columns[-1]), columns, file.name)
-    labels = {row[label] for row in shown if len(row) == len(columns)}
+    labels = {row[label] for row in sample_rows if len(row) == len(columns)}
     missing = {"", "_"} if is_conllu else {""}
 
     def is_comment(line: str) -> bool:
@@ -92,7 +92,7 @@ def read_conll(file: TextFile, format_name: str, options: ReadOptions, report: D
 
     info = FileInfo(
         file.name, format_name, file.encoding, delimiter or " ", columns=columns,
-        text_a=columns[word], label=columns[label], rows=preview(shown),
+        text_a=columns[word], label=columns[label], rows=preview(sample_rows),
     )  # fmt: skip
     sentences: list[LabelledWords] = []
     malformed, first_malformed = 0, ""

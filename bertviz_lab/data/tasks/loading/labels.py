@@ -73,28 +73,28 @@ def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def check_classes(counts: Counter[str], where: str, columns: str) -> None:
+def check_classes(counts: Counter[str], column: str, columns: str) -> None:
     """Refuse a column that does not hold classes.
 
     Args:
         counts: how often each class occurs.
-        where: the column, with its file, for the message.
+        column: name and file of the column, for the message.
         columns: from which another can be chosen, or "".
 
     Raises:
         InputError: there is one class only, or there are too many for a column of labels.
     """
     total = sum(counts.values())
-    others = f"; name another: {columns}" if columns else "; name another column"
+    advice = f"; name another: {columns}" if columns else "; name another column"
     if len(counts) == 1:
         (only,) = counts
-        who = "The only example has" if total == 1 else f"All {total:,} examples have"
+        subject = "The only example has" if total == 1 else f"All {total:,} examples have"
         raise InputError(
-            f"{who} the label {quoted(only)} in {where}, and one class cannot be told from others{others}."
+            f"{subject} the label {quoted(only)} in {column}, and one class cannot be told from others{advice}."
         )
     if len(counts) > MAX_CLASSES or (total >= 40 and len(counts) > total / 2):
         first = quoted_list(list(counts), 3)
         raise InputError(
-            f"{where[:1].upper()}{where[1:]} has {len(counts):,} different values in {total:,} rows ({first}), "
-            f"so it is no label{others}."
+            f"{column[:1].upper()}{column[1:]} has {len(counts):,} different values in {total:,} rows ({first}), "
+            f"so it is no label{advice}."
         )

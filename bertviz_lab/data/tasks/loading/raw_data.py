@@ -141,7 +141,7 @@ class DropReport:
     def notes(self) -> tuple[str, ...]:
         """All notes, those on repairs last."""
         counts = self._repairs.items()
-        repairs = [f"{pluralized(n, one, many)} (first: {first})." for (one, many, first), n in counts]
+        repairs = [f"{pluralized(n, singular, plural)} (first: {first})." for (singular, plural, first), n in counts]
         return (*self._notes, *repairs)
 
     @property

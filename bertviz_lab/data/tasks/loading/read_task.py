@@ -174,7 +174,7 @@ def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgres
 
 def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData]:
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
-    like: tuple[RawTable, Columns] | None = None
+    first_table: tuple[RawTable, Columns] | None = None
     counts: Counter[str] = Counter()
     for files, _ in splits:
         tables.append([])
@@ -184,8 +184,8 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData
                 raise InputError(
                     f"{quoted(table.file_name)} has no rows below its header; choose a file with examples."
                 )
-            columns = choose_columns(table, options, like)
-            like = like or (table, columns)
+            columns = choose_columns(table, options, first_table)
+            first_table = first_table or (table, columns)
             tables[-1].append((table, columns))
             counts.update(label_counts(table, columns))
     first, first_columns = tables[0][0]
@@ -208,8 +208,8 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData
 def _with_classes(results: list[TaskData], first: RawTable, label: int) -> list[TaskData]:
     """Adds the label set of all splits, and a note on training classes of one example."""
     counts = Counter(str(example.label) for example in _texts(results[0]))
-    where = f"{first.describe_column(label)} of {quoted(first.file_name)}"
-    check_classes(counts, where, quoted_list(first.column_names, 20) if first.width > 2 else "")
+    column = f"{first.describe_column(label)} of {quoted(first.file_name)}"
+    check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
     single = sorted(name for name, n in counts.items() if n == 1)
     if single:
         classes = "class has" if len(single) == 1 else "classes have"

@@ -171,13 +171,13 @@ def raw_data_of_records(
 
 
 def _count_characters(record: Any) -> int:
-    count, rest = 0, [record]
-    while rest:
-        value = rest.pop()
+    count, stack = 0, [record]
+    while stack:
+        value = stack.pop()
         if isinstance(value, str):
             count += len(value)
         elif isinstance(value, (dict, list)):
-            rest.extend(value.values() if isinstance(value, dict) else value)
+            stack.extend(value.values() if isinstance(value, dict) else value)
     return count
 
 
@@ -229,8 +229,8 @@ def _raw_sentences(
     report: DropReport,
 ) -> RawSentences:
     columns = (word, tag)
-    shown = preview([[" ".join(map(str, _items(row, c))) for c in columns] for row in rows[:_TAGGED_SAMPLE]])
-    raw = RawSentences(replace(info, text_a=word, label=tag, rows=shown), unit)
+    preview_rows = preview([[" ".join(map(str, _items(row, c))) for c in columns] for row in rows[:_TAGGED_SAMPLE]])
+    raw = RawSentences(replace(info, text_a=word, label=tag, rows=preview_rows), unit)
     for number, row in enumerate(rows, 1):
         words, tags = _items(row, word), _items(row, tag)
         labels = tuple(cell_text(value, tag_names) for value in tags)
