@@ -29,7 +29,8 @@ PRESS = """async ([leftOut, most]) => {
   const seen = new Set();
   const shown = (node) => node.checkVisibility({ visibilityProperty: true }) && !node.disabled
     && !node.closest('footer, dialog, #spaces > .tab-wrapper');
-  const nameOf = (node) => (node.getAttribute('aria-label') || node.title || node.textContent || node.value || '').trim().slice(0, 80);
+  const nameOf = (node) =>
+    (node.getAttribute("aria-label") || node.title || node.textContent || node.value || "").trim().slice(0, 80);
   const keyOf = (node) => {
     const owner = node.closest('[id]:not(button, input, select)')?.id.replace(/[0-9]+$/, '') ?? '';
     return [owner, node.tagName, node.type ?? '', node.value ?? '', nameOf(node)].join('|');
