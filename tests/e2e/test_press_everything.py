@@ -36,7 +36,7 @@ PRESS = """async ([leftOut, most]) => {
     return [owner, node.tagName, node.type ?? '', node.value ?? '', nameOf(node)].join('|');
   };
   const quiet = async () => {
-    await pause(20);
+    await pause(30);
     for (let turn = 0; turn < 200 && document.querySelector('[aria-busy="true"]'); turn += 1) await pause(20);
   };
   const place = document.querySelector('main') ?? document.body;
@@ -49,8 +49,12 @@ PRESS = """async ([leftOut, most]) => {
       const key = keyOf(node);
       if (seen.has(key) || !node.isConnected || !shown(node)) continue;
       seen.add(key);
-      if (skip.test(nameOf(node))) continue;
+      if (skip.test(nameOf(node)) && node.getAttribute('role') !== 'tab') continue;
       pressed.push(nameOf(node));
+      node.scrollIntoView({ block: 'center', behavior: 'instant' });
+      await pause(20);
+      const open = node.getAttribute('aria-expanded') === 'true' || (node.tagName === 'SUMMARY' && node.parentNode.open);
+      if (open) node.click(); // folded once, and opened again below
       if (node.tagName === 'SELECT') {
         for (const option of [...node.options].slice(0, 12)) {
           node.value = option.value;
