@@ -53,7 +53,7 @@ PRESS = """async ([leftOut, most]) => {
       pressed.push(nameOf(node));
       node.scrollIntoView({ block: 'center', behavior: 'instant' });
       await pause(20);
-      const open = node.getAttribute('aria-expanded') === 'true' || (node.tagName === 'SUMMARY' && node.parentNode.open);
+      const open = node.ariaExpanded === 'true' || (node.tagName === 'SUMMARY' && node.parentNode.open);
       if (open) node.click(); // folded once, and opened again below
       if (node.tagName === 'SELECT') {
         for (const option of [...node.options].slice(0, 12)) {
