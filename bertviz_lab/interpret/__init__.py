@@ -2,8 +2,8 @@
 
 In reading order: `inputs` (text -> tensors) and `targets` (which prediction is explained); `predictions/` (fill-mask,
 next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head metrics, ablation),
-`attribution/`, `logit_lens`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text through
-the snapshots of a run) and `results` (of a fine-tuning).
+`attribution/`, `logit_lens`, `norms`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text
+through the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.tasks.examples import texts_of_example
@@ -36,6 +36,7 @@ from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.logit_lens import LogitLens, logit_lens
 from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
 from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_statistics
+from bertviz_lab.interpret.norms import NormsByLayer, norms_by_layer
 from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
 from bertviz_lab.interpret.predictions.model_comparison import (
     FillComparison,
@@ -100,6 +101,7 @@ __all__ = [
     "Method",
     "Neighbour",
     "NextSentence",
+    "NormsByLayer",
     "PassageAnswer",
     "ProbeReport",
     "PseudoLogLikelihood",
@@ -138,6 +140,7 @@ __all__ = [
     "measure_heads",
     "nearest_tokens",
     "next_sentence",
+    "norms_by_layer",
     "probe",
     "pseudo_log_likelihood",
     "query_key",
