@@ -50,12 +50,12 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 with gr.Tab("Fine-tune", id="finetune"):
                     finetune = create_finetune(session, direct)
             with gr.Tab("Runs", id="runs") as runs_tab:
-                runs = component(bundle.RUNS, value="", label="Runs", elem_id="runs")
+                component(bundle.RUNS, value="", label="Runs", elem_id="runs")
             with gr.Tab("Learn", id="learn") as learn_tab:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, runs, direct, tabs, (pretrain, finetune)).join(page)
+        PageEvents(session, own, wire, strip, direct, tabs, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

@@ -47,7 +47,6 @@ class PageEvents:
     own: gr.BrowserState  # ids of the runs that a browser started, the newest first
     wire: gr.HTML
     strip: gr.HTML
-    runs: gr.HTML
     direct: Rpc
     tabs: gr.Tabs
     benches: Sequence[TrainingView]
@@ -61,8 +60,7 @@ class PageEvents:
         opened = page.load(self.arrive, self.own, shown, **QUIET)
         self.wire.go(self.go, None, self.tabs, **QUIET)
         self.wire.change_run(self.change_run, self.own, [self.own, self.wire, self.strip, *starts, *panels], **QUIET)
-        started = [self.own, self.wire, self.strip, self.runs]
-        self.runs.train_ablations(self.train_ablations, self.own, started, **QUIET)
+        self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         runs = [bench.panel.run for bench in self.benches]
         changed = self.strip.run_changed(
             clicked(self.run_changed), [self.own, *runs], [self.wire, *starts, *panels], **QUIET
@@ -172,16 +170,18 @@ class PageEvents:
         )
 
     def train_ablations(self, data: gr.EventData, own: Any) -> tuple[Any, ...]:
-        """Queue what was ticked in the ablation study: (own runs, wire, strip, what the study is told)."""
+        """Queue what was ticked in the ablation study: (own runs, wire, strip)."""
         own = existing_runs(self.session, own)
-        names, steps, seed, asked = (getattr(data, name, None) for name in ("names", "steps", "seed", "asked"))
+        names, steps, seed = (getattr(data, name, None) for name in ("names", "steps", "seed"))
+        started, error = [], ""
         try:
             started = study.queue(self.session, own, names, steps, seed)
-        except Exception as error:
-            return own, gr.skip(), gr.skip(), to_json({"asked": asked, "message": sentence_of(error)})
+        except Exception as problem:
+            error = sentence_of(problem)
         own = [*reversed(started), *own][:MOST_REMEMBERED]
+        answer = {"ticket": str(getattr(data, "ticket", ""))[:40], "message": "", "error": error}
         strip = strip_of(self.session, started[0]) if started else gr.skip()
-        return own, wire_payload(own), strip, to_json({"asked": asked, "message": ""})
+        return own, wire_payload(own, answer=answer), strip
 
     def show(self, kind: type[RunConfig], openers: int, run_id: str | None) -> tuple[Any, ...]:
         """Another run was chosen to be looked at."""

@@ -113,6 +113,8 @@ const page = (() => {
      * of it; throws an error whose message is for people.
      */
     changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there
+    /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
+    trainAblations: async () => { throw new Error(LOST); },
     on, emit, ask, connect, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },

@@ -31,12 +31,14 @@ async function tell(ticket) {
 // What changes something that others see goes by an event of Gradio's; its answer comes with the next value.
 const SLOWEST = 30000; // milliseconds until nobody believes in an answer any more
 const changing = new Map(); // ticket -> {resolve, reject}
-page.changeRun = (change) => new Promise((resolve, reject) => {
+const changeBy = (send) => (change) => new Promise((resolve, reject) => {
   const ticket = Math.random().toString(36).slice(2);
   changing.set(ticket, { resolve, reject });
   setTimeout(() => changing.delete(ticket) && reject(new Error('The server did not answer. Is it still running?')), SLOWEST);
-  trigger('change_run', { ticket, ...change });
+  send({ ticket, ...change });
 });
+page.changeRun = changeBy((change) => trigger('change_run', change));
+page.trainAblations = changeBy((plan) => trigger('train_ablations', plan));
 
 // What Python tells of runs: whose they are, which one's first model is awaited, and what came of a change.
 watch('value', () => {
