@@ -53,6 +53,7 @@ from bertviz_lab.interpret.predictions.predictions import (
     NextSentence,
     RankedCandidate,
     classify,
+    encode_masked,
     fill_mask,
     next_sentence,
 )
@@ -67,7 +68,7 @@ from bertviz_lab.interpret.predictions.token_labels import (
     label_words,
 )
 from bertviz_lab.interpret.results import Results, Slice, read_results
-from bertviz_lab.interpret.targets import Target, choose_target
+from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
 from bertviz_lab.interpret.training_dynamics import (
     MaskedToken,
     SnapshotAnalysis,
@@ -78,6 +79,7 @@ from bertviz_lab.interpret.training_dynamics import (
 __all__ = [
     "METHODS",
     "METRICS",
+    "NEXT_NAMES",
     "Attribution",
     "Candidate",
     "Classification",
@@ -121,12 +123,15 @@ __all__ = [
     "attention_difference",
     "attribute",
     "choose_target",
+    "class_name",
+    "class_scores",
     "classify",
     "compare_contexts",
     "compare_fill_mask",
     "embedding_plane",
     "embedding_sum",
     "encode_inputs",
+    "encode_masked",
     "explain_example",
     "fill_mask",
     "head_metrics",
@@ -148,6 +153,7 @@ __all__ = [
     "related_tokens",
     "rollout",
     "similarity",
+    "target_kinds",
     "texts_of_example",
     "trace_text",
     "untrained",

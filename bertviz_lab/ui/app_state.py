@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib
 import json
 import threading
 from collections import OrderedDict
@@ -73,9 +74,10 @@ class AppState:
         self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to
 
     def warm_up(self) -> None:
-        """Import torch and open the default model, so that the first visitor need not wait for it."""
+        """Import torch and what analyses models, and open the default one: the first visitor need not wait for it."""
         with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
+        importlib.import_module("bertviz_lab.interpret")
 
     # ---- attention that was computed, for exact values, further layers, and queries and keys
 

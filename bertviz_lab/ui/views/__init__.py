@@ -3,11 +3,15 @@
 `view.py` answers the view's questions, `view.js` draws it with what `client/panel.js` gives it, `view.css` has its
 rules, `explanation.html` says how it is computed. `explore` is the input bar that the views of that workspace share,
 `lessons` the workspace Learn.
+
+Answers import names from `bertviz_lab.interpret` when they are first asked, never from a module of it: two threads, one
+that imports the package and one that imports a module of it, would wait for each other.
 """
 
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views.ablation.view import ABLATION
 from bertviz_lab.ui.views.attention.view import ATTENTION
+from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
 from bertviz_lab.ui.views.compare.view import COMPARE
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
@@ -23,6 +27,7 @@ VIEWS: tuple[View, ...] = (
     TOKENS,
     PREDICTIONS,
     ATTENTION,
+    ATTRIBUTION,
     EMBEDDINGS,
     LAYERS,
     RUNS,

@@ -27,8 +27,7 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
 
 def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
     """The likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
-    from bertviz_lab.interpret import FillMask, fill_mask
-    from bertviz_lab.interpret.inputs import encode_inputs
+    from bertviz_lab.interpret import FillMask, encode_inputs, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
     checkpoint = state.models.open(model)
