@@ -1,12 +1,20 @@
-"""Payloads of the chart component: marks, tooltips, and the same numbers as a table."""
+"""Payloads of charts: a Plotly figure, the numbers that it shows, and the same numbers as a table.
+
+`picks`, where there are any, are what a click on a mark sends, in the order of the figure's marks: a row of cells of a
+heatmap, a trace of bars.
+"""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.plots import bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
 
 _DIGITS = 6
 
@@ -41,6 +49,27 @@ def matrix_payload(
         raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
     finite = np.abs(values[np.isfinite(values)])
     cells = [[float(v) if np.isfinite(v) else None for v in row] for row in values]
+    peak = peak if peak is not None else float(finite.max()) if finite.size else 0.0
+    spoken = details or [
+        [
+            _cell_words((row_name, name, column_name, other, texts[r][c] if texts else ""), cells[r][c], unit)
+            for c, other in enumerate(columns)
+        ]
+        for r, name in enumerate(rows)
+    ]
+    if counts is not None:
+        written = [[f"{count:,}" for count in row] for row in counts.tolist()]
+    else:
+        written = (
+            [list(row) for row in texts]
+            if texts
+            else [["" if v is None else _three_digits(v) for v in row] for row in cells]
+        )
+    shades = values.astype(float)
+    if diagonal:  # mistakes are few beside what is right: the root lets them be seen
+        sign = np.where(np.eye(*values.shape, dtype=bool), 1, -1)
+        shades = sign * np.sqrt(np.abs(shades / (peak or 1.0)))
+    figure = heatmap_figure(shades, rows, columns, written, spoken, 1.0 if diagonal else peak)
     body = {
         "kind": "matrix",
         "rows": list(rows),
@@ -49,9 +78,9 @@ def matrix_payload(
         "column_name": column_name,
         "values": cells,
         "texts": None if texts is None else [list(row) for row in texts],
-        "peak": peak if peak is not None else float(finite.max()) if finite.size else 0.0,
+        "peak": peak,
         "unit": unit,
-        "picks": picks,
+        "picks": [[{"row": r, "column": c} for c in range(len(columns))] for r in range(len(rows))] if picks else [],
         "counts": None if counts is None else counts.tolist(),
         "details": None if details is None else [list(row) for row in details],
         "diagonal": diagonal,
@@ -67,7 +96,7 @@ def matrix_payload(
             [name, *(f"{t} {_three_digits(v)}".strip() for t, v in zip(line, numbers, strict=True))]
             for name, line, numbers in shown
         ]
-    return _chart(body, title, header, table, captions)
+    return _chart(body, title, header, table, captions, figure)
 
 
 def bars_payload(
@@ -90,6 +119,7 @@ def bars_payload(
         for place, (_, values) in enumerate(series)
     ]
     sizes = [abs(v) for _, values in series for v in values if v is not None]
+    peak = peak if peak is not None else max(sizes, default=0.0)
     body = {
         "kind": "bars",
         "groups": list(groups),
@@ -98,11 +128,12 @@ def bars_payload(
             for place, (name, values) in enumerate(series)
         ],
         "names": [name for name, _ in series],
-        "peak": peak if peak is not None else max(sizes, default=0.0),
-        "picks": picks,
+        "peak": peak,
+        "picks": [[{"group": g, "series": s} for g in range(len(groups))] for s in range(len(series))] if picks else [],
     }
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
-    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, extra_columns)
+    figure = bar_figure(groups, series, written, peak)
+    return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
 
 
 def columns_payload(
@@ -127,10 +158,10 @@ def columns_payload(
         "marked": [bool(flag) for flag in marked] or [False] * len(numbers),
         "names": list(mark_names),
         "words": list(details),
-        "peak": max((abs(v) for v in numbers), default=0.0),
     }
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]
-    return _chart(body, title, ["", "value", "is"], table, captions)
+    figure = column_figure(numbers, names, details, [bool(flag) for flag in marked] or [False] * len(numbers))
+    return _chart(body, title, ["", "value", "is"], table, captions, figure)
 
 
 def plane_payload(
@@ -156,7 +187,8 @@ def plane_payload(
         "ways": [list(path) for path in paths],
     }
     table = [[name, _rounded(float(x)), _rounded(float(y))] for name, (x, y) in zip(names, points, strict=True)]
-    return _chart(body, title, ["", "first direction", "second direction"], table, captions)
+    figure = scatter_figure(points, names, details or names, kinds, group_names, paths)
+    return _chart(body, title, ["", "first direction", "second direction"], table, captions, figure)
 
 
 def lines_payload(
@@ -195,7 +227,14 @@ def lines_payload(
         "high": high,
     }
     table = [[place, *(_rounded(values[at]) for _, values in plain)] for at, place in enumerate(places)]
-    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, captions, extra_columns)
+    spoken = [
+        details[at]
+        if details is not None
+        else [f"{place_name} {place}, {name}: {_three_digits(v)}" for place, v in zip(places, values, strict=True)]
+        for at, (name, values) in enumerate(plain)
+    ]
+    figure = line_figure(places, plain, spoken, place_name, dashed, low, high)
+    return _chart(body, title, [place_name, *(name for name, _ in plain)], table, captions, figure, extra_columns)
 
 
 def _chart(
@@ -204,6 +243,7 @@ def _chart(
     header: list[str],
     rows: list[list[Any]],
     captions: dict[str, str],
+    figure: "go.Figure",
     extra_columns: ExtraColumns = (),
 ) -> Payload:
     unknown = set(captions) - {"sentence", "note", "file"}
@@ -214,7 +254,13 @@ def _chart(
         "header": [*header, *(name for name, _ in extra_columns)],
         "rows": [[*row, *(entries[at] for _, entries in extra_columns)] for at, row in enumerate(rows)],
     }
-    return to_json(captions | body | {"table": table})
+    return to_json(captions | body | {"table": table, "figure": figure.to_dict()})
+
+
+def _cell_words(names: Sequence[str], value: float | None, unit: str) -> str:
+    """What a cell of a table is: its row, its column, the text in it, its number."""
+    number = "" if value is None else f": {value:.3f}{f' {unit}' if unit else ''}"
+    return " ".join(name for name in names if name) + number
 
 
 def _rounded(value: float | None) -> float | None:

@@ -2,8 +2,8 @@
 
 In reading order: `inputs` (text -> tensors) and `targets` (which prediction is explained); `predictions/` (fill-mask,
 next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head metrics, ablation),
-`attribution/`, `logit_lens`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text through
-the snapshots of a run) and `results` (of a fine-tuning).
+`attribution/`, `logit_lens`, `norms`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text
+through the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.tasks.examples import texts_of_example
@@ -36,6 +36,7 @@ from bertviz_lab.interpret.inputs import encode_inputs
 from bertviz_lab.interpret.logit_lens import LogitLens, logit_lens
 from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, mask_text, masked_loss
 from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_statistics
+from bertviz_lab.interpret.norms import NormsByLayer, norms_by_layer
 from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
 from bertviz_lab.interpret.predictions.model_comparison import (
     FillComparison,
@@ -52,6 +53,7 @@ from bertviz_lab.interpret.predictions.predictions import (
     NextSentence,
     RankedCandidate,
     classify,
+    encode_masked,
     fill_mask,
     next_sentence,
 )
@@ -66,7 +68,7 @@ from bertviz_lab.interpret.predictions.token_labels import (
     label_words,
 )
 from bertviz_lab.interpret.results import Results, Slice, read_results
-from bertviz_lab.interpret.targets import Target, choose_target
+from bertviz_lab.interpret.targets import NEXT_NAMES, Target, choose_target, class_name, class_scores, target_kinds
 from bertviz_lab.interpret.training_dynamics import (
     MaskedToken,
     SnapshotAnalysis,
@@ -77,6 +79,7 @@ from bertviz_lab.interpret.training_dynamics import (
 __all__ = [
     "METHODS",
     "METRICS",
+    "NEXT_NAMES",
     "Attribution",
     "Candidate",
     "Classification",
@@ -100,6 +103,7 @@ __all__ = [
     "Method",
     "Neighbour",
     "NextSentence",
+    "NormsByLayer",
     "PassageAnswer",
     "ProbeReport",
     "PseudoLogLikelihood",
@@ -119,12 +123,15 @@ __all__ = [
     "attention_difference",
     "attribute",
     "choose_target",
+    "class_name",
+    "class_scores",
     "classify",
     "compare_contexts",
     "compare_fill_mask",
     "embedding_plane",
     "embedding_sum",
     "encode_inputs",
+    "encode_masked",
     "explain_example",
     "fill_mask",
     "head_metrics",
@@ -138,6 +145,7 @@ __all__ = [
     "measure_heads",
     "nearest_tokens",
     "next_sentence",
+    "norms_by_layer",
     "probe",
     "pseudo_log_likelihood",
     "query_key",
@@ -145,6 +153,7 @@ __all__ = [
     "related_tokens",
     "rollout",
     "similarity",
+    "target_kinds",
     "texts_of_example",
     "trace_text",
     "untrained",

@@ -75,7 +75,8 @@ def mask_text(
 
 def mask_epochs(
     tokenizer: Tokenizer,
-    text: str,
+    text_a: str,
+    text_b: str | None = None,
     *,
     epochs: int,
     repeat_after: int | None,
@@ -83,7 +84,7 @@ def mask_epochs(
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
 ) -> tuple[MaskedText, ...]:
-    """The masks of one sentence in successive epochs of training.
+    """The masks of one sentence, or pair, in successive epochs of training.
 
     With `repeat_after`, masks repeat after that many epochs, as in Google's files ("static" masking; the paper used ten
     copies); None draws new ones in each epoch, as in RoBERTa ("dynamic"). Raises `InputError` without a text.
@@ -91,7 +92,8 @@ def mask_epochs(
     return tuple(
         mask_text(
             tokenizer,
-            text,
+            text_a,
+            text_b,
             seed=seed + (epoch % repeat_after if repeat_after else epoch),
             rule=rule,
             max_length=max_length,

@@ -6,11 +6,13 @@ The start or end of an answer is a choice among all tokens, and is computed from
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone
+from bertviz_lab.interpret.inputs import ModelInputs, backbone, head_mask_for
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -69,6 +71,11 @@ class Target:
             return logits_BC[:, 0]
         logs_BC = torch.nn.functional.logsigmoid(logits_BC) if self.is_multi_label else logits_BC.log_softmax(-1)
         return logs_BC[:, self.index] - (0 if self.against is None else logs_BC[:, self.against.index])
+
+
+def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
+    """The kinds of predictions that a model has a head for; none for an encoder alone."""
+    return tuple(kind for kind, (models, _) in _HEADS.items() if isinstance(checkpoint.model, models))
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
@@ -169,6 +176,35 @@ def label_scores(checkpoint: Checkpoint, logits_C: Tensor) -> Tensor:
     if is_multi_label(checkpoint):
         return logits_C.float().sigmoid()
     return logits_C.float() if len(logits_C) == 1 else logits_C.float().softmax(-1)
+
+
+@torch.inference_mode()
+def class_scores(
+    checkpoint: Checkpoint,
+    inputs: ModelInputs,
+    target: Target,
+    *,
+    head_mask: NDArray[np.floating] | None = None,
+    causal: bool = False,
+) -> NDArray[np.float32]:
+    """What the target's head gives to each of its classes, (classes,): probabilities, or the number of a regression.
+
+    `head_mask` and `causal` as in `trace_text`.
+    """
+    mask = head_mask_for(checkpoint, head_mask)
+    vectors = final_vectors(checkpoint, target.read_position, inputs.arguments(), head_mask=mask, causal=causal)
+    logits_C = head_logits(checkpoint.model, target.kind, vectors)[0].float()
+    scores_C = label_scores(checkpoint, logits_C) if target.kind == "label" else logits_C.softmax(-1)
+    return scores_C.numpy()
+
+
+def class_name(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, index: int) -> str:
+    """One of the classes that the target's head chooses among, in words."""
+    if target.kind == "token":
+        return checkpoint.tokenizer.token(index)
+    if target.kind in ("start", "end"):
+        return f"{inputs.encoding.tokens[index]} ({index})" if index else "no answer"
+    return NEXT_NAMES[index] if target.kind == "next" else checkpoint.config.labels[index]
 
 
 def single_token(checkpoint: Checkpoint, word: str) -> int:

@@ -132,6 +132,10 @@ class Runs:
         """The settings of a run. Raises `InputError` for an unknown id."""
         return read_config(self.folder(run_id))
 
+    def started(self, run_id: str) -> float:
+        """When a run was started, as Unix time. Raises `InputError` for an unknown id."""
+        return (self.folder(run_id) / "config.json").stat().st_mtime
+
     def state(self, run_id: str) -> RunState:
         """The state of a run; "failed" where its process has died without reporting it."""
         folder = self.folder(run_id)

@@ -8,7 +8,6 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.validation import checked
@@ -32,7 +31,7 @@ def add_endpoints(session: AppState) -> None:
         ]
         for run_id in session.models.visible_runs(()):
             status = session.runs.state(run_id).status
-            found.append({"name": run_id, "title": short_name(run_id), "kind": "run", "status": status})
+            found.append({"name": run_id, "title": session.runs.name(run_id), "kind": "run", "status": status})
         return {"default": session.models.default(), "models": found}
 
     def tokenize(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:

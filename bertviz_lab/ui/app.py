@@ -15,14 +15,12 @@ from bertviz_lab.ui import bundle, theme
 from bertviz_lab.ui.api import add_endpoints
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.components.lesson_bar import lesson_bar
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.questions import Questions
 from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.tabs.finetune import create_finetune
-from bertviz_lab.ui.tabs.learn import create_learn
 from bertviz_lab.ui.tabs.pretrain import create_pretrain
 from bertviz_lab.ui.tabs.whole_file import create_whole_file
 from bertviz_lab.ui.view_contract import QUIET
@@ -41,7 +39,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
         wire = Questions(session, VIEWS).island(_start(session))
         direct = Rpc()
         strip = create_header(session)
-        bar = lesson_bar(elem_id="lesson-bar")
+        component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="lesson-bar")
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
             with gr.Tab("Explore", id="explore") as explore_tab:
                 component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
@@ -52,12 +50,12 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 with gr.Tab("Fine-tune", id="finetune"):
                     finetune = create_finetune(session, direct)
             with gr.Tab("Runs", id="runs") as runs_tab:
-                runs = component(bundle.RUNS, value="", label="Runs", elem_id="runs")
+                component(bundle.RUNS, value="", label="Runs", elem_id="runs")
             with gr.Tab("Learn", id="learn") as learn_tab:
-                create_learn(session, bar)
+                component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, runs, direct, tabs, (pretrain, finetune)).join(page)
+        PageEvents(session, own, wire, strip, direct, tabs, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import importlib
 import json
 import threading
 from collections import OrderedDict
@@ -18,8 +19,8 @@ from bertviz_lab.data.corpora.health import HealthReport, examine_files
 from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.run_names import short_name
-from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
 from bertviz_lab.ui.lru_cache import LruCache
@@ -70,11 +71,13 @@ class AppState:
         self._reports = LruCache(_KEPT_REPORTS)
         self._examples = LruCache(64)
         self._labelled = LruCache(_KEPT_LABELLED)
+        self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to
 
     def warm_up(self) -> None:
-        """Import torch and open the default model, so that the first visitor need not wait for it."""
+        """Import torch and what analyses models, and open the default one: the first visitor need not wait for it."""
         with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
+        importlib.import_module("bertviz_lab.interpret")
 
     # ---- attention that was computed, for exact values, further layers, and queries and keys
 
@@ -165,6 +168,19 @@ class AppState:
         message = self._in_page_words(run_id, state.message)
         return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
+    def summary(self, name: str) -> RunSummary:
+        """What came of a run, or of a shipped model, in one line. Raises `InputError` for an unknown run."""
+        known, start = self._summaries.get(name, (RunSummary(), 0))
+        if name not in self.models.shipped():
+            rows, end = self.runs.events(name, start)
+        elif start:
+            return known
+        else:
+            rows = read_shipped_log(self.settings.checkpoints / name)
+            end = 1  # it is complete
+        self._summaries[name] = (known.after(rows), end)
+        return self._summaries[name][0]
+
     def glance(self, run_id: str) -> dict[str, Any] | None:
         """Where a run stands, for the strip at the top of the page; None for an unknown run."""
         try:
@@ -174,7 +190,7 @@ class AppState:
             return None
         saved = saved_at(folder)
         return {
-            "name": short_name(run_id),
+            "name": self.runs.name(run_id),
             "status": state.status,
             "message": self._in_page_words(run_id, state.message),
             "step": state.step,
@@ -206,7 +222,7 @@ class AppState:
     def run_choices(self, own: Sequence[str], kind: type[RunConfig]) -> list[tuple[str, str]]:
         """(label, id) of the runs of a kind that a visitor may see."""
         visible = [run_id for run_id in self.models.visible_runs(own) if self.is_kind(run_id, kind)]
-        return [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in visible]
+        return [(run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id) for run_id in visible]
 
     def current_run(self, own: Sequence[str], kind: type[RunConfig] | None = None) -> str:
         """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""

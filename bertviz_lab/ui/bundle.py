@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.ui.components.assemble import Assembly, source
+from bertviz_lab.ui.components.assemble import PLOTLY, Assembly, source
 from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.chart import CHART
 from bertviz_lab.ui.components.chips import CHIPS
@@ -27,8 +27,6 @@ from bertviz_lab.ui.components.facts import FACTS
 from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
 from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
 from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
-from bertviz_lab.ui.components.lesson_bar import LESSON_BAR
-from bertviz_lab.ui.components.lesson_view import LESSON_VIEW
 from bertviz_lab.ui.components.loss_chart import LOSS_CHART
 from bertviz_lab.ui.components.marked_text import MARKED_TEXT
 from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
@@ -46,17 +44,24 @@ from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 
 EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
-RUNS = Assembly("runs", ("client/runs.js",), ("client/workspace.css",))
+RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))
+LEARN = Assembly(
+    "lessons",
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
+    ("views/lessons/lessons.css", "views/lessons/leaders.css"),
+)
+LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
-    WIRE, EXPLORE, RUNS,
+    WIRE, EXPLORE, RUNS, LEARN, LESSON_BAR,
     ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
-    LESSON_BAR, LESSON_VIEW, LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
+    LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
 )  # fmt: skip
 
 _FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
 _FOLDER = "lab-static"
+_MEDIA = {"js": "text/javascript", "css": "text/css"}
 _FOREVER = "public, max-age=31536000, immutable"
 
 
@@ -71,6 +76,7 @@ def script() -> str:
     views = ",\n".join(f"{view.id!r}(panel, body, page) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
     return f"""(() => {{
 'use strict';
+const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
 {source("tools.js")}
 {source("client/page.js")}
 {source("client/panel.js")}
@@ -129,17 +135,21 @@ def files_of_views(name: str) -> list[tuple[View, str]]:
 @cache
 def _files() -> dict[str, tuple[str, bytes, bytes]]:
     """By name: the media type, the content, and the same compressed."""
-    files = {}
-    for ending, media, text in (("js", "text/javascript", script()), ("css", "text/css", styles())):
-        content = text.encode()
-        name = f"lab.{hashlib.sha256(content).hexdigest()[:12]}.{ending}"
-        files[name] = (media, content, gzip.compress(content, mtime=0))
-    return files
+    texts = (("lab", "js", script()), ("lab", "css", styles()), ("plotly", "js", source(PLOTLY)))
+    return {
+        _name(text, stem, ending): (_MEDIA[ending], text.encode(), gzip.compress(text.encode(), mtime=0))
+        for stem, ending, text in texts
+    }
+
+
+def _name(text: str, stem: str, ending: str) -> str:
+    """The name under which a text is served: another text has another one."""
+    return f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:12]}.{ending}"
 
 
 def head() -> str:
     """The lines of the document's head that load both files."""
-    code, rules = _files()
+    code, rules, *_ = _files()
     return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
 
 

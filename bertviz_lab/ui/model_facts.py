@@ -45,7 +45,7 @@ def _trained_on(session: AppState, model: str, card: str) -> str:
         names = [_text_name(name) for name in (config.corpus if isinstance(config, PretrainConfig) else config.train)]
         return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
     line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
-    return line.removeprefix("- Text:").split("(")[0].strip()
+    return line.removeprefix("- Text:").split("(")[0].replace("`", "").strip()
 
 
 def _text_name(path: str) -> str:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import MEGABYTE, Settings
@@ -66,7 +65,9 @@ class Models:
 
     def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
         """(label, name) of all that the picker offers: what the visitor trained, then what ships."""
-        trained = [(run_label(run_id, self.runs.state(run_id)), run_id) for run_id in self.visible_runs(own)]
+        trained = [
+            (run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id) for run_id in self.visible_runs(own)
+        ]
         return trained + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
 
     def starts(self, own: Sequence[str]) -> list[tuple[str, str]]:
@@ -142,8 +143,8 @@ class Models:
                     if state.status in ACTIVE
                     else ("it ended before the first one was saved.")
                 )
-                raise InputError(f"{short_name(model)} has no model yet: {ending}")
-            return folder, short_name(model)
+                raise InputError(f"{self.runs.name(model)} has no model yet: {ending}")
+            return folder, self.runs.name(model)
         return self._locate_elsewhere(model)
 
     def version(self, model: str) -> str:
@@ -242,10 +243,10 @@ class Models:
             raise InputError(_too_large(model, size, self.settings.max_model))
 
 
-def run_label(run_id: str, state: RunState) -> str:
+def run_label(name: str, state: RunState) -> str:
     """Such as "kind-otter (training, step 420)"."""
     step = f", step {state.step:,}" if state.step and state.status != "finished" else ""
-    return f"{short_name(run_id)} ({state.status}{step})"
+    return f"{name} ({state.status}{step})"
 
 
 def newest_model(run_folder: Path) -> Path | None:

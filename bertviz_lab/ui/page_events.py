@@ -3,6 +3,7 @@
 What is started here changes the rest: the strip, the chart, the lists of runs. Explore follows by itself.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,10 +14,12 @@ import gradio as gr
 from bertviz_lab.config import RunConfig
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui import links
+from bertviz_lab.ui.access import MOST_REMEMBERED, existing_runs
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.error_handling import clicked, in_order, sentence_of
 from bertviz_lab.ui.rpc import Rpc
+from bertviz_lab.ui.run_changes import CHANGE_RUN
 from bertviz_lab.ui.run_panel import (
     panel_state,
     refused,
@@ -33,7 +36,6 @@ from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")
 
-_MOST_REMEMBERED = 50  # runs of one browser
 _NOT_YOURS = "This run was started by somebody else, who alone can stop or resume it."
 
 
@@ -45,7 +47,6 @@ class PageEvents:
     own: gr.BrowserState  # ids of the runs that a browser started, the newest first
     wire: gr.HTML
     strip: gr.HTML
-    runs: gr.HTML
     direct: Rpc
     tabs: gr.Tabs
     benches: Sequence[TrainingView]
@@ -58,8 +59,8 @@ class PageEvents:
         shown = [self.own, self.wire, self.strip, *starts, *panels, *charts, self.tabs]
         opened = page.load(self.arrive, self.own, shown, **QUIET)
         self.wire.go(self.go, None, self.tabs, **QUIET)
-        started = [self.own, self.wire, self.strip, self.runs]
-        self.runs.train_ablations(self.train_ablations, self.own, started, **QUIET)
+        self.wire.change_run(self.change_run, self.own, [self.own, self.wire, self.strip, *starts, *panels], **QUIET)
+        self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         runs = [bench.panel.run for bench in self.benches]
         changed = self.strip.run_changed(
             clicked(self.run_changed), [self.own, *runs], [self.wire, *starts, *panels], **QUIET
@@ -108,7 +109,7 @@ class PageEvents:
 
     def arrive(self, own: Any, request: gr.Request) -> tuple[Any, ...]:
         """A visitor opens the page, perhaps again, perhaps by a link: their runs are found again."""
-        own = self._existing(own)
+        own = existing_runs(self.session, own)
         current = [self.session.current_run(own, bench.kind) for bench in self.benches]
         shown = [
             show_run(self.session, run_id, bench.kind, len(bench.panel.openers))
@@ -131,15 +132,33 @@ class PageEvents:
         space = getattr(data, "space", None)
         return gr.Tabs(selected=space) if space in SPACES else gr.skip()
 
+    def change_run(self, data: gr.EventData, own: Any) -> tuple[Any, ...]:
+        """A run is stopped, resumed, annotated or deleted; the answer goes with the next value of the wire."""
+        own = existing_runs(self.session, own)
+        sent = {name: getattr(data, name, None) for name in CHANGE_RUN.arguments - {"own"}}
+        message = error = ""
+        try:
+            arguments = {name: value for name, value in sent.items() if value is not None}
+            message = CHANGE_RUN.ask(self.session, {"own": own, **arguments})
+        except Exception as problem:
+            error = sentence_of(problem)
+        own = existing_runs(self.session, own)
+        answer = {"ticket": str(getattr(data, "ticket", ""))[:40], "message": message, "error": error}
+        strip = gr.skip()
+        if sent["action"] == "resume" and not error:
+            strip = strip_of(self.session, sent["run_id"], mark=f"{time.time():.3f}")
+        panels = self._panels(own, "", ["" for _ in self.benches])
+        return own, wire_payload(own, answer=answer), strip, *self._starts(own), *panels
+
     def train(self, bench: TrainingView, own: Any, *inputs: Any) -> tuple[Any, ...]:
         """Start a run; a form that cannot be used is answered beside the button."""
-        own = self._existing(own)
+        own = existing_runs(self.session, own)
         openers = len(bench.panel.openers)
         try:
             run_id = bench.begin(*inputs)
         except Exception as error:
             return (own, gr.skip(), notice_payload(sentence_of(error)), *(gr.skip(),) * (openers + 7))
-        own = [run_id, *own][:_MOST_REMEMBERED]
+        own = [run_id, *own][:MOST_REMEMBERED]
         runs = run_list(self.session, own, run_id, bench.kind)
         return (
             own,
@@ -151,16 +170,18 @@ class PageEvents:
         )
 
     def train_ablations(self, data: gr.EventData, own: Any) -> tuple[Any, ...]:
-        """Queue what was ticked in the ablation study: (own runs, wire, strip, what the study is told)."""
-        own = self._existing(own)
-        names, steps, seed, asked = (getattr(data, name, None) for name in ("names", "steps", "seed", "asked"))
+        """Queue what was ticked in the ablation study: (own runs, wire, strip)."""
+        own = existing_runs(self.session, own)
+        names, steps, seed = (getattr(data, name, None) for name in ("names", "steps", "seed"))
+        started, error = [], ""
         try:
             started = study.queue(self.session, own, names, steps, seed)
-        except Exception as error:
-            return own, gr.skip(), gr.skip(), to_json({"asked": asked, "message": sentence_of(error)})
-        own = [*reversed(started), *own][:_MOST_REMEMBERED]
+        except Exception as problem:
+            error = sentence_of(problem)
+        own = [*reversed(started), *own][:MOST_REMEMBERED]
+        answer = {"ticket": str(getattr(data, "ticket", ""))[:40], "message": "", "error": error}
         strip = strip_of(self.session, started[0]) if started else gr.skip()
-        return own, wire_payload(own), strip, to_json({"asked": asked, "message": ""})
+        return own, wire_payload(own, answer=answer), strip
 
     def show(self, kind: type[RunConfig], openers: int, run_id: str | None) -> tuple[Any, ...]:
         """Another run was chosen to be looked at."""
@@ -180,7 +201,7 @@ class PageEvents:
 
     def _may_change(self, own: Any, run_id: str | None) -> bool:
         """Whether a visitor has a say over a run: a link to a model lets others look at it, no more."""
-        return not self.session.settings.shared or run_id in self._existing(own)
+        return not self.session.settings.shared or run_id in existing_runs(self.session, own)
 
     def download(self, run_id: str | None) -> tuple[Any, Any]:
         """The button to download."""
@@ -188,7 +209,7 @@ class PageEvents:
 
     def run_changed(self, data: dict[str, Any], own: Any, *shown: str | None) -> tuple[Any, ...]:
         """A run has reached another state, or has saved a model: lists and buttons follow."""
-        own = self._existing(own)
+        own = existing_runs(self.session, own)
         return wire_payload(own), *self._starts(own), *self._panels(own, str(data.get("run_id", "")), shown)
 
     def _panels(self, own: list[str], run_id: str, shown: Sequence[str | None]) -> list[Any]:
@@ -203,11 +224,6 @@ class PageEvents:
     def _starts(self, own: list[str]) -> list[Any]:
         """The models that the next training can start from."""
         return [gr.update(choices=self.session.models.starts(own)) for _ in self.benches]
-
-    def _existing(self, own: Any) -> list[str]:
-        """The remembered runs that are still there; what a browser sends may be anything."""
-        ids = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
-        return [run_id for run_id in ids[:_MOST_REMEMBERED] if self.session.models.is_run(run_id)]
 
 
 def wire_payload(own: Sequence[str], **more: Any) -> str:

@@ -17,26 +17,12 @@ from bertviz_lab.figures.training.finetuning import confusion_payload, per_class
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.ui.metric_names import NAMES, shown
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results
 
 _MOST_LISTED = 200
-#: What scores are called.
-NAMES = {
-    "accuracy": "Accuracy",
-    "f1": "F1",
-    "macro_f1": "Macro F1",
-    "mcc": "MCC",
-    "spearman": "Spearman",
-    "pearson": "Pearson",
-    "mae": "Mean absolute error",
-    "precision": "Precision",
-    "recall": "Recall",
-    "exact_match": "Exact match",
-    "has_answer_f1": "F1 (answerable)",
-    "no_answer_accuracy": "Accuracy (unanswerable)",
-}
 
 
 def trials_view(found: "Results") -> Any:
@@ -54,29 +40,25 @@ def _row(trial: dict[str, Any]) -> dict[str, Any]:
 
 def summary_view(found: "Results") -> str:
     """The scores of the best model, beside those of guessing and of random weights."""
-    items = [(NAMES[name], _shown(name, value)) for name, value in found.scores.items() if name in NAMES]
+    items = [(NAMES[name], shown(name, value)) for name, value in found.scores.items() if name in NAMES]
     guess = found.guess.get(found.metric)
     if guess is not None:
-        items.append(("Majority-class baseline", _shown(found.metric, guess)))
+        items.append(("Majority-class baseline", shown(found.metric, guess)))
     random = [trial for trial in found.trials if trial["random"]]
     if random:
-        items.append(("Random-weights baseline", _shown(found.metric, random[0]["scores"][found.metric])))
+        items.append(("Random-weights baseline", shown(found.metric, random[0]["scores"][found.metric])))
     note = f"Evaluated on {len(found.examples):,} held-out examples after training on {found.train_count:,}."
     for family in found.families:
         mean, spread = (family[name].get(found.metric) for name in ("mean", "deviation"))
         if mean is not None:
             of = f"{family['name']}: " if family["name"] else ""
-            wide = _shown(found.metric, spread).removesuffix("%") if spread is not None else ""
-            note += f" {of}mean of {family['count']} seeds {_shown(found.metric, mean)} ± {wide}."
+            wide = shown(found.metric, spread).removesuffix("%") if spread is not None else ""
+            note += f" {of}mean of {family['count']} seeds {shown(found.metric, mean)} ± {wide}."
     if len(found.trials) > 1:
         note += " The model was selected on these same examples, so its score is optimistic."
     if len(found.trials) < found.planned:
         note += f" {len(found.trials)} of {found.planned} trainings have ended."
     return facts_payload(items, note=note)
-
-
-def _shown(name: str, value: float) -> str:
-    return f"{value:.3f}" if name in ("mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"
 
 
 def confusion_view(found: "Results") -> str:
@@ -91,12 +73,12 @@ def confusion_view(found: "Results") -> str:
 
 def listed_view(found: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> str:
     """The examples at some places, in that order."""
-    shown = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
+    examples = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
     wrong = int((found.example_scores < 1).sum())
     sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} have an error."
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
-    return examples_payload(shown, title=title, sentence=sentence, key=found.task, file="examples")
+    return examples_payload(examples, title=title, sentence=sentence, key=found.task, file="examples")
 
 
 def _as_shown(found: "Results", place: int) -> Shown:

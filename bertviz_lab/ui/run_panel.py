@@ -13,7 +13,6 @@ from bertviz_lab.config import FinetuneConfig, RunConfig
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components import loss_chart
@@ -87,7 +86,7 @@ def panel_state(session: AppState, run_id: str, openers: int = 2) -> tuple[Any, 
     except InputError:
         return (*(gr.update(visible=False) for _ in range(openers + 3)), "")
     active = state.status in ACTIVE
-    name = short_name(run_id)
+    name = session.runs.name(run_id)
     text = ""
     if saved:
         text = f"Your model {name} is here, and in the model picker at the top."
@@ -119,7 +118,7 @@ def show_run(
     except InputError:
         return (shipped_curve(session, kind), *panel_state(session, "", openers))
     assert run_id is not None
-    return live_payload(run_id, short_name(run_id), mark=mark), *panel_state(session, run_id, openers)
+    return live_payload(run_id, session.runs.name(run_id), mark=mark), *panel_state(session, run_id, openers)
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:

@@ -10,7 +10,6 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.lru_cache import LruCache
 from bertviz_lab.ui.models import Models, run_label
@@ -49,7 +48,7 @@ class SnapshotStore:
     def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
         """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
         runs = [
-            (run_label(run_id, self._runs.state(run_id)), run_id)
+            (run_label(self._runs.name(run_id), self._runs.state(run_id)), run_id)
             for run_id in self._models.visible_runs(own)
             if self._has_snapshots(self._runs.folder(run_id))
         ]
@@ -91,7 +90,7 @@ class SnapshotStore:
         from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 
         folder = self.folder(name)
-        short = short_name(name) if self._models.is_run(name) else name
+        short = self._models.runs.name(name) if self._models.is_run(name) else name
         files = [folder / "snapshots" / "config.json", folder / "config.json"]
         changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
         return cast("SnapshotReader", self._pasts.get((folder, changed), lambda: open_snapshots(folder, short)))

@@ -1,6 +1,5 @@
 """Looking inside a model on the real page: every view is opened, asked and read with real clicks."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.ui.app_state import AppState
-from tests.browser import PageLog, fill_in
+from tests.browser import fill_in
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -114,84 +113,6 @@ def test_each_token_has_its_surprisal(page: Page, served: tuple[str, AppState]) 
     expect(strip.locator(".readout")).to_contain_text(f"surprisal {-truth.log_probabilities[2]:.1f}")
 
 
-# Next sentence
-
-
-def test_next_sentence_is_asked_swapped_replaced_and_explained(page: Page, served: tuple[str, AppState]) -> None:
-    address, session = served
-    at(page, address, "Next sentence")
-    page.locator("#next-a textarea").fill(A)
-    type_into(page.locator("#next-b"), B)
-    found = interpret.next_sentence(session.models.open(), A, B)
-    expect(page.locator("#next-verdict")).to_contain_text(f"{found.is_next:.1%}")
-    unfold(page, "Attribution: which tokens decide?")
-    expect(page.locator("#next-why")).to_contain_text("integrated gradients")
-    page.get_by_role("button", name="Swap A and B").click()
-    expect(page.locator("#next-a textarea")).to_have_value(B)
-    swapped = interpret.next_sentence(session.models.open(), B, A)
-    expect(page.locator("#next-verdict")).to_contain_text(f"{swapped.is_next:.1%}")
-    page.get_by_role("button", name="Another B").click()
-    expect(page.locator("#next-b textarea")).not_to_have_value(A)
-    expect(page.locator("#next-a textarea")).to_have_value(B)
-
-
-# Attention
-
-
-def test_heads_are_sorted_and_set_beside_those_before_training(page: Page, served: tuple[str, AppState]) -> None:
-    address, _ = served
-    at(page, address, "Attention")
-    page.locator("#attention-a textarea").fill(A)
-    type_into(page.locator("#attention-b"), B)
-    grid = page.locator("#attention-grid")
-    expect(grid.locator(".grid canvas")).to_have_count(4)
-    grid.locator("select[aria-label='Sort heads']").select_option("entropy")
-    expect(grid.locator(".legend")).to_contain_text("0 is a single token")
-    grid.locator(".pair summary").click()
-    expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
-    unfold(page, "Compare attention: two models, two texts, causal mask")
-    difference = page.locator("#attention-difference")
-    expect(difference).to_contain_text("little minus before training")
-    expect(difference).to_contain_text("Blue is positive: more attention than in the one that is subtracted")
-    page.get_by_role("radio", name="the same with a causal mask").click()
-    expect(difference).to_contain_text("Causal minus bidirectional")
-    page.get_by_role("radio", name="another text").click()
-    type_into(page.locator("#attention-other-text"), "the cat")
-    expect(difference).to_contain_text("choose texts of equal length")
-    page.get_by_role("radio", name="another model").click()
-    page.locator("#attention-other-model input").click()
-    page.get_by_role("option", name="other (comes with the lab)").click()
-    expect(difference).to_contain_text("little minus other")
-
-
-# Why
-
-
-def test_an_answer_is_explained_and_heads_are_switched_off(page: Page, served: tuple[str, AppState]) -> None:
-    address, session = served
-    at(page, address, "Attribution")
-    type_into(page.locator("#why-text"), TEXT)
-    truth = interpret.attribute(session.models.open(), TEXT)
-    strip = page.locator("#why-tokens")
-    expect(strip).to_contain_text(f"Attribution for {truth.target.name}")
-    expect(strip).to_contain_text("Attention weights show where a head gathers information")
-    unfold(page, "Head ablation")
-    heads = page.locator("#why-heads")
-    expect(heads.locator("[data-item]")).to_have_count(2 * 3)
-    unfold(page, "Interventions")
-    change = page.locator("#why-without")
-    expect(change).to_contain_text("nothing changed yet")
-    heads.locator("[data-item='1']").click()
-    expect(change).to_contain_text("without layer 1 head 2")
-    expect(heads.locator("[data-item='1']")).to_contain_text("off")
-    page.get_by_label("Causal mask, as in GPT").check()
-    expect(change).to_contain_text("causal mask")
-    page.get_by_role("button", name="Restore all heads").click()
-    expect(change).not_to_contain_text("layer 1 head 2")
-    type_into(page.locator("#why-word"), "cat")
-    expect(strip).to_contain_text("Attribution for cat")
-
-
 # Vectors
 
 
@@ -259,9 +180,6 @@ def test_masks_are_paid_for_counted_and_repeated(page: Page, served: tuple[str, 
 #: A tab, the field that is typed into, and what shows the answer.
 FIELDS = {
     "Fill-mask": ("#fill-text", "#fill-bars"),
-    "Next sentence": ("#next-b", "#next-why"),
-    "Attention": ("#attention-b", "#attention-grid"),
-    "Attribution": ("#why-text", "#why-tokens"),
     "Embeddings": ("#vectors-sentences", "#vectors-table"),
     "Tokens": ("#input-b", "#input-strip"),
     "Masking": ("#masking-text", "#masking-strip"),
@@ -273,8 +191,6 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
     """Type into a tab, ask, and give the view that answers."""
     page.get_by_role("tab", name=tab, exact=True).click()
     field, view = FIELDS[tab]
-    if tab == "Next sentence" and not page.locator(view).is_visible():
-        unfold(page, "Attribution: which tokens decide?")
     # What stands in the fields at first is there.
     expect(page.locator(f"{view} :is(.heading, .empty):visible").first).not_to_have_text(
         "Nothing has been computed yet."
@@ -290,7 +206,7 @@ def answer_in(page: Page, tab: str, text: str) -> Locator:
 def test_what_looks_like_code_is_text_everywhere(page: Page, served: tuple[str, AppState]) -> None:
     at(page, served[0], "Fill-mask")
     for tab in FIELDS:
-        shown = answer_in(page, tab, f"{HOSTILE} [MASK]" if tab == "Attribution" else HOSTILE)
+        shown = answer_in(page, tab, HOSTILE)
         expect(shown, tab).to_contain_text(re.compile(r"img|\[UNK\]"))
         expect(shown.locator("img"), tab).to_have_count(0)
     assert page.evaluate("() => window.hacked") is None
@@ -302,9 +218,9 @@ def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(
     at(page, served[0], "Fill-mask")
     for tab in FIELDS:
         empty = page.locator(FIELDS[tab][1]).locator(".empty").first
-        answer_in(page, tab, "x" * 10_000_000 if tab == "Attention" else "x" * 60_000)
+        answer_in(page, tab, "x" * 60_000)
         expect(empty, tab).to_contain_text("shorten it")
-        if tab not in ("Attention", "Tokens"):  # where sentence B may stay empty
+        if tab != "Tokens":  # where sentence B may stay empty
             answer_in(page, tab, "")
             expect(empty, tab).to_contain_text(re.compile("Type|Put"))
         expect(answer_in(page, tab, TEXT).locator(".heading").first, tab).to_be_visible()
@@ -315,9 +231,7 @@ def test_more_tokens_than_the_model_has_positions(page: Page, served: tuple[str,
     longest = session.models.open().config.max_position_embeddings
     at(page, address, "Fill-mask")
     for tab in FIELDS:
-        shown = answer_in(
-            page, tab, f"[MASK] {'cat ' * (longest + 1)}" if tab == "Attribution" else "cat " * (longest + 1)
-        )
+        shown = answer_in(page, tab, "cat " * (longest + 1))
         expect(shown.locator(".heading").first, tab).to_be_visible()
     expect(page.locator("#input-strip")).to_contain_text("did not fit and were truncated")
 
@@ -331,10 +245,8 @@ def test_a_model_without_a_head_says_which_and_shows_the_rest(
     expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification", timeout=60_000)
     for tab in FIELDS:
         shown = answer_in(page, tab, TEXT)
-        if tab in ("Fill-mask", "Attribution"):
+        if tab == "Fill-mask":
             expect(shown, tab).to_contain_text("no masked-LM head")
-        elif tab == "Next sentence":
-            expect(shown, tab).to_contain_text("no next-sentence head")
         else:
             expect(shown.locator(".heading").first, tab).to_be_visible()
 
@@ -368,8 +280,6 @@ def test_two_people_with_two_models_never_see_each_others_answers(
     ("tab", "fields", "view"),
     [
         ("fill", {"text": TEXT}, "#fill-bars"),
-        ("attention", {"a": A, "b": B}, "#attention-grid"),
-        ("why", {"text": TEXT, "word": "cat"}, "#why-tokens"),
         ("vectors", {"sentences": f"{A}\n{B}"}, "#vectors-table"),
         ("input", {"a": A, "b": B}, "#input-strip"),
         ("masking", {"text": A}, "#masking-strip"),
@@ -394,9 +304,6 @@ def test_a_link_opens_what_another_has_seen(
     [
         ("fill", "layers", {"text": TEXT}, "#fill-layers", "Logit lens"),
         ("fill", "beside", {"text": TEXT, "other": "other"}, "#fill-comparison", "little and other"),
-        ("attention", "difference", {"a": A, "kind": "causal"}, "#attention-difference", "Causal minus bidirectional"),
-        ("why", "heads", {"text": TEXT, "off": "[[0, 1]]"}, "#why-heads [data-item='1']", "off"),
-        ("why", "change", {"text": TEXT, "causal": "1"}, "#why-without", "causal mask"),
         ("vectors", "near", {"word": "red"}, "#vectors-near", "Nearest neighbours of red"),
         ("masking", "draws", {"text": A, "draws": "1000", "rate": "30"}, "#masking-counts", "1,000 draws"),
     ],
@@ -407,29 +314,6 @@ def test_a_link_opens_a_part_that_is_folded_away(
     page.goto(f"{served[0]}?{urlencode({'tab': tab, 'part': part, 'model': 'little', **fields})}")
     expect(page.locator(view)).to_contain_text(words, timeout=60_000)
     expect(page.locator(view)).to_be_visible()
-
-
-def test_a_link_restores_the_place_in_the_picture(page: Page, served: tuple[str, AppState]) -> None:
-    view = {"layer": 1, "head": 0, "scale": "head", "form": "lines", "rows": [2, 3], "column": 1}
-    said = {"tab": "attention", "model": "little", "a": A, "view": json.dumps(view)}
-    page.goto(f"{served[0]}?{urlencode(said)}")
-    grid = page.locator("#attention-grid")
-    expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
-    expect(grid.locator(".strongest caption")).to_contain_text("2 tokens together")
-    expect(grid.get_by_role("radio", name="per head")).to_be_checked()
-
-
-@pytest.mark.parametrize("view", ['{"layer": 99, "rows": ["x"], "scale": "<b>"}', "[1, 2", "null", '"x"'])
-def test_a_broken_link_opens_the_page_all_the_same(
-    page: Page, page_log: PageLog, served: tuple[str, AppState], view: str
-) -> None:
-    said = {"tab": "attention", "model": "no such model", "a": "<img src=x onerror=alert(1)>", "view": view}
-    page.goto(f"{served[0]}?{urlencode(said)}")
-    expect(page.locator("#model-facts")).to_contain_text("no such model", timeout=60_000)
-    page_log.clear()  # the page is left while it still asks
-    page.goto(f"{served[0]}?{urlencode(said | {'model': 'little'})}")
-    expect(page.locator("#attention-grid")).to_contain_text("Layer", timeout=60_000)
-    page_log.clear()
 
 
 def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, AppState]) -> None:
@@ -449,8 +333,7 @@ def test_what_was_asked_last_is_what_is_shown(page: Page, served: tuple[str, App
 
 @pytest.mark.parametrize(
     ("tab", "view"),
-    [("Fill-mask", "#fill-bars"), ("Next sentence", "#next-verdict"), ("Attention", "#attention-grid"),
-     ("Attribution", "#why-tokens"), ("Embeddings", "#vectors-table"), ("Tokens", "#input-strip"),
+    [("Fill-mask", "#fill-bars"), ("Embeddings", "#vectors-table"), ("Tokens", "#input-strip"),
      ("Masking", "#masking-strip")],
 )  # fmt: skip
 def test_every_view_is_exported(page: Page, served: tuple[str, AppState], tmp_path: Path, tab: str, view: str) -> None:

@@ -15,7 +15,7 @@ from tests.ui.test_models import RUN, make_run
 
 def story(session: AppState) -> PageEvents:
     nothing: Any = None
-    return PageEvents(session, nothing, nothing, nothing, nothing, nothing, nothing, ())
+    return PageEvents(session, nothing, nothing, nothing, nothing, nothing, ())
 
 
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(

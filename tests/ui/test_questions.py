@@ -5,7 +5,8 @@ import inspect
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from typing import Annotated, Any, get_args, get_origin
+from types import NoneType, UnionType
+from typing import Annotated, Any, Union, get_args, get_origin
 
 import pytest
 
@@ -90,6 +91,8 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
             return True
         if get_origin(kind) in (list, tuple):  # what a list holds is bounded, and the body of a request is
             return all(bounded(part) for part in get_args(kind))
+        if get_origin(kind) in (Union, UnionType):  # such as a position, or None
+            return all(bounded(part) for part in get_args(kind) if part is not NoneType)
         return kind is bool or (get_origin(kind) is not None and "Literal" in str(get_origin(kind)))
 
     asked = view.questions[name]

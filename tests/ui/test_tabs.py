@@ -1,137 +1,15 @@
-import base64
-import dataclasses
 import json
 import time
 
-import gradio as gr
 import numpy as np
 import pytest
 
-from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
-from bertviz_lab.interpret import METHODS
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.comparison_model import BEFORE
 from bertviz_lab.ui.error_handling import picked, picture
-from bertviz_lab.ui.tabs import attention, input, masking, next_sentence, vectors, why
-from tests.little import little_folder
+from bertviz_lab.ui.tabs import input, masking, vectors
 
 A, B = "the red cat sat", "she gave him the book"
-
-
-def test_the_grid_can_ask_for_the_exact_weights_of_a_head(session: AppState) -> None:
-    body = json.loads(attention.attention(session, "", A, B))
-    trace = interpret.trace_text(session.models.open(), A, B)
-    assert tuple(body["tokens"]) == trace.tokens
-    exact = np.frombuffer(base64.b64decode(attention.exact_values(session, body["key"], 1, 0)), "<f4")
-    np.testing.assert_array_equal(exact.reshape(len(trace.tokens), -1), trace.attentions[1, 0])
-    assert attention.layer_values(session, body["key"], 1)
-    for layer, head in ((2, 0), (0, 2), (-1, 0)):
-        assert attention.exact_values(session, body["key"], layer, head) == ""
-    assert attention.exact_values(session, "unknown", 0, 0) == attention.layer_values(session, "unknown", 0) == ""
-
-
-def test_the_grid_can_ask_why_one_token_looks_at_another(session: AppState) -> None:
-    body = json.loads(attention.attention(session, "", A, B))
-    trace = interpret.trace_text(session.models.open(), A, B)
-    found = json.loads(attention.query_key(session, body["key"], 1, 0, 2, 3))
-    truth = interpret.query_key(trace, 1, 0, 2, 3)
-    assert found["products"] == pytest.approx(truth.products.tolist(), abs=1e-5)
-    assert (found["score"], found["weight"]) == pytest.approx((truth.score, truth.weight), abs=1e-5)
-    for place in ((2, 0, 0, 0), (0, 2, 0, 0), (0, 0, 99, 0), (0, 0, 0, -1)):
-        assert attention.query_key(session, body["key"], *place) == ""
-
-
-def test_heads_come_with_their_metrics(session: AppState) -> None:
-    metrics = json.loads(attention.attention(session, "", A, B))["metrics"]
-    truth = interpret.head_metrics(interpret.trace_text(session.models.open(), A, B)).metrics
-    assert set(metrics) == set(truth)
-    for name, values in truth.items():
-        assert metrics[name]["says"]
-        np.testing.assert_allclose(metrics[name]["values"], values, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("kind", "model"),
-    [(attention.MODEL, BEFORE), (attention.MODEL, "other"), (attention.CAUSAL, None), (attention.TEXT, None)],
-)
-def test_attention_is_set_beside_another(session: AppState, kind: str, model: str | None) -> None:
-    little_folder(session.settings.checkpoints / "other", seed=1)
-    body = json.loads(attention.differ(session, "", A, "", kind, "the old man ran", model))
-    assert body["signed"]
-    codes = np.frombuffer(base64.b64decode(body["cells"]), "<u2").astype(float)
-    roots = (codes - 32767) / 32767
-    size = len(body["tokens"])
-    rows = (np.sign(roots) * roots**2).reshape(-1, size).sum(-1)
-    np.testing.assert_allclose(rows, 0, atol=2e-3)
-
-
-def test_texts_of_unequal_length_are_not_set_beside_each_other(session: AppState) -> None:
-    for other, words in (("the cat", "equal length"), ("", "Type the other sentence")):
-        body = json.loads(picture(attention.differ)(session, "", A, "", attention.TEXT, other, None))
-        assert words in body["message"]
-
-
-def test_the_next_sentence_is_answered_explained_swapped_and_replaced(session: AppState) -> None:
-    body = json.loads(next_sentence.answer(session, "", A, B))
-    truth = interpret.next_sentence(session.models.open(), A, B)
-    assert body["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
-    assert ("not next" in body["title"]) == (truth.is_next <= 0.5)
-    rows = json.loads(next_sentence.words(session, "", A, B))["rows"]
-    assert [row["label"] for row in rows] == list(METHODS)
-    first, second, swapped = next_sentence.swapped(session, "", A, B)
-    assert (first, second) == (B, A)
-    back = interpret.next_sentence(session.models.open(), B, A)
-    assert json.loads(swapped)["series"][0]["values"] == pytest.approx([back.is_next, back.is_random])
-    _, other, _ = next_sentence.other_b(session, "", A, B)
-    assert other
-    assert other not in (A, B)
-
-
-def test_a_model_without_the_head_says_so(session: AppState) -> None:
-    little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
-    assert "no next-sentence head" in json.loads(picture(next_sentence.answer)(session, "mlm", A, B))["message"]
-    assert json.loads(attention.attention(session, "mlm", A, B))["cells"]
-
-
-def test_an_answer_is_explained_token_by_token_and_head_by_head(session: AppState) -> None:
-    text = "the red [MASK] sat on the mat"
-    verdict, strip = why.explain(session, "", text, "", "")
-    items = dict(json.loads(verdict)["items"])
-    body = json.loads(strip)
-    assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
-    assert body["link"] == {"tab": "why", "model": "", "part": "", "text": text, "word": "", "against": ""}
-    checkpoint = session.models.open()
-    assert items["Prediction explained"] == interpret.fill_mask(checkpoint, text).masks[0].candidates[0].token
-    shown = json.loads(why.effects(session, "", text, "", "", "[[0, 1]]"))
-    truth = interpret.ablate_heads(checkpoint, text)
-    np.testing.assert_allclose(np.array(shown["values"])[:, :-1], truth.effects, atol=1e-6)
-    assert shown["texts"][0][1] == "off"
-
-
-def test_heads_are_switched_off_and_on_and_the_answer_changes(session: AppState) -> None:
-    text = "the red [MASK] sat on the mat"
-    off = why.toggle(session, {"row": 1, "column": 0}, "", "[]")
-    assert off == "[[1, 0]]"
-    assert why.toggle(session, {"row": 1, "column": 0}, "", off) == "[]"
-    _, same = why.changed(session, "", text, "", "", "[]", False)
-    _, other = why.changed(session, "", text, "", "", off, False)
-    _, causal = why.changed(session, "", text, "", "", "[]", True)
-    for payload, differs in ((same, False), (other, True), (causal, True)):
-        before, after = json.loads(payload)["series"]
-        assert (before["values"] != after["values"]) == differs
-    gates = np.array([[1, 1], [0, 1]])
-    truth = interpret.fill_mask(session.models.open(), text, 1, head_mask=gates).masks[0].candidates[0]
-    body = json.loads(other)
-    place = body["groups"].index(truth.token)
-    assert body["series"][1]["values"][place] == pytest.approx(truth.probability, abs=1e-6)
-
-
-@pytest.mark.parametrize("off", ["", "nonsense", "[[9, 9]]", "[[-1, 0]]", '["x"]', "{}", "null"])
-def test_what_the_page_says_is_off_may_be_anything(session: AppState, off: str) -> None:
-    verdict, change = why.changed(session, "", "the [MASK] sat", "", "", off, False)
-    assert json.loads(change)["kind"] == "bars"
-    assert json.loads(verdict)["items"]
 
 
 def test_vectors_of_sentences_words_and_a_word_in_two_sentences(session: AppState) -> None:
@@ -181,7 +59,6 @@ def test_the_three_vectors_of_each_token_are_shown(session: AppState) -> None:
 
 def test_a_text_of_thousands_of_words_is_cut_not_refused(session: AppState) -> None:
     longest = session.models.open().config.max_position_embeddings
-    assert len(json.loads(attention.attention(session, "", "word " * 5000, ""))["tokens"]) == longest
     body = json.loads(input.tokens(session, "", "word " * 5000, ""))
     assert len(body["columns"]) == longest
     assert len(body["dropped"][0]) > 4000
@@ -242,7 +119,6 @@ def test_impossible_rules_are_one_sentence(session: AppState, text: str, knobs: 
 
 def test_every_tab_says_what_is_wrong_with_a_model_and_leaves_the_fields_alone(session: AppState) -> None:
     for follow, fields in (
-        (attention.follow_model, ("", A, B)),
         (input.follow_model, ("", A, B)),
         (masking.follow_model, ("", A, 15, 80, 10, "tokens", 0)),
     ):
@@ -267,41 +143,6 @@ def test_what_a_click_brings_is_only_ever_text() -> None:
     assert picked({"texts": ["a", "b", "c"]}, 2) == ("a", "b")
     assert picked({"texts": [1, None, "b"]}, 1) == ("b",)
     assert picked({}, 1) == ("",)
-
-
-def test_a_whole_layer_is_switched_off_and_on_again(session: AppState) -> None:
-    off = why.toggle(session, {"row": 1, "column": 2}, "", "[[0, 1], [1, 0]]")
-    assert json.loads(off) == [[0, 1], [1, 0], [1, 1]]
-    assert json.loads(why.toggle(session, {"row": 1, "column": 2}, "", off)) == [[0, 1]]
-
-
-def test_heads_stay_off_until_another_model_is_asked(session: AppState) -> None:
-    little_folder(session.settings.checkpoints / "other", seed=1)
-    text = "the red [MASK] sat on the mat"
-    for before, model, kept in (("", "little", True), ("little", "little", True), ("other", "little", False)):
-        _, asked_model, *_, off, _, strip = why.follow_model(session, model, "", before, text, "", "")
-        assert asked_model == model
-        assert (off == gr.skip()) == kept
-        assert json.loads(strip)["rows"]
-    assert off == "[]"
-
-
-def test_what_each_head_adds_is_computed_once_whichever_are_off(session: AppState, monkeypatch) -> None:
-    text = "the red [MASK] sat on the mat"
-    first = json.loads(why.effects(session, "", text, "", "", "[]"))
-    monkeypatch.setattr(interpret, "ablate_heads", lambda *_, **__: pytest.fail("computed again"))
-    again = json.loads(why.effects(session, "", text, "", "", "[[0, 0]]"))
-    assert again["values"] == first["values"]
-    assert again["texts"][0][0] == "off"
-
-
-def test_two_models_that_split_a_text_differently_are_not_subtracted(session: AppState) -> None:
-    other = Tokenizer.train(["she slept", "he ran"] * 50, vocab_size=60)
-    checkpoint = session.models.open()
-    apart = dataclasses.replace(checkpoint, tokenizer=other, name="apart")
-    save_checkpoint(apart, session.settings.checkpoints / "apart")
-    body = json.loads(picture(attention.differ)(session, "little", "cat", "", attention.MODEL, "", "apart"))
-    assert "differ" in body["message"] or "equal length" in body["message"]
 
 
 def test_a_model_of_few_positions_masks_what_it_reads(session: AppState) -> None:

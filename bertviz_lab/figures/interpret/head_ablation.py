@@ -1,7 +1,6 @@
 """Head ablation: the effect of each head on a prediction, and the prediction without some of them."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +42,16 @@ def head_ablation_payload(
     )
 
 
-def change_payload(before: Sequence[Any], after: Sequence[Any], intervention: str) -> Payload:
-    """Candidates before and after an intervention; each of `before` and `after` has token and probability."""
-    probabilities_before = {c.token: c.probability for c in before}
-    probabilities_after = {c.token: c.probability for c in after}
-    tokens = list(dict.fromkeys([*probabilities_before, *probabilities_after]))
-    series = [
-        ("unmodified model", [probabilities_before.get(token) for token in tokens]),
-        (intervention, [probabilities_after.get(token) for token in tokens]),
-    ]
-    texts = [["" if v is None else f"{v:.1%}" for v in values] for _, values in series]
-    return bars_payload(tokens, series, title="Prediction before and after", texts=texts, peak=1.0, file="what-if")
+def change_payload(
+    names: Sequence[str],
+    before: Sequence[float],
+    after: Sequence[float],
+    intervention: str,
+    *,
+    regression: bool = False,
+) -> Payload:
+    """The probabilities of some classes before and after an intervention; with `regression` they are plain numbers."""
+    series = [("unmodified model", [float(v) for v in before]), (intervention, [float(v) for v in after])]
+    texts = [[f"{v:.2f}" if regression else f"{v:.1%}" for v in values] for _, values in series]
+    peak = None if regression else 1.0
+    return bars_payload(names, series, title="Prediction before and after", texts=texts, peak=peak, file="what-if")

@@ -15,8 +15,13 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.interpret import Candidate, LogitLens
 
 
-def logit_lens_payload(lens: "LogitLens") -> Payload:
-    """One row per layer: its top predictions, shaded by probability."""
+def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = ()) -> Payload:
+    """One row per layer: its top predictions, shaded by probability.
+
+    `masks` are the positions of all [MASK]s, so that the title says of which of several it is.
+    """
+    place = lens.target.position
+    which = f"masked token {list(masks).index(place) + 1}, " if len(masks) > 1 and place in masks else ""
     width = len(lens.layers[0].candidates)
     names = ["embeddings", *(f"layer {prediction.layer}" for prediction in lens.layers[1:])]
     values = np.array([[c.probability for c in prediction.candidates] for prediction in lens.layers])
@@ -30,7 +35,7 @@ def logit_lens_payload(lens: "LogitLens") -> Payload:
         values,
         names,
         [f"top {rank + 1}" for rank in range(width)],
-        title="Logit lens: the prediction at every layer",
+        title=f"Logit lens: {which}the prediction at every layer",
         sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
         f"{lens.target.name}, {last.probability:.1%}.{stability}",
         texts=texts,

@@ -108,6 +108,13 @@ const page = (() => {
     start: { views: [], model: '', own: [] },
     /** What `open` was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: {},
+    /**
+     * Stop, resume, rename or delete a run: {action, run_id, ...}, see `ui/run_changes.py`. Gives what a person is told
+     * of it; throws an error whose message is for people.
+     */
+    changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there
+    /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
+    trainAblations: async () => { throw new Error(LOST); },
     on, emit, ask, connect, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },

@@ -8,7 +8,8 @@
 function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked = false, own = page } = {}) {
   const host = h('div', { id, class: 'drawing' }, h('section', { class: `lab lab-${kind}` }));
   const watchers = [];
-  const props = { value: '', label, linked };
+  // A payload whose tokens stand elsewhere than in the input says so: {linked: false}.
+  const props = { value: '', label, get linked() { return linked && this.value?.linked !== false; } };
   const standalone_page = () => page.ask('explore', 'standalone_page', { drawing: kind, label });
   mount(kind, host, props, (name, data) => events[name]?.(data), { standalone_page, ...server }, (_, act) => watchers.push(act), own);
   const show = (payload) => {
@@ -18,11 +19,12 @@ function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked 
   return { host, show, say: (message) => show({ message }), get payload() { return props.value; } };
 }
 
-/** A labelled field of a panel. `kind` is text, number, range, checkbox, or select with [[value, words], ...]. */
-function makeField(kind, label, value, onChange, { options = [], min, max, step, placeholder, id } = {}) {
+/** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...]. */
+function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
   const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
   const input = kind === 'select'
     ? h('select', { id }, ...options.map(([key, words]) => h('option', { value: key }, words)))
+    : kind === 'textarea' ? h('textarea', { id, rows, placeholder, spellcheck: 'false' })
     : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
   const shown = kind === 'range' ? h('output', {}) : null;
   const set = (to) => {
@@ -57,6 +59,7 @@ function makePanel(view, body) {
   async function bring(part) {
     if (!seen || !part.stale || !part.isOpen()) return;
     part.stale = false;
+    part.say('');
     part.node.setAttribute('aria-busy', 'true');
     try {
       await part.draw();
@@ -76,6 +79,29 @@ function makePanel(view, body) {
     /** A setting that the address keeps. */
     kept: (name, otherwise = '') => page.kept(setting(name), otherwise),
     keep: (name, value) => page.keep(setting(name), value),
+    /**
+     * Settings that the address keeps, by their defaults (numbers or texts): {values, change, field}. `changed(names)` is
+     * called after a field or `change` has changed some. `field(name, kind, label, options)` makes the field of one.
+     */
+    settings(defaults, changed) {
+      const fields = new Map();
+      const read = (name) => (typeof defaults[name] === 'number' ? Number(panel.kept(name, defaults[name])) : panel.kept(name, defaults[name]));
+      const values = Object.fromEntries(Object.keys(defaults).map((name) => [name, read(name)]));
+      const change = (some) => {
+        const names = Object.keys(some).filter((name) => values[name] !== some[name]);
+        for (const name of names) {
+          values[name] = some[name];
+          fields.get(name)?.set(values[name]);
+          panel.keep(name, values[name] === defaults[name] ? '' : values[name]);
+        }
+        if (names.length) changed(names);
+      };
+      const field = (name, kind, label, options) => {
+        fields.set(name, makeField(kind, label, values[name], (value) => change({ [name]: value }), options));
+        return fields.get(name);
+      };
+      return { values, change, field };
+    },
     /** Ask and show; nothing is shown where a newer question has taken this one's place. */
     async show(drawing, question, more = {}, line = undefined) {
       try {
@@ -146,7 +172,6 @@ function makePanel(view, body) {
     /** Draw it again because a setting of its own has changed. */
     part.redraw = () => {
       part.stale = true;
-      part.say('');
       return bring(part);
     };
     parts.push(part);

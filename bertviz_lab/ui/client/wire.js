@@ -28,9 +28,26 @@ async function tell(ticket) {
   }
 }
 
-// What Python tells of runs: whose they are, and that one has a model.
+// What changes something that others see goes by an event of Gradio's; its answer comes with the next value.
+const SLOWEST = 30000; // milliseconds until nobody believes in an answer any more
+const changing = new Map(); // ticket -> {resolve, reject}
+const changeBy = (send) => (change) => new Promise((resolve, reject) => {
+  const ticket = Math.random().toString(36).slice(2);
+  changing.set(ticket, { resolve, reject });
+  setTimeout(() => changing.delete(ticket) && reject(new Error('The server did not answer. Is it still running?')), SLOWEST);
+  send({ ticket, ...change });
+});
+page.changeRun = changeBy((change) => trigger('change_run', change));
+page.trainAblations = changeBy((plan) => trigger('train_ablations', plan));
+
+// What Python tells of runs: whose they are, which one's first model is awaited, and what came of a change.
 watch('value', () => {
-  Object.assign(page.start, readPayload());
+  const { answer, ...start } = readPayload();
+  Object.assign(page.start, start);
+  const asked = changing.get(answer?.ticket);
+  changing.delete(answer?.ticket);
+  if (answer?.error) asked?.reject(new Error(answer.error));
+  else asked?.resolve(answer?.message);
   page.emit('start');
 });
 

@@ -16,6 +16,8 @@ from typing import Any
 import gradio as gr
 
 _TRIGGER = re.compile(r"\btrigger\('(\w+)'")
+#: Plotly for charts with axes, of the version that plotly.py writes figures for.
+PLOTLY = "vendor/plotly-cartesian.min.js"
 _PLACE = '"the payload goes here"'
 
 
@@ -58,7 +60,8 @@ def _page(assembly: Assembly, label: str) -> str:
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
     rules = "\n".join(source(name) for name in ("shared.css", *assembly.sheets)).replace(".dark &", "&.dark")
-    alone = "const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
+    alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
+    charts = f"<script>{source(PLOTLY)}</script>" if "plot.js" in assembly.chapters else ""
     script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
@@ -72,7 +75,7 @@ body {{ margin: 16px; background: #fff }}
 #view.dark {{ --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19 }}
 body:has(.dark) {{ background: #0b0f19 }}
 </style></head><body><div id="view"><section class="lab lab-{assembly.name}"></section></div>
-<script type="application/json" id="payload">{_PLACE}</script>
+{charts}<script type="application/json" id="payload">{_PLACE}</script>
 <script>
 const view = document.getElementById('view');
 const night = matchMedia('(prefers-color-scheme: dark)');

@@ -6,7 +6,7 @@ import gradio as gr
 
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-CHART = Assembly("chart", ("picture.js", "chart_shapes.js", "chart.js"), ("strip.css", "chart.css"))
+CHART = Assembly("chart", ("plot.js", "chart.js"), ("strip.css", "chart.css"))
 
 
 def chart(value: str = "", *, label: str = "Chart", **options: Any) -> gr.HTML:

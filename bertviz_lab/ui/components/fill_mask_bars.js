@@ -10,6 +10,7 @@ const picture = h('div');
 let payload = null;
 let blanks = new Map(); // position -> place among the masks
 let filled = new Map(); // position -> candidate put into the blank
+let selected = null; // the token that is selected in all panels
 
 const buttons = saveButtons('the predictions', {
   PNG: () => savePng('fill-mask.png', pictureOf(picture)),
@@ -51,8 +52,18 @@ function drawSentence() {
     nodes.push(blanks.has(position) ? drawHole(position) : drawWord(column, position));
   });
   sentence.replaceChildren(...nodes);
+  markSelected();
   if (focused !== null) sentence.querySelector(`[data-position="${focused}"]`)?.focus();
 }
+
+/** The token that is selected in every panel is marked. */
+function markSelected() {
+  for (const node of sentence.querySelectorAll('[data-position]')) node.classList.toggle('selected', Number(node.dataset.position) === selected);
+}
+onSelection((position) => {
+  selected = position;
+  markSelected();
+});
 
 /** Whether a space goes before this token: as in the person's text, and none before a filled-in word ending. */
 function spaced(column, position) {

@@ -39,7 +39,10 @@ async function follow(mine) {
       await pause(3 * PAUSE);
       continue;
     }
-    if (now === null) return; // the run was deleted
+    if (now === null) { // the run was deleted
+      root.hidden = true;
+      return;
+    }
     root.hidden = false;
     show(now);
     if (now.saved && now.saved !== known.saved) {
@@ -50,6 +53,7 @@ async function follow(mine) {
     }
     if (now.status !== known.status) {
       spoken.textContent = `${now.name}: ${now.status}`;
+      page.emit('start'); // lists of runs tell it
       trigger('run_changed', { run_id: runId, status: now.status });
     }
     known = { status: now.status, saved: now.saved };
@@ -84,4 +88,10 @@ function sentence(now) {
 }
 
 watch('value', update);
+page.on('start', async () => { // it may have another name now, or be gone
+  if (root.hidden || !runId) return;
+  const now = await server.glance(runId);
+  if (now) show(now);
+  else if (now === null) root.hidden = true;
+});
 update();

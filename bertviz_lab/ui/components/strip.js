@@ -160,8 +160,9 @@ function makeStrip(host, rows, describe, onSelect) {
   });
 
   function markSelected() {
-    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected', Number(cell.dataset.position) === selected);
-    buttons.forEach((button, position) => (position === selected ? button.setAttribute('aria-current', 'true') : button.removeAttribute('aria-current')));
+    const shown = props.linked ? selected : null;
+    for (const cell of lines.querySelectorAll('td[data-position]')) cell.classList.toggle('selected', Number(cell.dataset.position) === shown);
+    buttons.forEach((button, position) => (position === shown ? button.setAttribute('aria-current', 'true') : button.removeAttribute('aria-current')));
   }
 
   return {

@@ -76,6 +76,23 @@ function onceSeen(node, act) {
   observer.observe(node);
 }
 
+// ---- Plotly, loaded when it is first needed and kept: another script may put its own into the window
+
+let plotly = null;
+
+function loadPlotly() {
+  plotly ??= window.Plotly ? Promise.resolve(window.Plotly) : new Promise((resolve, reject) => {
+    const script = h('script', { src: PLOTLY });
+    script.addEventListener('load', () => resolve(window.Plotly));
+    script.addEventListener('error', () => {
+      plotly = null; // the server may be away for a moment
+      reject(new Error('The chart library could not be loaded. Is the server still running?'));
+    });
+    document.head.append(script);
+  });
+  return plotly;
+}
+
 // ---- arrays
 
 function decodeBase64(text) {

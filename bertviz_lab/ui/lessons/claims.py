@@ -42,7 +42,7 @@ def _chosen(*holds: bool) -> int | None:
 def both_sides(session: AppState, lesson: Lesson) -> Finding:
     """How sure a model is of a word told by what comes after it, with that and without it."""
     place = lesson.look[0].place
-    text, word = place.fields["text"], place.fields["word"]
+    text, word = place.text_a, place.settings["word"]
     checkpoint = session.models.open(lesson.model)
     both, causal = (_chance(checkpoint, text, word, causal=mask) for mask in (False, True))
     answer = _chosen(causal > 0.9 * both, both > 0.6 and 0.01 < causal < both / 2, causal < 0.01)
@@ -54,9 +54,9 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
     """How many tokens of a thousand a model sees as [MASK] by the rule of 80, 10 and 10."""
     from bertviz_lab.interpret import masking_statistics
 
-    fields = lesson.proof[0].place.fields
-    draws = int(fields["draws"])
-    found = masking_statistics(session.models.open(lesson.model).tokenizer, fields["text"], draws=draws, seed=1)
+    place = lesson.proof[0].place
+    draws = int(place.settings["draws"])
+    found = masking_statistics(session.models.open(lesson.model).tokenizer, place.text_a, draws=draws, seed=1)
     tokens = draws * sum(not special for special in found.encoding.special_tokens_mask)
     share = {outcome.outcome: outcome.observed / tokens for outcome in found.outcomes}
     numbers = {name: f"{1000 * value:.0f}" for name, value in share.items()}
@@ -72,8 +72,8 @@ def next_sentence(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.interpret import next_sentence
 
     checkpoint = session.models.open(lesson.model)
-    pairs = [step.place.fields for step in (lesson.look[1], *lesson.proof[:2])]
-    true, wrong, other = (next_sentence(checkpoint, pair["a"], pair["b"]).is_next for pair in pairs)
+    pairs = [step.place for step in (lesson.look[1], *lesson.proof[:2])]
+    true, wrong, other = (next_sentence(checkpoint, pair.text_a, pair.text_b).is_next for pair in pairs)
     told_apart = true > 0.8 and other < 0.2
     answer = _chosen(told_apart and wrong < 0.2, told_apart and wrong > 0.8, told_apart and 0.3 < wrong < 0.7)
     numbers = {"true": _share(true), "wrong": _share(wrong), "other": _share(other)}
@@ -87,12 +87,12 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.interpret import compare_contexts, embedding_sum
     from bertviz_lab.interpret.embeddings import cosine
 
-    checkpoint, text = session.models.open(lesson.model), lesson.look[0].place.fields["a"]
+    checkpoint, text = session.models.open(lesson.model), lesson.look[0].place.text_a
     found = embedding_sum(checkpoint, text)
     one, other = (at for at, token in enumerate(found.encoding.tokens) if token == "bike")
     token, total = (float(cosine(vectors[one], vectors[other])) for vectors in (found.token, found.total))
-    apart = lesson.proof[0].place.fields
-    way = compare_contexts(checkpoint, apart["a"], apart["b"], apart["common"]).cosines
+    apart = lesson.proof[0].place
+    way = compare_contexts(checkpoint, apart.text_a, apart.text_b, apart.settings["common"]).cosines
     told = way[0] > 0.999 and way[-1] < 0.95
     answer = _chosen(total > 0.9999, bool(told and token > 0.9999 and total < 0.97), False)
     numbers = {"token": f"{token:.2f}", "total": f"{total:.2f}", "first": f"{way[0]:.2f}", "last": f"{way[-1]:.2f}"}
@@ -107,7 +107,7 @@ def heads(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.interpret import fill_mask, trace_text
 
     checkpoint = session.models.open(lesson.model)
-    text, word = lesson.look[0].place.fields["a"], "black"
+    text, word = lesson.look[0].place.text_a, "black"
     trace = trace_text(checkpoint, text)
     blank = trace.tokens.index("[MASK]")
     looks = trace.attentions[:, :, blank]  # (layers, heads, tokens)
@@ -157,8 +157,8 @@ def training(session: AppState, lesson: Lesson) -> Finding:
     """What a model says before its first step of training, and what the trained one does."""
     from bertviz_lab.interpret import fill_mask, untrained
 
-    checkpoint, fields = session.models.open(lesson.model), lesson.look[0].place.fields
-    text, word = fields["text"], fields["word"]
+    checkpoint, place = session.models.open(lesson.model), lesson.look[0].place
+    text, word = place.text_a, place.settings["word"]
     size, random = checkpoint.config.vocab_size, untrained(checkpoint)
     before, now = _chance(random, text, word), _chance(checkpoint, text, word)
     likeliest = fill_mask(random, text, 1).masks[0].candidates[0].probability
@@ -177,14 +177,14 @@ def _between(session: AppState, lesson: Lesson) -> str:
     """
     from bertviz_lab.data.samples.tiny_town.world import COLOURS
 
-    fields, kept = lesson.look[0].place.fields, [name for _, name in session.histories.choices(())]
+    place, kept = lesson.look[0].place, [name for _, name in session.histories.choices(())]
     steps = session.histories.past(lesson.model).steps() if lesson.model in kept else ()
     kind = right = None
     for step in steps:
         checkpoint = session.histories.snapshot(lesson.model, step)
-        chances = {colour: _chance(checkpoint, fields["text"], colour) for colour in COLOURS}
+        chances = {colour: _chance(checkpoint, place.text_a, colour) for colour in COLOURS}
         kind = step if kind is None and sum(chances.values()) > 0.5 else kind
-        right = step if right is None and chances[fields["word"]] > 0.5 else right
+        right = step if right is None and chances[place.settings["word"]] > 0.5 else right
     if kind is None or right is None or kind >= right:
         return ""
     return f"By step {kind:,} it predicted some colour here; by step {right:,} the right one."
@@ -197,16 +197,16 @@ def explanation(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.interpret import attribute, choose_target, encode_inputs, trace_text
 
     checkpoint = session.models.open(lesson.model)
-    asked, without_top, without_key = (step.place.fields for step in (lesson.look[0], lesson.proof[1], lesson.proof[2]))
-    text, word = asked["text"], asked["word"]
+    asked, without_top, without_key = (step.place for step in (lesson.look[0], lesson.proof[1], lesson.proof[2]))
+    text, word = asked.text_a, asked.settings["word"]
     trace = trace_text(checkpoint, text)
     blank = trace.tokens.index("[MASK]")
     looks = trace.attentions[:, :, blank].mean((0, 1)) * (1 - np.array(trace.encoding.special_tokens_mask))
     looks[blank] = 0.0
     top, key = int(looks.argmax()), trace.tokens.index("skates")
     whole = _chance(checkpoint, text, word)
-    less_top = _chance(checkpoint, without_top["text"], word, blank=1)  # of two masked tokens the first hides the noun
-    less_key = _chance(checkpoint, without_key["text"], word, blank=1)
+    less_top = _chance(checkpoint, without_top.text_a, word, blank=1)  # of two masked tokens the first hides the noun
+    less_key = _chance(checkpoint, without_key.text_a, word, blank=1)
     target = choose_target(checkpoint, encode_inputs(checkpoint, text), choice=word, against="costs")
     blamed = trace.tokens[int(attribute(checkpoint, text, target=target).scores.argmax())]
     meant = (

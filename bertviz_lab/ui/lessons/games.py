@@ -12,7 +12,7 @@ _BIKES = "Leo has a blue bike, and Mia has a red bike."
 
 
 def _follows(sentence: str) -> Place:
-    return Place("next", fields={"a": _BIKES, "b": sentence})
+    return Place("predictions", _BIKES, sentence)
 
 
 GAMES = (
@@ -26,7 +26,7 @@ GAMES = (
         look=(
             Step(
                 "The word that decides this masked token comes after it. See what the model predicts.",
-                Place("fill", fields={"text": _BIKE, "word": "blue"}),
+                Place("predictions", _BIKE, settings={"word": "blue"}),
             ),
         ),
         example=_BIKE,
@@ -48,11 +48,11 @@ GAMES = (
         proof=(
             Step(
                 "Both predictions side by side; untick the box and tick it again.",
-                Place("why", "change", {"text": _BIKE, "word": "blue", "causal": "1"}),
+                Place("attribution", _BIKE, part="change", settings={"word": "blue", "causal": "1"}),
             ),
             Step(
                 "The attention: all weights on later tokens are gone.",
-                Place("attention", "difference", {"a": _BIKE, "kind": "causal"}),
+                Place("attention", _BIKE, part="difference", settings={"against": "causal"}),
             ),
         ),
         formula="causal mask: attention(i, j) = 0 for every j > i",
@@ -72,7 +72,7 @@ GAMES = (
             Step(
                 "Press Mask again a few times: other tokens are selected each time, and not all of them become "
                 "`[MASK]`.",
-                Place("masking", fields={"text": _MASKED, "seed": "1"}),
+                Place("tokens", _MASKED, settings={"seed": "1"}),
             ),
         ),
         example=_MASKED,
@@ -91,11 +91,11 @@ GAMES = (
             Step(
                 "Statistics of all draws. Then change the rule above to 100 percent `[MASK]` and 0 percent random "
                 "tokens, and see what is missing.",
-                Place("masking", "draws", {"text": _MASKED, "seed": "1", "draws": "10000"}),
+                Place("tokens", _MASKED, part="statistics", settings={"seed": "1", "draws": "10000"}),
             ),
             Step(
                 "The MLM loss at each selected position, masked or not.",
-                Place("masking", "loss", {"text": _MASKED, "seed": "1"}),
+                Place("tokens", _MASKED, part="loss", settings={"seed": "1"}),
             ),
         ),
         formula="0.15 × 0.80 = 0.12      0.15 × 0.10 = 0.015      0.15 × 0.10 = 0.015",
@@ -115,7 +115,7 @@ GAMES = (
         look=(
             Step(
                 "The input format: `[CLS]` A `[SEP]` B `[SEP]`, with the segment id under each token.",
-                Place("input", fields={"a": _BIKES, "b": "The blue bike of Leo is fast."}),
+                Place("tokens", _BIKES, "The blue bike of Leo is fast."),
             ),
             Step("The prediction for this pair.", _follows("The blue bike of Leo is fast.")),
         ),
@@ -138,7 +138,8 @@ GAMES = (
         ),
         proof=(
             Step(
-                "The yellow bike. Open “Attribution: which tokens decide?”", _follows("The yellow bike of Leo is fast.")
+                "The yellow bike. Then open the panel Attribution: which tokens decide?",
+                _follows("The yellow bike of Leo is fast."),
             ),
             Step("Two roses in spring.", _follows("In spring the two roses are small.")),
         ),
@@ -158,7 +159,7 @@ GAMES = (
         look=(
             Step(
                 "The word “bike” occurs twice here. See how its input embeddings are composed.",
-                Place("input", "sum", {"a": _BIKES, "b": ""}),
+                Place("layers", _BIKES, part="sum"),
             ),
         ),
         example=_BIKES,
@@ -179,7 +180,13 @@ GAMES = (
         proof=(
             Step(
                 "One word in two contexts: the layers make its two embeddings diverge.",
-                Place("vectors", "way", {"a": "Leo has a blue bike.", "b": "Mia wants a red bike.", "common": "bike"}),
+                Place(
+                    "embeddings",
+                    "Leo has a blue bike.",
+                    "Mia wants a red bike.",
+                    part="contexts",
+                    settings={"common": "bike"},
+                ),
             ),
         ),
         formula="xᵢ = LayerNorm(token(wᵢ) + segment(sᵢ) + position(i))",

@@ -21,7 +21,7 @@ INSIDE = (
         look=(
             Step(
                 "Click the small maps, one after the other, and read the row of `[MASK]`.",
-                Place("attention", fields={"a": _KITE, "b": ""}),
+                Place("attention", _KITE),
             ),
         ),
         example=_KITE,
@@ -44,10 +44,10 @@ INSIDE = (
         ),
         proof=(
             Step(
-                "With {copier} ablated. Open Head ablation to try the others.",
-                Place("why", "change", {"text": _KITE, "word": "black", "off": "{off}"}),
+                "With {copier} ablated. Open the head ablation to try the others.",
+                Place("attribution", _KITE, part="change", settings={"word": "black", "off": "{off}"}),
             ),
-            Step("The effect of each head.", Place("why", "heads", {"text": _KITE, "word": "black"})),
+            Step("The effect of each head.", Place("attribution", _KITE, part="heads", settings={"word": "black"})),
         ),
         formula="attention(i, j) = softmaxⱼ(qᵢ · kⱼ / √d)",
         formula_says="The scaled dot product of the query q of token i and the key k of token j, both of dimension d; "
@@ -66,7 +66,7 @@ INSIDE = (
         look=(
             Step(
                 "This model was fine-tuned on labelled film reviews. Try it on a review of your own.",
-                Place("try", fields={"a": claims.PRAISE, "b": ""}),
+                Place("predictions", claims.PRAISE),
             ),
         ),
         example="",
@@ -85,7 +85,7 @@ INSIDE = (
             "small model learns from reviews is which words correlate with which label.",
         ),
         proof=(
-            Step("“{trap}”: which tokens decide?", Place("try", "words", {"a": "{trap}", "b": ""})),
+            Step("“{trap}”: which tokens decide?", Place("attribution", "{trap}")),
             Step("Fine-tune a model on a task of your own: there is a sample of each kind.", Place("finetune")),
         ),
         formula="p(label) = softmax(W · tanh(P · h[CLS] + c) + b)",
@@ -105,7 +105,7 @@ INSIDE = (
         look=(
             Step(
                 "The prediction of the trained model.",
-                Place("fill", fields={"text": _BIKE, "word": "blue"}),
+                Place("predictions", _BIKE, settings={"word": "blue"}),
             ),
         ),
         example=_BIKE,
@@ -126,11 +126,11 @@ INSIDE = (
         proof=(
             Step(
                 "The same model before training and after.",
-                Place("fill", "beside", {"text": _BIKE}),
+                Place("predictions", _BIKE, other="before"),
             ),
             Step(
                 "The snapshots between the two: drag the slider, and see when “blue” emerges.",
-                Place("learning", fields={"history": TOWN, "a": _BIKE, "b": "", "words": "blue, red, green"}),
+                Place("dynamics", settings={"run": TOWN, "text_a": _BIKE, "words": "blue, red, green"}),
             ),
             Step(
                 "Train one yourself, and watch the curves: the sample Tiny Town takes two minutes.", Place("pretrain")
@@ -152,13 +152,13 @@ INSIDE = (
         look=(
             Step(
                 "The prediction at `[MASK]`: “cost”.",
-                Place("fill", fields={"text": _SKATES, "word": "cost"}),
+                Place("predictions", _SKATES, settings={"word": "cost"}),
             ),
             Step(
                 "Under Filters and aggregates, show the average of all heads, and read the row of `[MASK]`: of all "
                 "words "
                 "“market” gets most.",
-                Place("attention", fields={"a": _SKATES, "b": ""}),
+                Place("attention", _SKATES),
             ),
         ),
         example=_SKATES,
@@ -180,15 +180,15 @@ INSIDE = (
         proof=(
             Step(
                 "“cost” contrasted with “costs”: the attention row below the attributions.",
-                Place("why", fields={"text": _SKATES, "word": "cost", "against": "costs"}),
+                Place("attribution", _SKATES, settings={"word": "cost", "against": "costs"}),
             ),
             Step(
                 "“market” masked: see the second masked token.",
-                Place("fill", fields={"text": _SKATES.replace("market", "[MASK]"), "word": "cost"}),
+                Place("predictions", _SKATES.replace("market", "[MASK]"), settings={"word": "cost"}),
             ),
             Step(
                 "“skates” masked: see the second masked token.",
-                Place("fill", fields={"text": _SKATES.replace("skates", "[MASK]"), "word": "cost"}),
+                Place("predictions", _SKATES.replace("skates", "[MASK]"), settings={"word": "cost"}),
             ),
         ),
         formula="occlusion(word) = ln p(prediction | text) − ln p(prediction | text with the word masked)",

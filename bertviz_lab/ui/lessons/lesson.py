@@ -1,8 +1,8 @@
 """What a lesson is made of: an idea, things to look at, a question to predict, and what a measurement says."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
@@ -11,41 +11,66 @@ if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked 
 #: The models that the lessons are about.
 TOWN, REVIEWS = "tiny-town", "sentiment-mini"
 
-#: The tabs that they lead to, by their ids.
-TABS = {
-    "fill": "Fill-mask",
-    "next": "Next sentence",
-    "attention": "Attention",
-    "why": "Attribution",
-    "vectors": "Embeddings",
-    "input": "Tokens",
-    "masking": "Masking",
-    "pretrain": "Pretrain",
-    "learning": "Training dynamics",
-    "finetune": "Fine-tune",
-    "try": "Inference",
+#: The places that they lead to, by the ids of views, or of forms of Train: where each is, in the page's own words.
+PLACES = {
+    "tokens": "Explore, panel Tokens",
+    "predictions": "Explore, panel Predictions",
+    "attention": "Explore, panel Attention",
+    "attribution": "Explore, panel Attribution",
+    "embeddings": "Explore, panel Embeddings",
+    "layers": "Explore, panel Layers",
+    "dynamics": "Runs, panel Training dynamics",
+    "pretrain": "Train, Pretrain",
+    "finetune": "Train, Fine-tune",
 }
 
 
 @dataclass(frozen=True)
 class Place:
-    """A place in the page, as an address says it: a tab, a part of it that is folded away, and its fields.
+    """A place of the page: a view, the input of Explore, a fold of the view, and settings that the view keeps.
 
-    The values of fields may hold names in braces, which a lesson's measurement fills in.
+    Texts and the values of settings may hold names in braces, which a lesson's measurement fills in.
     """
 
-    tab: str
+    view: str
+    text_a: str = ""
+    text_b: str = ""
     part: str = ""
-    fields: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    other: str = ""  # the comparison model
+
+    @property
+    def name(self) -> str:
+        """Where it is, for people."""
+        return PLACES[self.view]
+
+    @property
+    def space(self) -> str:
+        """The workspace that it is in."""
+        return self.name.split(",")[0].lower()
 
     def filled(self, numbers: Mapping[str, str]) -> "Place":
         """The same with what was measured in place of the names in braces."""
-        return Place(self.tab, self.part, {name: value.format_map(numbers) for name, value in self.fields.items()})
+        settings = {name: value.format_map(numbers) for name, value in self.settings.items()}
+        texts = {"text_a": self.text_a.format_map(numbers), "text_b": self.text_b.format_map(numbers)}
+        return replace(self, settings=settings, **texts)
+
+    def opening(self, model: str) -> dict[str, Any]:
+        """What `page.open` takes (client/page.js)."""
+        settings = {f"{self.view}.{name}": value for name, value in self.settings.items()}
+        place = {"space": self.space, "show": self.view, "part": self.part, "settings": settings}
+        return place | ({"input": self._input(model)} if self.space == "explore" else {})
 
     def address(self, model: str) -> str:
         """The part of a link behind the page's own address that leads to this place."""
-        said = {"tab": self.tab, "model": model, "part": self.part, **self.fields}
-        return "?" + urlencode({name: value for name, value in said.items() if value})
+        opening = self.opening(model)
+        fold = {f"{self.view}.{self.part}": "open"} if self.part else {}
+        panels = {} if self.space == "train" else {f"{self.space}.open": self.view}
+        query = {"space": self.space, **opening.get("input", {}), **panels, **opening["settings"], **fold}
+        return "?" + urlencode({name: value for name, value in query.items() if value})
+
+    def _input(self, model: str) -> dict[str, str]:
+        return {"model": model, "other": self.other, "text_a": self.text_a, "text_b": self.text_b}
 
 
 @dataclass(frozen=True)

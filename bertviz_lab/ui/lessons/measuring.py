@@ -6,7 +6,7 @@ from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.lessons.lesson import TABS, Finding, Lesson, Step
+from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
 
 _OTHERWISE = (
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."
@@ -51,8 +51,8 @@ class Measured:
             "answer": self.answer,
             "paragraphs": self.paragraphs,
             "bars": self.finding.bars,
-            "proof": [step_body(step) for step in self.proof],
-            "links": [(TABS[step.place.tab], step.place.address(self.lesson.model), step.text) for step in self.steps],
+            "proof": [step_body(step, self.lesson) for step in self.proof],
+            "links": [(step.place.name, step.place.address(self.lesson.model), step.text) for step in self.steps],
         }
 
 
@@ -65,9 +65,9 @@ def measure(session: AppState, lesson: Lesson) -> Measured:
     return Measured(lesson, session.remembered(key, lambda: lesson.claim(session, lesson)))
 
 
-def step_body(step: Step) -> dict[str, str]:
-    """A step for the page."""
-    return {"text": step.text, "tab": TABS[step.place.tab]}
+def step_body(step: Step, lesson: Lesson) -> dict[str, Any]:
+    """A step of a lesson for the page, with the place that is opened."""
+    return {"text": step.text, "name": step.place.name, "place": step.place.opening(lesson.model)}
 
 
 def _filled(text: str, numbers: Mapping[str, str]) -> str:

@@ -20,7 +20,8 @@ from bertviz_lab.ui.components.example_list import example_list
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.error_handling import clicked, picture, sentence_of
-from bertviz_lab.ui.result_views import NAMES, confusion_view, listed_view, summary_view, trials_view
+from bertviz_lab.ui.metric_names import NAMES
+from bertviz_lab.ui.result_views import confusion_view, listed_view, summary_view, trials_view
 from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.training_view import ResultsView
 from bertviz_lab.ui.view_contract import QUIET, CollapsedView

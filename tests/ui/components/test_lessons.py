@@ -1,6 +1,5 @@
 """The lessons under real mouse and keyboard, with answers made by hand."""
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -10,63 +9,72 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.payload import message_payload, to_json
-from bertviz_lab.ui.components.lesson_bar import bar_payload, lesson_bar
-from bertviz_lab.ui.components.lesson_view import lesson_view
-from tests.browser import PageLog, eventually
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import to_json
+from bertviz_lab.ui import bundle
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.questions import Questions
+from bertviz_lab.ui.view import View, Word, question
+from tests.browser import PageLog
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.components.test_accessibility import complaints
 
 
 @dataclass
 class Desk:
-    """What the page was told, and what it is answered."""
+    """What the page is answered: a body, or the sentence why there is none."""
 
-    answers: dict[int, str] = field(default_factory=dict)
-    fired: list[Any] = field(default_factory=list)
+    answers: dict[int, dict[str, Any] | str] = field(default_factory=dict)
 
 
-def payload(text: str = "An idea with `[MASK]` in it.") -> str:
+def lesson_bodies(text: str) -> list[dict[str, Any]]:
     one = {
         "title": "A lesson", "minutes": 5, "model": "toy", "missing": False, "idea": text, "example": text,
-        "question": "What is it?",
-        "look": [{"text": "Look at this.", "tab": "Fill-mask"}], "choices": ["this", "that", "neither"],
-        "formula": "a = b", "formula_says": "They are the same.", "source": "Somebody 2018", "measured_by": "How much",
+        "question": "What is it?", "look": [step("Look at `this`.", "predictions", "Explore, panel Predictions")],
+        "choices": ["this", "that", "neither"], "formula": "a = b", "formula_says": "They are the same.",
+        "source": "Somebody 2018", "measured_by": "How much",
     }  # fmt: skip
-    return to_json(
-        {"lessons": [{**one, "number": number, "title": f"Lesson {'ABC'[number - 1]}"} for number in (1, 2, 3)]}
-    )
+    return [{**one, "number": number, "title": f"Lesson {'ABC'[number - 1]}"} for number in (1, 2, 3)]
 
 
-def answer(text: str = "It is {that}.") -> str:
-    return to_json(
-        {
-            "answer": 1,
-            "paragraphs": [text],
-            "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
-            "proof": [{"text": "See it.", "tab": "Attribution"}],
-            "links": [["Fill-mask", "?tab=fill", "Look at this."], ["Attribution", "?tab=why", "See it."]],
-        }
-    )
+def step(text: str, view: str, name: str) -> dict[str, Any]:
+    place = {"space": "explore", "show": view, "part": "", "input": {"model": "toy", "text_a": "A.", "text_b": ""}}
+    return {"text": text, "name": name, "place": {**place, "settings": {f"{view}.word": "x"}}}
+
+
+def answer(text: str = "It is {that}.") -> dict[str, Any]:
+    return {
+        "answer": 1,
+        "paragraphs": [text],
+        "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
+        "proof": [step("See it.", "attribution", "Explore, panel Attribution")],
+        "links": [["Explore, panel Predictions", "?space=explore", "Look."]],
+    }
 
 
 @contextmanager
 def lessons(desk: Desk, text: str) -> Iterator[str]:
-    def measured(number: Any) -> str:
-        return desk.answers.get(int(number), answer())
+    def measured(state: Any, number: int) -> Any:
+        body = desk.answers.get(number, answer())
+        if isinstance(body, str):
+            raise InputError(body)
+        return body
 
-    def handout(address: Any) -> str:
+    def handout(state: Any, address: Word) -> str:
         return f"<p>{address}</p>"
 
-    def heard(event: gr.EventData) -> str:
-        desk.fired.append(event._data)
-        return bar_payload(1, "Lesson A", "Look at `this`.").having(asked=len(desk.fired))
+    def bodies(state: Any) -> Any:
+        return lesson_bodies(text)
+
+    asked = {"lessons": question(bodies), "measured": question(measured), "handout": question(handout)}
+    state: Any = AppState.__new__(AppState)  # nobody asks it
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
-            bar = lesson_bar(elem_id="bar")
-            view = lesson_view(payload(text), server_functions=[measured, handout], elem_id="lessons")
-            view.set_up(heard, None, bar, show_progress="hidden")
+            Questions(state, [View("lessons", "Lessons", "", None, asked)]).island(to_json({"views": []}))
+            component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="bar")
+            component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         return blocks
 
     with running(build) as address:
@@ -88,7 +96,6 @@ def payload_text() -> str:
 def desk(served: tuple[str, Desk]) -> Desk:
     desk = served[1]
     desk.answers.clear()
-    desk.fired.clear()
     return desk
 
 
@@ -167,32 +174,61 @@ def test_an_address_opens_a_lesson(visit: Any, desk: Desk, query: str, title: st
     expect(visit(query).locator("#lessons h2")).to_have_text(title)
 
 
-def test_a_button_tells_which_place_is_meant_and_a_line_leads_back(visit: Any, desk: Desk) -> None:
+OPENED = "() => { window.opened = []; window.Lab.page.on('open', (place) => { window.opened.push(place); }); }"
+
+
+def test_a_button_opens_its_place_and_a_line_leads_back(visit: Any, desk: Desk) -> None:
     page = visit()
+    page.evaluate(OPENED)
     expect(page.locator("#bar .lab")).to_be_hidden()
-    page.get_by_role("button", name="Set it up in Fill-mask: Look at this.").click()
+    page.get_by_role("button", name="Open Explore, panel Predictions: Look at this.").click()
     expect(page.locator("#bar .lab")).to_contain_text("Lesson 1: Lesson A Look at this.")
+    expect(page.locator("#bar .lab code")).to_have_text("this")
     expect(page.locator("#bar .lab")).to_be_focused()
-    eventually(page, lambda: desk.fired == [{"lesson": 1, "step": 0}])
+    lesson = {"number": 1, "title": "Lesson A", "text": "Look at `this`."}
+    place = step("", "predictions", "")["place"]
+    assert page.evaluate("() => window.opened") == [{**place, "lesson": lesson}]
     page.locator("#lessons .list button").last.click()
     page.get_by_role("button", name="Back to the lesson").click()
     expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+    expect(page.locator("#lessons legend, #lessons h2").first).to_be_in_viewport()
     reveal(page)
-    page.get_by_role("button", name="Set it up in Attribution: See it.").click()
-    eventually(page, lambda: desk.fired[-1] == {"lesson": 1, "step": 1})
+    page.get_by_role("button", name="Open Explore, panel Attribution: See it.").click()
+    assert page.evaluate("() => window.opened.at(-1).show") == "attribution"
 
 
-def test_a_line_that_was_hidden_comes_back_when_the_same_place_is_set_up(visit: Any, desk: Desk) -> None:
+def test_a_place_says_all_settings_of_its_view_and_leaves_those_of_others(visit: Any, desk: Desk) -> None:
+    page = visit("?predictions.top_k=9&predictions.word=y&attention.layer=1&explore.open=tokens")
+    page.get_by_role("button", name="Open Explore, panel Predictions").click()
+    kept = page.evaluate(
+        "() => ['predictions.top_k', 'predictions.word', 'attention.layer', 'explore.open']"
+        ".map((name) => window.Lab.page.kept(name))"
+    )
+    assert kept == ["", "x", "1", "tokens"]
+
+
+def test_a_lesson_whose_model_is_missing_leaves_the_chosen_model(
+    visit: Any, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bodies = lesson_bodies("x")
+    monkeypatch.setitem(globals(), "lesson_bodies", lambda text: [{**body, "missing": True} for body in bodies])
+    page = visit("?model=mine")
+    expect(page.locator("#lessons .one")).to_contain_text("has no model toy")
+    page.get_by_role("button", name="Open Explore, panel Predictions").click()
+    assert page.evaluate("() => [window.Lab.page.input.model, window.Lab.page.input.text_a]") == ["mine", "A."]
+
+
+def test_a_line_that_was_hidden_comes_back_when_the_same_place_is_opened(visit: Any, desk: Desk) -> None:
     page = visit()
     for _ in range(2):
-        page.get_by_role("button", name="Set it up in Fill-mask").click()
+        page.get_by_role("button", name="Open Explore, panel Predictions").click()
         expect(page.locator("#bar .lab")).to_be_visible()
         page.get_by_role("button", name="Hide this line").click()
         expect(page.locator("#bar .lab")).to_be_hidden()
 
 
 def test_a_model_that_is_not_there_is_told_in_place(visit: Any, desk: Desk) -> None:
-    desk.answers[1] = message_payload("There is no such model.")
+    desk.answers[1] = "There is no such model."
     page = visit()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
@@ -201,21 +237,24 @@ def test_a_model_that_is_not_there_is_told_in_place(visit: Any, desk: Desk) -> N
 
 
 def test_a_measurement_that_bears_out_no_choice_says_so(visit: Any, desk: Desk) -> None:
-    desk.answers[1] = json.dumps({**json.loads(answer()), "answer": None})
+    desk.answers[1] = {**answer(), "answer": None}
     page = visit()
     reveal(page)
     expect(page.locator("#lessons .verdict")).to_have_text("The measurement supports none of these.")
 
 
 def test_a_server_that_is_away_is_asked_again(visit: Any, desk: Desk, page_log: PageLog) -> None:
-    desk.answers[1] = "no answer at all"
     page = visit()
     page.locator("#lessons .choice").first.click()
-    page.get_by_role("button", name="Reveal").click()
-    expect(page.locator("#lessons .verdict")).to_contain_text("did not answer")
-    del desk.answers[1]
+    page.context.set_offline(True)
+    try:
+        page.get_by_role("button", name="Reveal").click()
+        expect(page.locator("#lessons .verdict")).to_contain_text("did not answer")
+    finally:
+        page.context.set_offline(False)
     page.get_by_role("button", name="Reveal").click()
     expect(page.locator("#lessons .bars")).to_be_visible()
+    page_log.clear()  # a browser without a network says so
 
 
 def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
@@ -249,7 +288,7 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -
     assert complaints(page, "lessons") == []
     reveal(page, 0)
     page.locator("#lessons summary").click()
-    page.get_by_role("button", name="Set it up in Attribution").click()
+    page.get_by_role("button", name="Open Explore, panel Attribution").click()
     expect(page.locator("#bar .lab")).to_be_visible()
     assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

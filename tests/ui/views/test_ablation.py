@@ -118,24 +118,23 @@ def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
 
 
 def queue(session: AppState, own: Any, **sent: Any) -> tuple[Any, ...]:
-    """What the page's handler of the event answers: (own runs, wire, strip, {asked, message})."""
-    events = PageEvents(session, *[None] * 6, benches=())  # type: ignore[arg-type]
-    *rest, answer = events.train_ablations(gr.EventData(None, sent), own)
-    return *rest, json.loads(answer)
+    """What the page's handler of the event answers: (own runs, wire, strip)."""
+    events = PageEvents(session, *[None] * 5, benches=())  # type: ignore[arg-type]
+    own, wire, strip = events.train_ablations(gr.EventData(None, sent), own)
+    return own, json.loads(wire), strip
 
 
 def test_what_was_queued_is_remembered_by_the_browser(session):
-    own, wire, strip, answer = queue(session, [], names=["one-head"], steps=100, seed=0, asked=7)
+    own, wire, strip = queue(session, [], names=["one-head"], steps=100, seed=0, ticket="7")
     assert len(own) == 2
-    assert json.loads(wire)["own"] == own
+    assert wire == {"own": own, "answer": {"ticket": "7", "message": "", "error": ""}}
     assert json.loads(strip)["run_id"] in own
-    assert answer == {"asked": 7, "message": ""}
     assert ask(session, "cards", own=own, steps=None, seed=None)["whole"] in own
 
 
 @pytest.mark.parametrize("sent", [{}, {"names": []}, {"names": ["one-head"]}, {"names": ["one-head"], "steps": "x"}])
 def test_a_plan_that_cannot_be_trained_is_answered_in_a_sentence(session, sent):
-    own, wire, _, answer = queue(session, "nonsense", **sent)
-    assert (own, wire) == ([], gr.skip())
-    assert "must lie" in answer["message"] or "Select at least" in answer["message"]
+    own, wire, strip = queue(session, "nonsense", **sent)
+    assert (own, strip) == ([], gr.skip())
+    assert "must lie" in wire["answer"]["error"] or "Select at least" in wire["answer"]["error"]
     assert session.runs.ids() == ()

@@ -1,11 +1,11 @@
-// Ablation study: cards to tick, predict and reveal. Trainings start by an event of the workspace, see runs.js.
+// Ablation study: cards to tick, predict and reveal. Trainings start by an event of Gradio's, see wire.js.
 
 const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
 const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
 const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status' });
 const cards = panel.drawing('recipe', 'Ablation study', { id: 'ablation-cards',
   events: {
-    train_request: ({ names }) => page.emit('train_ablations', { names, steps: fields.steps.value, seed: fields.seed.value, asked: Date.now() }),
+    train_request: train,
     compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),
   },
   server: {
@@ -41,9 +41,9 @@ function change(some) {
   part.redraw();
 }
 
-// The runs have been queued, or a sentence says why not.
-page.on('ablations_queued', (answer) => {
-  message.textContent = answer.message;
-  message.hidden = !answer.message;
+/** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
+async function train({ names }) {
+  message.textContent = await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message);
+  message.hidden = !message.textContent;
   part.redraw();
-});
+}

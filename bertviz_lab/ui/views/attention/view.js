@@ -13,11 +13,7 @@ function makeGrid(label, id, prefix, server = {}) {
     return chosen;
   };
   const keep = (chosen) => [...WORDS, ...INDEXES, 'rows'].forEach((name) => panel.keep(prefix + name, String(chosen[name] ?? '')));
-  const drawing = panel.drawing('attention', label, { id, linked: true, events: { state_change: keep }, server: { ...server, remembered } });
-  page.on('settings', (names) => {
-    if (drawing.payload && names.some((name) => name.startsWith(`attention.${prefix}`))) drawing.show(drawing.payload);
-  });
-  return drawing;
+  return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep }, server: { ...server, remembered } });
 }
 
 const grid = makeGrid('Attention of every head', 'attention-grid', '', {
@@ -27,20 +23,15 @@ const grid = makeGrid('Attention of every head', 'attention-grid', '', {
 });
 panel.part([grid.host], () => panel.show(grid, 'attention'));
 
-panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
-  const against = panel.field('select', 'Compare with', panel.kept('against', 'model'), () => change(), { id: 'attention-against',
+const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
+  const settings = panel.settings({ against: 'model', other_text: '' }, () => part.redraw());
+  const against = settings.field('against', 'select', 'Compare with', { id: 'attention-against',
     options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'], ['text', 'another text A']] });
-  const text = panel.field('text', 'Other text A (same number of tokens)', panel.kept('other_text'), () => change(), { id: 'attention-other-text' });
+  const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)', { id: 'attention-other-text' });
   const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
-  const change = () => {
-    panel.keep('against', against.value === 'model' ? '' : against.value);
-    panel.keep('other_text', text.value);
-    return draw();
-  };
-  const draw = () => {
-    text.node.hidden = against.value !== 'text';
-    return panel.show(difference, 'difference', { against: against.value, other: page.input.other || 'before', other_text: text.value });
-  };
   host.append(h('div', { class: 'fields' }, against.node, text.node), difference.host);
-  return draw;
+  return () => {
+    text.node.hidden = settings.values.against !== 'text';
+    return panel.show(difference, 'difference', { ...settings.values, other: page.input.other || 'before' });
+  };
 });

@@ -12,7 +12,6 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.runs.run_folder import read_shipped_log
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.controls import collect, label_of
@@ -85,8 +84,8 @@ def label_of_run(state: AppState, name: str) -> str:
     """What people call it: "kind-otter", with what it leaves out of the recipe."""
     if name in state.models.shipped():
         return name
-    title = _ablation_title(state, name)
-    return f"{title} ({short_name(name)})" if title else short_name(name)
+    title, given = _ablation_title(state, name), state.runs.name(name)
+    return f"{title} ({given})" if title else given
 
 
 def _ablation_title(state: AppState, run_id: str) -> str:

@@ -9,7 +9,6 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload
-from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.snapshots import TrackedText
 from bertviz_lab.ui.view import Index, RunIds, Text, View, Word, question
@@ -33,7 +32,7 @@ def runs(state: AppState, own: RunIds, run: Word) -> dict[str, Any]:
     """
     choices = [[name, label] for label, name in state.histories.choices(own)]
     if run not in [name for name, _ in choices] and state.histories.has_snapshots(run):
-        choices.insert(0, [run, short_name(run)])
+        choices.insert(0, [run, state.runs.name(run)])
     live = [name for name, _ in choices if state.histories.is_live(name)]
     return {"choices": choices, "first": state.histories.default(own), "live": live}
 

@@ -33,7 +33,7 @@ def examples(state: AppState, model: ModelName) -> list[tuple[str, str]]:
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
     """The tokens of the input, {token, segment, special} each, and a note where the text is too long for the model."""
-    from bertviz_lab.interpret.inputs import encode_inputs
+    from bertviz_lab.interpret import encode_inputs
 
     checkpoint = state.models.open(model)
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding

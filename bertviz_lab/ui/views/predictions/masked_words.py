@@ -17,8 +17,7 @@ def toggle(checkpoint: Any, text_a: str, text_b: str, hidden: list[str], positio
 
     A [MASK] that nobody's click has made is filled with the model's first prediction.
     """
-    from bertviz_lab.interpret import fill_mask
-    from bertviz_lab.interpret.inputs import encode_inputs
+    from bertviz_lab.interpret import encode_inputs, fill_mask
 
     tokenizer = checkpoint.tokenizer
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding

@@ -1,14 +1,14 @@
 // Predictions: what the model makes of the text. Which parts there are depends on the model's heads.
 
 let hidden = []; // the words behind the masked tokens, so that a click brings them back
-const settings = { top_k: Number(panel.kept('top_k', 5)), word: panel.kept('word', '') };
-const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask } });
+const settings = panel.settings({ top_k: 5, word: '' }, () => mlm.redraw());
+const bars = panel.drawing('fill', 'Masked-token predictions', { id: 'fill-bars', events: { toggle_mask: toggleMask }, linked: true });
 const marked = panel.drawing('marked', 'Predictions in the text', { id: 'task-marked' });
 const labels = panel.drawing('chart', 'Prediction', { id: 'task-labels' });
 const verdict = panel.drawing('chart', 'Next-sentence prediction', { id: 'nsp-verdict' });
 const nspHint = h('p', { class: 'quiet' }, 'Type text B to predict whether it follows text A (next-sentence prediction, NSP).');
-const topK = panel.field('range', 'Predictions per masked token (top k)', settings.top_k, (top_k) => change({ top_k }), { min: 1, max: 20, step: 1, id: 'fill-top-k' });
-const word = panel.field('text', 'Probability of this word', settings.word, (text) => change({ word: text }), { id: 'fill-word' });
+const topK = settings.field('top_k', 'range', 'Predictions per masked token (top k)', { min: 1, max: 20, step: 1, id: 'fill-top-k' });
+const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
 const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
 const task = panel.part([labels.host, marked.host], async () => {
@@ -20,7 +20,12 @@ const task = panel.part([labels.host, marked.host], async () => {
 const mlm = panel.part([bars.host, knobs], async () => {
   const able = (await heads()).mlm;
   for (const node of [bars.host, knobs]) node.hidden = !able;
-  if (able) await panel.show(bars, 'mlm', settings);
+  for (const fold of folds) {
+    const appears = able && fold.node.hidden;
+    fold.node.hidden = !able;
+    if (appears) fold.redraw();
+  }
+  if (able) await panel.show(bars, 'mlm', settings.values);
 });
 const nsp = panel.part([verdict.host, nspHint], async () => {
   const able = (await heads()).nsp;
@@ -31,19 +36,22 @@ const nsp = panel.part([verdict.host, nspHint], async () => {
 });
 const comparison = panel.drawing('chart', 'Two models', { id: 'fill-comparison' });
 panel.part([comparison.host], async () => {
-  comparison.host.hidden = !page.input.other || !(await heads()).mlm;
+  const masked = /\[MASK\]|<mask>/i.test(page.input.text_a + page.input.text_b);
+  comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
   if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
 });
-panel.fold('joint', 'Several masked tokens jointly', (host) => {
+const joint = panel.fold('joint', 'Several masked tokens jointly', (host) => {
   const drawing = panel.drawing('chart', 'All masked tokens jointly', { id: 'fill-joint' });
   host.append(drawing.host);
   return () => panel.show(drawing, 'joint');
 });
-panel.fold('surprisal', 'Surprisal (pseudo-log-likelihood)', (host) => {
-  const drawing = panel.drawing('scores', 'Surprisal of each token', { id: 'fill-surprisal' });
+const surprisal = panel.fold('surprisal', 'Surprisal (pseudo-log-likelihood)', (host) => {
+  const drawing = panel.drawing('scores', 'Surprisal of each token', { id: 'fill-surprisal', linked: true });
   host.append(drawing.host);
   return () => panel.show(drawing, 'surprisal', { hidden });
 });
+const folds = [joint, surprisal];
+for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
 let known = { model: null, answer: null };
 
@@ -55,13 +63,6 @@ function heads() {
     known = { model: null, answer: null };
     throw error;
   });
-}
-
-function change(some) {
-  Object.assign(settings, some);
-  panel.keep('top_k', settings.top_k === 5 ? '' : settings.top_k);
-  panel.keep('word', settings.word);
-  mlm.redraw();
 }
 
 async function toggleMask({ position }) {

@@ -27,8 +27,7 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
 
 def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:
     """The likeliest tokens of every [MASK]; a text without one is shown as it is, to be clicked."""
-    from bertviz_lab.interpret import FillMask, fill_mask
-    from bertviz_lab.interpret.inputs import encode_inputs
+    from bertviz_lab.interpret import FillMask, encode_inputs, fill_mask
     from bertviz_lab.tokenization import check_mask_spelling
 
     checkpoint = state.models.open(model)
@@ -58,14 +57,17 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:
     """The surprisal of each token; masked tokens are first filled with the word behind them or the top prediction."""
-    from bertviz_lab.interpret import pseudo_log_likelihood
+    from bertviz_lab.interpret import encode_inputs, pseudo_log_likelihood
 
     checkpoint = state.models.open(model)
+    before = encode_inputs(checkpoint, text_a, text_b or None).encoding
     text_a, text_b = fill(checkpoint, text_a, text_b, hidden)
     scored = pseudo_log_likelihood(checkpoint, text_a, text_b or None, on_progress=tell_progress)
-    return surprisal_payload(
+    payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
+    # A word of several pieces in place of a [MASK] moves the tokens after it.
+    return payload.having(linked=len(scored.encoding) == len(before))
 
 
 def nsp(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:

@@ -26,22 +26,26 @@ function drawSheet() {
   const said = h('span', { class: 'quiet', role: 'status' });
   const fetching = (use) => async () => {
     said.textContent = 'Measuring …';
-    const page = await server.handout(here());
-    if (page) use(page);
-    said.textContent = page ? '' : 'The server did not answer. Is it still running?';
+    try {
+      const sheet = await page.ask('lessons', 'handout', { address: here() });
+      if (sheet) use(sheet);
+      said.textContent = '';
+    } catch (error) {
+      said.textContent = error.message;
+    }
   };
   const button = (words, use) => h('button', { type: 'button', class: 'plain', onclick: fetching(use) }, words);
   return h('div', { class: 'act' }, button('Print the handout', print),
-    button('Save the handout', (page) => saveText('bertviz-lab-lessons.html', 'text/html', page)), said,
+    button('Save the handout', (sheet) => saveText('bertviz-lab-lessons.html', 'text/html', sheet)), said,
     h('p', { class: 'quiet' }, 'Two sheets of A4: the questions, and the answers to cut off or keep.'));
 }
 
-/** Print a page without leaving this one. */
-function print(page) {
+/** Print the sheet without leaving this page. */
+function print(sheet) {
   element.querySelector('iframe')?.remove();
   const frame = h('iframe', { class: 'hush', 'aria-hidden': 'true', title: 'The handout', tabindex: '-1' });
   frame.onload = () => frame.contentWindow.print();
-  frame.srcdoc = page;
+  frame.srcdoc = sheet;
   element.append(frame);
 }
 
@@ -61,7 +65,7 @@ function drawRow(lesson) {
     answers[body.answer]?.classList.add('right');
     answers[body.answer]?.append(' ✓');
     told.replaceChildren(...body.paragraphs.map((text) => paragraph(text)), h('ul', { class: 'links' },
-      ...body.links.map(([tab, link, text]) => h('li', {}, h('a', { href: here() + link }, tab), ': ', ...marked(text)))));
+      ...body.links.map(([name, link, text]) => h('li', {}, h('a', { href: here() + link }, name), ': ', ...marked(text)))));
   };
   return { number: lesson.number, node, tell };
 }

@@ -1,22 +1,30 @@
 // The list of lessons and the one that is open. What was revealed stays revealed after a reload.
 
-const view = onPayload('The lessons are loading.', show);
+const ADDRESS = new URLSearchParams(location.search).get('lesson'); // the number of a lesson, or "leader"
+const content = h('div', { class: 'course' });
+const root = element.querySelector('.lab');
+root.setAttribute('aria-label', props.label);
 const list = h('ol', { class: 'list' });
 const progress = h('p', { class: 'quiet', role: 'status' });
 const leaders = h('button', { type: 'button', class: 'plain', onclick: () => openLeader(true) }, 'For leaders');
 const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, 'Start again');
 const side = h('nav', { class: 'side', 'aria-label': 'Lessons' }, list, progress, h('div', { class: 'act' }, leaders, again));
 const place = h('div', { class: 'place' });
-view.content.classList.add('course');
-view.content.append(side, place);
+content.append(side, place);
+root.append(content);
 let lessons = [];
 const answers = new Map(); // number -> a measurement that is under way or there
 
-function show(body) {
-  lessons = body.lessons;
-  const wanted = new URLSearchParams(location.search).get('lesson') ?? '';
-  if (wanted === 'leader') openLeader(false);
-  else open(find(Number(wanted)) ? Number(wanted) : find(memory.at) ? memory.at : 1, false);
+async function begin() {
+  place.replaceChildren(h('p', { class: 'quiet' }, 'The lessons are loading.'));
+  try {
+    lessons = await page.ask('lessons', 'lessons');
+  } catch (error) {
+    place.replaceChildren(h('p', {}, error.message));
+    return;
+  }
+  if (ADDRESS === 'leader') openLeader(false);
+  else open([Number(ADDRESS), memory.at].find(find) ?? 1, false);
 }
 
 const find = (number) => lessons.find((lesson) => lesson.number === number);
@@ -24,9 +32,9 @@ const find = (number) => lessons.find((lesson) => lesson.number === number);
 /** What the server measures for a lesson; asked for once. */
 function measured(number) {
   if (!answers.has(number)) {
-    answers.set(number, server.measured(number).then(JSON.parse).catch(() => {
+    answers.set(number, page.ask('lessons', 'measured', { number }, `lesson ${number}`).catch((error) => {
       answers.delete(number);
-      return { message: 'The server did not answer. Is it still running?' };
+      return { message: error.message };
     }));
   }
   return answers.get(number);
@@ -38,7 +46,7 @@ function open(number, focus) {
   const drawn = drawLesson(lesson, lessons.length, {
     choose: (index) => keep({ chosen: { ...memory.chosen, [number]: index } }),
     reveal: () => tell(true),
-    setUp: (step) => trigger('set_up', { lesson: number, step }),
+    open: (step) => openPlace(lesson, step),
     go: (next) => open(next, true),
   });
   async function tell(fresh) {
@@ -88,11 +96,23 @@ function startAgain() {
   open(1, true);
 }
 
-/** The bar above another tab leads back here. */
-window.addEventListener('lab-lesson', (event) => {
-  if (!element.isConnected || !find(event.detail)) return;
-  if (memory.at !== event.detail || !place.querySelector('.one')) open(event.detail, false);
-  // The tab comes into sight only after this.
-  setTimeout(() => settle(place.querySelector('.told:not([hidden]) .verdict') ?? place.querySelector('legend, h2')), 150);
+/** Open the place that a step is about. A model that this copy of the lab does not have leaves the chosen one. */
+function openPlace(lesson, { text, place: { input, ...there } }) {
+  const { model, ...texts } = input ?? {};
+  page.open({ ...there, ...(input && { input: lesson.missing ? texts : input }), lesson: { number: lesson.number, title: lesson.title, text } });
+}
+
+/** The line above the place that a lesson has opened leads back here. */
+page.on('open', ({ space, lesson }) => {
+  if (space !== 'learn' || !lesson || !find(lesson.number)) return;
+  if (memory.at !== lesson.number || !place.querySelector('.one')) open(lesson.number, false);
+  settleInSight();
 });
-view.start();
+
+/** Learn comes into sight only after this. */
+function settleInSight(tries = 40) {
+  if (element.offsetParent) settle(place.querySelector('.told:not([hidden]) .verdict') ?? place.querySelector('legend, h2'));
+  else if (tries) setTimeout(settleInSight, 50, tries - 1);
+}
+
+begin();

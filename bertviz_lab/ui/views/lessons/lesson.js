@@ -1,6 +1,6 @@
-// One lesson: idea, what to look at, the question, and what the measurement says once a guess was made.
+// One lesson: idea, what to look at, the question, and what the measurement says once a prediction was made.
 
-/** `acts`: choose(index), reveal(), setUp(step), go(number). Gives the node, and `tell(body)` for the measurement. */
+/** `acts`: choose(index), reveal(), open(step), go(number). Gives the node, and `tell(body)` for the measurement. */
 function drawLesson(lesson, count, acts) {
   const heading = h('h2', { tabindex: '-1' }, lesson.title);
   const told = h('div', { class: 'told', hidden: true });
@@ -34,7 +34,7 @@ function drawLesson(lesson, count, acts) {
     boxes.forEach((box, at) => box.settle(at === body.answer, at === guess));
     told.replaceChildren(verdict(lesson, body, guess), drawBars(lesson.measured_by, body.bars),
       ...body.paragraphs.map((text) => paragraph(text)),
-      drawSteps('See for yourself', body.proof, lesson.look.length, acts), drawFormula(lesson), drawNext(lesson, count, acts));
+      drawSteps('See for yourself', body.proof, acts), drawFormula(lesson), drawNext(lesson, count, acts));
     if (!fresh) return;
     told.firstChild.focus({ preventScroll: true });
     told.firstChild.scrollIntoView({ block: 'center' }); // with the bars under it
@@ -44,7 +44,7 @@ function drawLesson(lesson, count, acts) {
   const node = h('article', { class: 'one' },
     h('p', { class: 'quiet' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
     lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question cannot be measured here.`, { class: 'verdict' }) : null,
-    paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, 0, acts),
+    paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, acts),
     h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example' }, lesson.example) : null, question, told);
   return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; }, done };
 }
@@ -70,11 +70,11 @@ function verdict(lesson, body, guess) {
   return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
 }
 
-/** Things to look at; `first` is the number of the first among all of the lesson. */
-function drawSteps(title, steps, first, acts) {
-  const rows = steps.map((step, at) => h('li', {}, paragraph(step.text),
-    h('button', { type: 'button', class: 'set-up', onclick: () => acts.setUp(first + at),
-      'aria-label': `Set it up in ${step.tab}: ${step.text.replaceAll('`', '')}` }, `Set it up in ${step.tab}`)));
+/** Things to look at, each with a button that opens its place. */
+function drawSteps(title, steps, acts) {
+  const rows = steps.map((step) => h('li', {}, paragraph(step.text),
+    h('button', { type: 'button', class: 'set-up', onclick: () => acts.open(step),
+      'aria-label': `Open ${step.name}: ${step.text.replaceAll('`', '')}` }, `Open ${step.name}`)));
   return h('section', {}, h('h3', {}, title), h('ol', { class: 'steps' }, ...rows));
 }
 
@@ -84,8 +84,9 @@ function drawFormula(lesson) {
 }
 
 function drawNext(lesson, count, acts) {
-  const last = lesson.number === count;
-  const words = last ? 'That was the last lesson. Now train a model of your own: press Train your own at the top.' : '';
-  return h('div', { class: 'act' }, last ? h('p', { class: 'quiet' }, words)
-    : h('button', { type: 'button', class: 'main', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
+  if (lesson.number < count) {
+    return h('div', { class: 'act' }, h('button', { type: 'button', class: 'main', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
+  }
+  return h('div', { class: 'act' }, h('p', { class: 'quiet' }, 'That was the last lesson. Now train a model of your own.'),
+    h('button', { type: 'button', class: 'main', onclick: () => page.open({ space: 'train', show: 'pretrain' }) }, 'Open Train'));
 }

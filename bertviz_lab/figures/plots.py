@@ -1,0 +1,243 @@
+"""Charts as Plotly figures. Colours are the page's CSS variables, so that light and dark need no second figure.
+
+Axes are numeric with ticks that carry the names: tokens and labels repeat, and a category axis would merge them.
+Plotly reads a little HTML in its labels, so every text is escaped. plotly is imported when a figure is made: a page
+that is only opened need not wait for it.
+"""
+
+import html
+import math
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: The data colours of the page; two of them also differ in lightness.
+COLOURS = ("var(--lab-a)", "var(--lab-b)", "var(--lab-kept)", "var(--lab-mask)")
+TEXT, QUIET, EDGE, PAGE = "var(--lab-text)", "var(--lab-quiet)", "var(--lab-edge)", "var(--lab-page)"
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # which no SVG may hold
+_LONGEST_NAME = 34  # characters of a name on an axis; hovering tells the whole
+_ROW, _HEAD = 26, 30  # pixels
+
+
+def heatmap_figure(
+    values: NDArray[np.floating],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    words: Sequence[Sequence[str]],
+    peak: float,
+) -> "go.Figure":
+    """A table of shaded cells, (rows, columns): blue above 0, brown below, full at `peak`; NaN is left white.
+
+    `texts` stand in the cells, `words` are what hovering says.
+    """
+    import plotly.graph_objects as go
+
+    peak = peak if peak > 0 else 1.0
+    trace = go.Heatmap(
+        z=[[float(v) if math.isfinite(v) else None for v in row] for row in values],
+        text=[[escaped(text) for text in row] for row in texts],
+        texttemplate="%{text}",
+        customdata=[[escaped(text) for text in row] for row in words],
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[0, COLOURS[1]], [0.5, PAGE], [1, COLOURS[0]]],
+        zmin=-peak,
+        zmax=peak,
+        showscale=False,
+        xgap=2,
+        ygap=2,
+    )
+    figure = _figure([trace], _ROW * len(rows) + _HEAD + 20)
+    figure.update_xaxes(_named(columns), side="top", showgrid=False, zeroline=False)
+    figure.update_yaxes(_named(rows), autorange="reversed", showgrid=False, zeroline=False)
+    return figure
+
+
+def bar_figure(
+    groups: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float | None]]],
+    texts: Sequence[Sequence[str]],
+    peak: float,
+) -> "go.Figure":
+    """Bars that lie, a row for each group and in it a bar for each of `series`, with `texts` beside them."""
+    import plotly.graph_objects as go
+
+    places = list(range(len(groups)))
+    traces = [
+        go.Bar(
+            x=[0.0 if value is None else value for value in values],
+            y=places,
+            orientation="h",
+            name=escaped(name),
+            text=[escaped(text) for text in written],
+            textposition="outside",
+            cliponaxis=False,
+            customdata=[
+                escaped(f"{group}{f', {name}' if name else ''}: {text}")
+                for group, text in zip(groups, written, strict=True)
+            ],
+            hovertemplate="%{customdata}<extra></extra>",
+            marker={"color": COLOURS[place % 4], "opacity": 0.8},
+        )
+        for place, ((name, values), written) in enumerate(zip(series, texts, strict=True))
+    ]
+    height = (16 * len(series) + 12) * len(groups) + 24
+    figure = _figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
+    peak = peak or 1.0
+    signed = any(value is not None and value < 0 for _, values in series for value in values)
+    figure.update_xaxes(
+        range=[-1.25 * peak if signed else 0, 1.25 * peak], visible=False, fixedrange=True, zeroline=False
+    )
+    figure.update_yaxes(_named(groups), autorange="reversed", showgrid=False, zeroline=False)
+    figure.update_layout(barmode="group", bargap=0.25)
+    return figure
+
+
+def column_figure(
+    values: Sequence[float],
+    names: Sequence[str],
+    words: Sequence[str],
+    marked: Sequence[bool],
+) -> "go.Figure":
+    """Columns that stand on a line, or hang from it below 0; the `marked` ones have the other colour."""
+    import plotly.graph_objects as go
+
+    colours = [COLOURS[1 if flag or value < 0 else 0] for value, flag in zip(values, marked, strict=True)]
+    trace = go.Bar(
+        x=list(range(len(values))),
+        y=list(values),
+        customdata=[escaped(text) for text in words],
+        hovertemplate="%{customdata}<extra></extra>",
+        marker={"color": colours, "opacity": [0.45 if flag else 0.8 for flag in marked]},
+    )
+    figure = _figure([trace], 210)
+    figure.update_xaxes(_named(names, most=16), showgrid=False)
+    figure.update_layout(bargap=0.08)
+    return figure
+
+
+def scatter_figure(
+    points: NDArray[np.floating],
+    names: Sequence[str],
+    words: Sequence[str],
+    groups: Sequence[int],
+    group_names: Sequence[str],
+    ways: Sequence[Sequence[int]],
+) -> "go.Figure":
+    """Points in a plane, (n, 2), with names; each of `ways` joins points in the colour of its place."""
+    import plotly.graph_objects as go
+
+    traces: list[Any] = [
+        go.Scatter(
+            x=points[list(way), 0].tolist(),
+            y=points[list(way), 1].tolist(),
+            mode="lines",
+            line={"color": COLOURS[place % 4], "width": 1.5},
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        for place, way in enumerate(ways)
+    ]
+    for group in sorted(set(groups)):
+        mine = [place for place, other in enumerate(groups) if other == group]
+        traces.append(
+            go.Scatter(
+                x=points[mine, 0].tolist(),
+                y=points[mine, 1].tolist(),
+                mode="markers+text",
+                name=escaped(group_names[group]) if group < len(group_names) else "",
+                text=[escaped(_short_name(names[place])) for place in mine],
+                textposition="top center",
+                customdata=[escaped(words[place]) for place in mine],
+                hovertemplate="%{customdata}<extra></extra>",
+                marker={"color": COLOURS[group % 4], "size": 9},
+            )
+        )
+    figure = _figure(traces, 400, legend=len(group_names) > 1)
+    figure.update_layout(dragmode="pan")
+    # One scale for both directions: distances are what the picture is about.
+    figure.update_xaxes(showticklabels=False, zeroline=False)
+    figure.update_yaxes(showticklabels=False, zeroline=False, scaleanchor="x")
+    return figure
+
+
+def line_figure(
+    places: Sequence[str],
+    series: Sequence[tuple[str, Sequence[float | None]]],
+    words: Sequence[Sequence[str]],
+    place_name: str,
+    dashed: Sequence[str],
+    low: float | None,
+    high: float | None,
+) -> "go.Figure":
+    """Lines over named places, one for each of `series`; `low` and `high` are shown whatever the values."""
+    import plotly.graph_objects as go
+
+    traces = [
+        go.Scatter(
+            x=list(range(len(places))),
+            y=list(values),
+            mode="lines+markers",
+            name=escaped(name),
+            customdata=[escaped(text) for text in words[place]],
+            hovertemplate="%{customdata}<extra></extra>",
+            line={"color": COLOURS[place % 4], "width": 2, "dash": "dash" if name in dashed else "solid"},
+            marker={"size": 6},
+        )
+        for place, (name, values) in enumerate(series)
+    ]
+    figure = _figure(traces, 300, legend=len(series) > 1)
+    figure.update_layout(dragmode="zoom")
+    figure.update_xaxes(_named(places, most=14), title_text=escaped(place_name), showgrid=False)
+    seen = [value for _, values in series for value in values if value is not None]
+    ends = [*seen, *(end for end in (low, high) if end is not None)]
+    if ends and (low is not None or high is not None):
+        margin = 0.04 * ((max(ends) - min(ends)) or 1.0)
+        figure.update_yaxes(range=[min(ends) - margin, max(ends) + margin])
+    return figure
+
+
+def escaped(text: str) -> str:
+    """A text as Plotly shows it, letter by letter."""
+    return html.escape(_CONTROL.sub(" ", str(text)), quote=False)
+
+
+def _figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
+    import plotly.graph_objects as go
+
+    return go.Figure(
+        traces,
+        {
+            "template": {},
+            "height": height,
+            "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "font": {"color": TEXT, "size": 12},
+            "showlegend": legend,
+            "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
+            "hoverlabel": {"align": "left"},
+            "dragmode": False,
+            "xaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},
+            "yaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},
+        },
+    )
+
+
+def _named(names: Sequence[str], most: int = 400) -> dict[str, Any]:
+    """An axis with a name at each whole number; of very many, evenly spread ones."""
+    every = max(1, math.ceil(len(names) / most))
+    shown = range(0, len(names), every)
+    texts = [escaped(_short_name(names[place])) for place in shown]
+    return {"tickmode": "array", "tickvals": list(shown), "ticktext": texts, "ticks": ""}
+
+
+def _short_name(name: str) -> str:
+    return name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"

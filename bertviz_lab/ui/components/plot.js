@@ -1,0 +1,64 @@
+// Plotly figures in a place of the page: in its colours, as wide as it is, and only while they can be seen.
+
+/** A copy in which every `var(--name)` is the page's colour of now. */
+function inColours(value) {
+  if (typeof value === 'string') return value.startsWith('var(') ? colour(value.slice(4, -1)) : value;
+  if (Array.isArray(value)) return value.map(inColours);
+  if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColours(part)]));
+  }
+  return value;
+}
+
+/**
+ * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title)` is a picture of it as an
+ * address. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
+ */
+function makePlot(host, onPick = () => {}) {
+  let figure = null;
+  let drawn = null; // what is on show: nothing is drawn twice
+  let library = null;
+  host.classList.add('plotly-host');
+  host.setAttribute('role', 'img');
+
+  const size = () => ({ width: Math.max(120, host.clientWidth), height: figure.layout.height ?? 320 });
+
+  async function draw(force = false) {
+    if (!figure || host.clientWidth === 0 || (!force && drawn === figure)) return;
+    const mine = figure;
+    library ??= await loadPlotly();
+    if (mine !== figure) return;
+    const { data, layout } = inColours(figure);
+    layout.font.family = getComputedStyle(host).fontFamily;
+    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
+    const first = !host.data;
+    await library.react(host, data, { ...layout, ...size(), uirevision: layout.uirevision ?? 'keep' }, options);
+    drawn = mine;
+    if (first) host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
+  }
+
+  new ResizeObserver(() => {
+    if (drawn && host.clientWidth && Math.abs(host.clientWidth - host.layout.width) > 1) library.relayout(host, size());
+    else draw();
+  }).observe(host);
+  onThemeChange(() => draw(true));
+
+  return {
+    show(next, description) {
+      figure = next;
+      host.style.minHeight = `${next.layout.height ?? 320}px`; // nothing jumps when it comes
+      host.setAttribute('aria-label', description);
+      return draw();
+    },
+    /** While something is dragged: change the layout alone. */
+    relayout: (changes) => drawn && library.relayout(host, inColours(changes)),
+    async image(format, title) {
+      library ??= await loadPlotly();
+      const { data, layout } = inColours(figure);
+      const { width, height } = size();
+      const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
+      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: colour('--lab-page') } },
+        { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
+    },
+  };
+}

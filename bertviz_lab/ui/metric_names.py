@@ -1,0 +1,22 @@
+"""What metrics are called on the page, and how their values are written."""
+
+NAMES = {
+    "mlm_accuracy": "MLM accuracy",
+    "accuracy": "Accuracy",
+    "f1": "F1",
+    "macro_f1": "Macro F1",
+    "mcc": "MCC",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    "mae": "Mean absolute error",
+    "precision": "Precision",
+    "recall": "Recall",
+    "exact_match": "Exact match",
+    "has_answer_f1": "F1 (answerable)",
+    "no_answer_accuracy": "Accuracy (unanswerable)",
+}
+
+
+def shown(name: str, value: float) -> str:
+    """A share as a percentage, any other number with three digits."""
+    return f"{value:.3f}" if name in ("mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"

@@ -1,0 +1,150 @@
+"""What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
+
+from typing import Any
+
+import numpy as np
+
+from bertviz_lab.figures.interpret.attribution import attribution_payload
+from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.ui.questions import tell_progress
+from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, question
+from bertviz_lab.ui.views.attribution.target import Explained, explained, possible_targets
+
+_SHOWN_CLASSES = 6  # of many, before and after an intervention
+
+
+def targets(state: AppState, model: ModelName, text_a: Text, text_b: Text, kind: Word) -> dict[str, Any]:
+    """Which predictions can be explained; see `possible_targets`."""
+    return possible_targets(state.models.open(model), text_a, text_b, kind)
+
+
+def attribution(
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    kind: Word,
+    position: Index | None,
+    choice: Word,
+    contrast: Word,
+) -> dict[str, Any]:
+    """The prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
+    from bertviz_lab.interpret import METHODS, attribute, trace_text
+
+    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
+    checkpoint, target = prediction.checkpoint, prediction.target
+    texts = (prediction.text_a, prediction.text_b)
+    attributions = []
+    for place, method in enumerate(METHODS):
+        tell_progress(place / len(METHODS))
+        attributions.append(attribute(checkpoint, *texts, method=method, target=target))
+    reads_one = target.read_position is not None
+    attention = trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
+    title = f"Attribution for {_title(prediction)}"
+    return {"facts": _facts(prediction), "tokens": attribution_payload(attributions, attention, title=title)}
+
+
+def _title(prediction: Explained) -> str:
+    target, tokens = prediction.target, prediction.inputs.encoding.tokens
+    if target.kind == "next":
+        return f"the prediction that {target.title}"
+    if target.kind in ("start", "end"):
+        return f"{target.name} as the {target.kind} of the answer"
+    return f"{target.title} as the label of {tokens[target.position]}" if target.kind == "word" else target.title
+
+
+def _facts(prediction: Explained) -> str:
+    from bertviz_lab.interpret import class_scores
+
+    target = prediction.target
+    scores = class_scores(prediction.checkpoint, prediction.inputs, target)
+    score = float(scores[target.index])
+    items = [("Prediction explained", target.name)]
+    items.append(("Predicted value", f"{score:.2f}") if target.is_regression else ("Probability", f"{score:.1%}"))
+    if target.kind == "token":
+        items.append(("Rank in vocabulary", f"{int((scores > score).sum()) + 1:,}"))
+    return facts_payload(items)
+
+
+def head_effects(
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    kind: Word,
+    position: Index | None,
+    choice: Word,
+    contrast: Word,
+    ablated: Heads,
+) -> Payload:
+    """The map of all heads, with the ablated ones marked."""
+    from bertviz_lab.interpret import ablate_heads
+
+    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
+    texts, target = (prediction.text_a, prediction.text_b), prediction.target
+    # The effect of each head does not depend on which are ablated: of a large model it is computed once.
+    ablation = state.remembered(
+        ("head effects", state.models.version(model), texts, target),
+        lambda: ablate_heads(prediction.checkpoint, *texts, target=target, on_progress=tell_progress),
+    )
+    marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
+    return head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, target.title, marks)
+
+
+def intervention(
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    kind: Word,
+    position: Index | None,
+    choice: Word,
+    contrast: Word,
+    ablated: Heads,
+    causal: bool,
+) -> dict[str, Any]:
+    """What is changed in the model (`facts`), and the prediction before and after (`chart`)."""
+    from bertviz_lab.interpret import class_name, class_scores
+
+    prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
+    checkpoint, inputs, target = prediction.checkpoint, prediction.inputs, prediction.target
+    head_mask = np.ones((checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads))
+    closed = [place for place in sorted(set(ablated)) if place[0] < len(head_mask) and place[1] < head_mask.shape[1]]
+    for place in closed:
+        head_mask[place] = 0
+    before = class_scores(checkpoint, inputs, target)
+    after = class_scores(checkpoint, inputs, target, head_mask=head_mask, causal=causal)
+    classes = dict.fromkeys([*_largest(before), *_largest(after), target.index])
+    changes = [f"without {', '.join(f'layer {layer + 1} head {head + 1}' for layer, head in closed)}"] if closed else []
+    changes += ["causal mask"] if causal else []
+    changed = " and ".join(changes) or "nothing changed yet"
+    note = "" if changes else "Tick the box, or open Head ablation and click some heads."
+    chart = change_payload(
+        [class_name(checkpoint, inputs, target, index) for index in classes],
+        [before[index] for index in classes],
+        [after[index] for index in classes],
+        changed,
+        regression=target.is_regression,
+    )
+    return {"facts": facts_payload([("Changed", changed)], note=note), "chart": chart}
+
+
+def _largest(scores: np.ndarray) -> list[int]:
+    return np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES].tolist()
+
+
+ATTRIBUTION = View(
+    "attribution",
+    "Attribution",
+    "Integrated gradients, gradient x input and occlusion of a prediction; head ablation; causal mask.",
+    "explore",
+    {
+        "targets": question(targets),
+        "attribution": question(attribution, slow=True),
+        "head_effects": question(head_effects, slow=True),
+        "intervention": question(intervention),
+    },
+)

@@ -1,0 +1,121 @@
+"""What Embeddings asks: cosines of sentences and their map, neighbours of a word, and a word in two contexts."""
+
+import re
+from typing import Any, Literal
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.embeddings import (
+    context_payloads,
+    map_payload,
+    neighbours_payload,
+    similarity_payload,
+)
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
+
+_MOST_SENTENCES = 20
+
+#: "auto" is the model's own pooling, that of its `1_Pooling/config.json`.
+Pooling = Literal["auto", "mean", "cls"]
+
+
+def sentences(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> str:
+    """What is compared until somebody names sentences, one per line: the input's texts and the model's examples."""
+    own = (" ".join(text.split()) for text in (text_a, text_b))
+    return "\n".join(dict.fromkeys(text for text in (*own, *state.examples(model).singles()) if text))
+
+
+def similarity(state: AppState, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling) -> Payload:
+    """The cosine of each pair of sentences."""
+    compared = _compare(state, model, lines or sentences(state, model, text_a, text_b), pooling)
+    return similarity_payload(compared.texts, compared.cosines)
+
+
+def sentence_map(
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
+) -> Payload:
+    """The sentences in the plane of their first two principal components."""
+    compared = _compare(state, model, lines or sentences(state, model, text_a, text_b), pooling)
+    return map_payload(compared.texts, compared.map, compared.explained)
+
+
+def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index) -> dict[str, Any]:
+    """The token at a position: {token, word: the word that it is a piece of, "" for special tokens}."""
+    from bertviz_lab.interpret import encode_inputs
+
+    encoding = encode_inputs(state.models.open(model), text_a, text_b or None).encoding
+    if position >= len(encoding):
+        raise InputError("That token is no longer there.")
+    words = list(zip(encoding.token_type_ids, encoding.word_ids, strict=True))
+    pieces = [encoding.offsets[at] for at, word in enumerate(words) if word == words[position]]
+    text = (text_a, text_b)[encoding.token_type_ids[position]]
+    word = "" if words[position][1] is None else text[pieces[0][0] : pieces[-1][1]]
+    return {"token": encoding.tokens[position].lstrip("Ġ▁"), "word": word.strip()}
+
+
+def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
+    """The tokens whose embeddings are closest to a word's; without one, to that of a word of the input."""
+    from bertviz_lab.interpret import nearest_tokens
+
+    checkpoint = state.models.open(model)
+    word = word.strip() or state.examples(model).contrast[2]
+    return neighbours_payload(word, nearest_tokens(checkpoint, word))
+
+
+def contexts(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> dict[str, Any]:
+    """A word's path through the layers in both texts, or in an example while one of them is empty.
+
+    {text_a, text_b, word, similarity, path}; without a word the longest that both texts have.
+    """
+    from bertviz_lab.interpret import compare_contexts
+
+    if not (text_a.strip() and text_b.strip()):
+        text_a, text_b, example = state.examples(model).contrast
+        word = word.strip() or example
+    compared = compare_contexts(
+        state.models.open(model), text_a, text_b, word.strip() or _longest_common_word(text_a, text_b)
+    )
+    similarity_by_layer, path = context_payloads(compared)
+    return {
+        "text_a": text_a,
+        "text_b": text_b,
+        "word": compared.word,
+        "similarity": similarity_by_layer,
+        "path": path,
+    }
+
+
+def _compare(state: AppState, model: str, lines: str, pooling: Pooling) -> Any:
+    from bertviz_lab.interpret import similarity
+
+    texts = [line.strip() for line in lines.splitlines() if line.strip()]
+    if not texts:
+        raise InputError("Type some sentences, one per line.")
+    if len(texts) > _MOST_SENTENCES:
+        raise InputError(f"{len(texts)} sentences are too many: keep {_MOST_SENTENCES}.")
+    return similarity(state.models.open(model), texts, pooling=None if pooling == "auto" else pooling)
+
+
+def _longest_common_word(text_a: str, text_b: str) -> str:
+    in_b = {word.casefold() for word in re.findall(r"\w+", text_b)}
+    common = [word for word in re.findall(r"\w+", text_a) if word.casefold() in in_b]
+    if not common:
+        raise InputError("Texts A and B have no word in common.")
+    return max(common, key=len)
+
+
+EMBEDDINGS = View(
+    "embeddings",
+    "Embeddings",
+    "Sentence similarity, nearest neighbours, and contextual embeddings of one word.",
+    "explore",
+    {
+        "sentences": question(sentences),
+        "similarity": question(similarity),
+        "sentence_map": question(sentence_map),
+        "word_at": question(word_at),
+        "neighbours": question(neighbours),
+        "contexts": question(contexts),
+    },
+)

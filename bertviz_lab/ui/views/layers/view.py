@@ -1,0 +1,54 @@
+"""What Layers asks: the prediction at every layer, norms, and the sum of token, segment and position embeddings."""
+
+from bertviz_lab.figures.interpret.embeddings import embedding_payload
+from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload
+from bertviz_lab.figures.interpret.norms import NormKind, norms_payload, token_norms_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.view import Index, ModelName, Text, View, question
+
+
+def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
+    """The prediction for a [MASK] at every layer: the one at `position`, or else the first."""
+    from bertviz_lab.interpret import choose_target, encode_inputs, logit_lens
+
+    checkpoint = state.models.open(model)
+    inputs = encode_inputs(checkpoint, text_a, text_b or None)
+    masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
+    target = choose_target(checkpoint, inputs, position=position if position in masks else None)
+    return logit_lens_payload(logit_lens(checkpoint, text_a, text_b or None, target=target), masks)
+
+
+def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
+    """Norms by layer, of the token at `position` or the mean of all."""
+    from bertviz_lab.interpret import norms_by_layer
+
+    return norms_payload(norms_by_layer(state.models.open(model), text_a, text_b or None), position)
+
+
+def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
+    """The norms of one kind of vector, layer by layer and token by token."""
+    from bertviz_lab.interpret import norms_by_layer
+
+    return token_norms_payload(norms_by_layer(state.models.open(model), text_a, text_b or None), of)
+
+
+def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """The three vectors that are added for each token."""
+    from bertviz_lab import interpret
+
+    return embedding_payload(interpret.embedding_sum(state.models.open(model), text_a, text_b or None))
+
+
+LAYERS = View(
+    "layers",
+    "Layers",
+    "The logit lens, norms from layer to layer, and the embedding sum.",
+    "explore",
+    {
+        "lens": question(lens),
+        "norms": question(norms),
+        "token_norms": question(token_norms),
+        "embedding_sum": question(embedding_sum),
+    },
+)

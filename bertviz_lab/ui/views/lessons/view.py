@@ -1,0 +1,70 @@
+"""What Learn asks: the lessons, what is measured in one, and the sheet to hand out."""
+
+import re
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.ui.lessons.handout import handout_page
+from bertviz_lab.ui.lessons.measuring import Measured, measure, step_body
+from bertviz_lab.ui.view import View, Word, question
+
+_ADDRESS = re.compile(r"https?://[\w.:\[\]-]+/[\w./-]*")
+_Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
+
+
+def lessons(state: AppState) -> list[dict[str, Any]]:
+    """All lessons as they are before anything is measured."""
+    shipped = state.models.shipped()
+    return [
+        {
+            "number": lesson.number,
+            "title": lesson.title,
+            "minutes": lesson.minutes,
+            "model": lesson.model,
+            "missing": lesson.model not in shipped,
+            "idea": lesson.idea,
+            "look": [step_body(step, lesson) for step in lesson.look],
+            "example": lesson.example,
+            "question": lesson.question,
+            "choices": lesson.choices,
+            "formula": lesson.formula,
+            "formula_says": lesson.formula_says,
+            "source": lesson.source,
+            "measured_by": lesson.measured_by,
+        }
+        for lesson in LESSONS
+    ]
+
+
+def measured(state: AppState, number: _Number) -> dict[str, Any]:
+    """What a lesson's measurement says, and the steps after it. Raises `InputError` where its model is not there."""
+    return measure(state, LESSONS[number - 1]).body()
+
+
+def handout(state: AppState, address: Word) -> str:
+    """The handout, a page. `address` is where the browser has found the lab; it is written down where it is one."""
+    where = address if _ADDRESS.fullmatch(address) else ""
+    answers: list[Measured] = []
+    for lesson in LESSONS:
+        try:
+            answers.append(measure(state, lesson))
+        except InputError:
+            continue  # its model is not there: the question stays, the answer is left out
+    return handout_page(LESSONS, answers, where)
+
+
+LEARN = View(
+    "lessons",
+    "Lessons",
+    "Eight lessons, each with a question to predict before its answer is measured.",
+    None,
+    {
+        "lessons": question(lessons),
+        "measured": question(measured, slow=True),
+        "handout": question(handout, slow=True),
+    },
+)

@@ -1,0 +1,170 @@
+// Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
+
+const LIVE = 2000; // milliseconds between two looks while something trains
+const STATUS = { waiting: 'queued', shipped: 'shipped' }; // where the word differs
+const when = (seconds) => new Date(1000 * seconds).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
+// Heading, what a column is sorted by, and its words; numbers begin with the largest.
+const COLUMNS = {
+  name: ['Name', (row) => row.name.toLowerCase()],
+  status: ['State', (row) => row.status, stateWords],
+  task: ['Task', (row) => row.task, (row) => row.task || '–'],
+  score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
+  parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters) : '–')],
+  started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? when(row.started) : '–')],
+};
+const DOWNWARDS = ['score', 'parameters', 'started'];
+
+let list = [];
+let [sorted, order] = panel.kept('sort', 'started.down').split('.');
+const nodes = new Map(); // id of a run -> its row, {node, fill}
+let opened = null; // the row with a form below some row
+
+const filter = panel.field('text', 'Filter by name, tag, task or note', '', show, { id: 'runs-filter' });
+const heads = Object.entries(COLUMNS).map(([key, [title]]) => h('th', { scope: 'col', 'data-column': key },
+  h('button', { type: 'button', onclick: () => sortBy(key) }, title)));
+const tbody = h('tbody');
+const table = h('table', { id: 'runs-table' }, h('thead', {}, h('tr', {}, ...heads, h('th', { scope: 'col' }, h('span', { class: 'hush' }, 'Actions')))), tbody);
+const nothing = h('p', { class: 'empty' }, 'No run matches the filter.');
+const part = panel.part([h('div', { class: 'fields' }, filter.node), h('div', { class: 'scroller', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, table), nothing], draw);
+filter.input.addEventListener('input', show);
+
+let waiting = false;
+
+async function draw() {
+  const rows = await panel.ask('table', { own: page.start.own ?? [] });
+  if (!rows) return;
+  list = rows;
+  show();
+  if (waiting || !list.some(({ active }) => active)) return;
+  waiting = true;
+  await pause(LIVE);
+  waiting = false;
+  part.redraw();
+}
+
+function stateWords({ status, step, total_steps: total }) {
+  const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
+  return `${STATUS[status] ?? status}${steps}`;
+}
+
+function sortBy(key) {
+  if (sorted === key) order = order === 'down' ? 'up' : 'down';
+  else [sorted, order] = [key, DOWNWARDS.includes(key) ? 'down' : 'up'];
+  panel.keep('sort', sorted === 'started' && order === 'down' ? '' : `${sorted}.${order}`);
+  show();
+}
+
+/** The rows in their order; those that stay keep their nodes, and with them the focus. */
+function show() {
+  const words = filter.value.trim().toLowerCase();
+  const [, key] = COLUMNS[sorted] ?? COLUMNS.started;
+  const sign = order === 'down' ? -1 : 1;
+  const compare = (a, b) => (key(a) < key(b) ? -sign : key(a) > key(b) ? sign : 0);
+  const shown = list.filter((row) => [row.name, row.task, row.note, ...row.tags].join(' ').toLowerCase().includes(words)).sort(compare);
+  for (const head of heads) {
+    const is = head.dataset.column === sorted;
+    head.setAttribute('aria-sort', is ? (order === 'down' ? 'descending' : 'ascending') : 'none');
+  }
+  for (const [id, { node }] of nodes) {
+    if (shown.some((row) => row.id === id)) continue;
+    node.remove();
+    nodes.delete(id);
+    if (opened?.id === id) close();
+  }
+  let before = null;
+  for (const row of shown.reverse()) {
+    if (!nodes.has(row.id)) nodes.set(row.id, makeRow());
+    const { node, fill } = nodes.get(row.id);
+    fill(row);
+    const next = opened?.id === row.id ? opened.node : before;
+    if (next === opened?.node && (!next.isConnected || next.nextSibling !== before)) tbody.insertBefore(opened.node, before);
+    if (!node.isConnected || node.nextSibling !== next) tbody.insertBefore(node, next);
+    before = node;
+  }
+  nothing.hidden = shown.length > 0;
+}
+
+function makeRow() {
+  let row = null;
+  const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
+  const tags = h('span', { class: 'tags' });
+  const note = h('p', { class: 'quiet note' });
+  const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
+  const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
+  const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
+  const node = h('tr', {}, h('th', { scope: 'row' }, name, tags, note), ...cells, h('td', { class: 'actions' }, edit, remove));
+  const say = (where, text) => { if (where.textContent !== text) where.textContent = text; };
+  function fill(now) {
+    row = now;
+    node.dataset.run = row.id;
+    node.dataset.status = row.active ? 'active' : row.status;
+    node.classList.toggle('chosen', page.kept('run.id') === row.id);
+    say(name, row.name);
+    say(note, row.note);
+    note.hidden = !row.note;
+    if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag' }, tag)));
+    Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
+    edit.hidden = remove.hidden = !row.mine;
+    edit.setAttribute('aria-label', `Edit ${row.name}`);
+    remove.setAttribute('aria-label', `Delete ${row.name}`);
+    remove.disabled = row.active;
+    remove.title = row.active ? 'Stop it first' : '';
+  }
+  return { node, fill };
+}
+
+// ---- what can be done with a row: a form below it
+
+function open(row, makeForm) {
+  close();
+  const complaint = h('p', { class: 'complaint', role: 'alert' });
+  complaint.hidden = true;
+  const { fields, words, change, danger } = makeForm(row);
+  const form = h('form', { class: danger ? 'danger' : '', onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      await page.changeRun({ run_id: row.id, ...change() });
+      close();
+      part.redraw();
+    } catch (error) {
+      complaint.textContent = error.message;
+      complaint.hidden = false;
+    }
+  } }, ...fields, h('div', { class: 'buttons' }, h('button', { type: 'submit', class: 'action' }, words),
+    h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);
+  form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
+  opened = { id: row.id, node: h('tr', { class: 'form' }, h('td', { colspan: heads.length + 1 }, form)) };
+  show();
+  form.querySelector('input, .plain')?.focus();
+}
+
+function close() {
+  const last = opened;
+  opened = null;
+  last?.node.remove();
+  if (last && !document.activeElement?.closest('.lab')) nodes.get(last.id)?.node.querySelector('.actions button')?.focus();
+}
+
+function editForm(row) {
+  const name = panel.field('text', 'Name', row.given_name, () => {}, { placeholder: row.name, id: 'runs-name' });
+  const tags = panel.field('text', 'Tags, separated by commas', row.tags.join(', '), () => {}, { id: 'runs-tags' });
+  const note = h('textarea', { rows: 2, id: 'runs-note', maxlength: 2000 });
+  note.value = row.note;
+  name.input.maxLength = 60;
+  return {
+    fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name' }, 'Note'), note)],
+    words: 'Save',
+    change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
+  };
+}
+
+function deleteForm(row) {
+  return {
+    fields: [h('p', {}, `Delete ${row.name} with its model, checkpoints and snapshots? This cannot be undone.`)],
+    words: 'Delete for good',
+    change: () => ({ action: 'delete' }),
+    danger: true,
+  };
+}
+page.on('open', show); // which one is chosen

@@ -1,0 +1,73 @@
+"""What the table of runs asks: a row for each run that a visitor may see, and for each shipped model."""
+
+import contextlib
+from typing import Any
+
+from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.training.runs.summary import RunSummary
+from bertviz_lab.ui.access import may_change
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.metric_names import NAMES, shown
+from bertviz_lab.ui.view import RunIds, View, question
+
+
+def table(state: AppState, own: RunIds) -> list[dict[str, Any]]:
+    """A row for each run, the newest first, then for each shipped model."""
+    rows = []
+    for run_id in state.models.visible_runs(own):
+        with contextlib.suppress(InputError, OSError):  # it has just been deleted
+            rows.append(_row_of_run(state, own, run_id))
+    return rows + [_row_of_shipped(state, name) for name in state.models.shipped()]
+
+
+def _row_of_run(state: AppState, own: RunIds, run_id: str) -> dict[str, Any]:
+    run, notes = state.runs.state(run_id), state.runs.notes(run_id)
+    return {
+        "id": run_id,
+        "name": state.runs.name(run_id),
+        "given_name": notes.name,
+        "tags": notes.tags,
+        "note": notes.note,
+        "status": run.status,
+        "active": run.status in ACTIVE,
+        "step": run.step,
+        "total_steps": run.total_steps,
+        "started": state.runs.started(run_id),
+        "mine": may_change(state, own, run_id),
+        **_outcome(state.summary(run_id)),
+    }
+
+
+def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
+    fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "step": 0}
+    unknown = {"total_steps": None, "started": None, "mine": False}
+    return {"id": name, "name": name, **fixed, **unknown, **_outcome(state.summary(name))}
+
+
+def _outcome(summary: RunSummary) -> dict[str, Any]:
+    words = f"{NAMES[summary.measure]} {shown(summary.measure, summary.score)}" if summary.score is not None else ""
+    return {
+        "task": task_name(summary.objective),
+        "parameters": summary.parameters,
+        "score": summary.score,
+        "score_words": words,
+    }
+
+
+def task_name(objective: str) -> str:
+    """Such as "MLM + NSP" or "Token classification"; "" for an objective that is not known yet."""
+    names = dict(
+        zip(TASKS, ("Classification", "Regression", "Token classification", "Question answering"), strict=True)
+    )
+    return names.get(objective) or objective.upper().replace("+", " + ")
+
+
+RUNS = View(
+    "runs",
+    "Runs",
+    "Your training runs and the shipped models; choose one to see its curves and results.",
+    "runs",
+    {"table": question(table)},
+)

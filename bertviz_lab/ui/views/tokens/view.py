@@ -1,0 +1,172 @@
+"""What Tokens asks: the input of the model, how words are split, and the masking of MLM, its loss and statistics."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import Field
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.masking import (
+    epochs_payload,
+    losses_payload,
+    masking_payload,
+    masking_statistics_payload,
+)
+from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.view import ModelName, Text, View, question
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.pretraining.masking import MaskingRule
+    from bertviz_lab.interpret import MaskedText
+
+_MOST_EXPLAINED = 4000  # characters; more words than a person would read
+_EPOCHS, _STATIC_SETS = 6, 3
+
+Percent = Annotated[float, Field(ge=0, le=100)]
+Draws = Literal["100", "1000", "10000", "100000"]
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How a text is masked: shares in percent, `mask` and `random` of the tokens that are selected."""
+
+    rate: Percent
+    mask: Percent
+    random: Percent
+    unit: Literal["tokens", "words", "spans"]
+    seed: Annotated[int, Field(ge=0, lt=2**31)]
+
+
+def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """Pieces, ids, segments, positions and attention mask."""
+    from bertviz_lab.interpret import encode_inputs
+
+    checkpoint = state.models.open(model)
+    encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    return token_payload(encoding, note=checkpoint.length_warning(len(encoding.ids)))
+
+
+def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
+    """How the tokenizer splits the words of both texts, step by step."""
+    from bertviz_lab.tokenization import explain
+
+    tokenizer = state.models.open(model).tokenizer
+    text = " ".join(text for text in (text_a, text_b) if text.strip())
+    words = explain(tokenizer, text[:_MOST_EXPLAINED])
+    return splitting_payload(words, tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id))
+
+
+def masking(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
+    """One draw: what the model is given, and what it has to predict."""
+    masked, rule = _mask(state.models.open(model), text_a, text_b, settings)
+    return masking_payload(
+        masked, mask_probability=rule.probability, mask_share=rule.mask_share, random_share=rule.random_share
+    )
+
+
+def loss(state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking) -> Payload:
+    """The MLM loss at each selected position."""
+    from bertviz_lab.interpret import masked_loss
+
+    checkpoint = state.models.open(model)
+    masked, _ = _mask(checkpoint, text_a, text_b, settings)
+    return losses_payload(masked, masked_loss(checkpoint, masked))
+
+
+def statistics(
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, settings: Masking, draws: Draws
+) -> Payload:
+    """The same text masked many times, beside what the rule makes one expect."""
+    from bertviz_lab.interpret import masking_statistics
+
+    checkpoint = state.models.open(model)
+    rule = _rule(checkpoint, settings)
+    counts = masking_statistics(
+        checkpoint.tokenizer,
+        text_a,
+        text_b or None,
+        draws=int(draws),
+        seed=settings.seed,
+        rule=rule,
+        max_length=checkpoint.max_length,
+    )
+    shares = {"mask": rule.mask_share, "random": rule.random_share, "kept": rule.kept_share}
+    return masking_statistics_payload(counts, shares)
+
+
+def epochs(
+    state: AppState,
+    model: ModelName,
+    text_a: Text,
+    text_b: Text,
+    settings: Masking,
+    masks: Literal["dynamic", "static"],
+) -> Payload:
+    """What is masked in the first epochs of a training."""
+    from bertviz_lab.interpret import mask_epochs
+
+    checkpoint = state.models.open(model)
+    static = masks == "static"
+    masked_texts = mask_epochs(
+        checkpoint.tokenizer,
+        text_a,
+        text_b or None,
+        epochs=_EPOCHS,
+        repeat_after=_STATIC_SETS if static else None,
+        seed=settings.seed,
+        rule=_rule(checkpoint, settings),
+        max_length=checkpoint.max_length,
+    )
+    return epochs_payload(masked_texts, static)
+
+
+def _mask(checkpoint: Any, text_a: str, text_b: str, settings: Masking) -> "tuple[MaskedText, MaskingRule]":
+    from bertviz_lab.interpret import mask_text
+
+    rule = _rule(checkpoint, settings)
+    masked = mask_text(
+        checkpoint.tokenizer,
+        text_a,
+        text_b or None,
+        seed=settings.seed,
+        rule=rule,
+        max_length=checkpoint.max_length,
+    )
+    return masked, rule
+
+
+def _rule(checkpoint: Any, settings: Masking) -> "MaskingRule":
+    from bertviz_lab.data.pretraining.batches import masking_rule
+
+    if settings.mask + settings.random > 100:
+        raise InputError(
+            f"{settings.mask:.0f} percent [MASK] and {settings.random:.0f} percent random tokens exceed 100 percent: "
+            "lower one of them."
+        )
+    return masking_rule(
+        checkpoint.tokenizer,
+        settings.rate / 100,
+        settings.unit == "words",
+        settings.unit == "spans",
+        mask_share=settings.mask / 100,
+        random_share=settings.random / 100,
+    )
+
+
+TOKENS = View(
+    "tokens",
+    "Tokens",
+    "The input of the model: pieces, ids, segments, positions and mask; and its masking in pretraining.",
+    "explore",
+    {
+        "tokens": question(tokens),
+        "split": question(split),
+        "masking": question(masking),
+        "loss": question(loss),
+        "statistics": question(statistics, slow=True),
+        "epochs": question(epochs),
+    },
+)

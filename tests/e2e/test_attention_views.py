@@ -1,0 +1,299 @@
+"""Attention and Attribution on the real page, by mouse and by keyboard."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertviz_lab import BertForTokenClassification, BertModel, interpret
+from bertviz_lab.ui.app_state import AppState
+from tests.browser import PageLog, eventually
+from tests.e2e.charts import data_table, expect_marks
+from tests.little import little_folder
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+TEXT = "the red [MASK] sat on the mat"
+A, B = "the red cat sat on the mat", "she gave him the red book"
+HOSTILE = "<img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+    settings = little_settings(tmp_path_factory.mktemp("attention"))
+    little_folder(settings.checkpoints / "other", seed=1)
+    labels = {"id2label": ("O", "animal", "place"), "num_labels": 3}
+    little_folder(settings.checkpoints / "words", kind=BertForTokenClassification, **labels)
+    little_folder(settings.checkpoints / "encoder", kind=BertModel)
+    with serve(settings) as served:
+        yield served
+
+
+def visit(page: Page, address: str, view: str, text_a: str = A, text_b: str = "", **more: str) -> None:
+    """Open the page at a view, or several, with texts and settings."""
+    asked = {"model": "little", "text_a": text_a, "text_b": text_b, "explore.open": view} | more
+    page.goto(f"{address}?{urlencode(asked)}")
+    for shown in view.split(","):
+        expect(page.locator(f"#panel-{shown} .drawing .heading:visible").first).to_be_visible(timeout=60_000)
+
+
+def type_into(page: Page, text_a: str, text_b: str = "") -> None:
+    page.locator("#text-b").fill(text_b)
+    page.locator("#text-a").fill(text_a)
+    page.locator("#text-a").press("Enter")
+
+
+def said(page: Page) -> dict[str, str]:
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+
+
+def token(page: Page, position: int) -> Locator:
+    return page.locator(f"#tokens-strip [data-position='{position}']")
+
+
+# ---- attention
+
+
+def test_heads_are_sorted_and_a_weight_is_taken_apart(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attention", A, B)
+    grid = page.locator("#attention-grid")
+    expect(grid.locator(".grid canvas")).to_have_count(4)
+    expect(grid).to_contain_text("Attention of little")
+    grid.locator("select[aria-label='Sort heads']").select_option("entropy")
+    expect(grid.locator(".legend")).to_contain_text("0 is a single token")
+    grid.locator(".pair summary").click()
+    expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
+
+
+def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    visit(page, served[0], "attention")
+    page.get_by_text("Attention difference: two models").click()
+    difference = page.locator("#attention-difference")
+    expect(difference).to_contain_text("little minus before training")
+    expect(difference).to_contain_text("Blue is positive: more attention than in the one that is subtracted")
+    page.locator("#other-picker").select_option("other")
+    expect(difference).to_contain_text("little minus other")
+    page.locator("#attention-against").select_option("causal")
+    expect(difference).to_contain_text("Causal minus bidirectional")
+    page.locator("#attention-against").select_option("text")
+    expect(difference).to_contain_text("Type the other text")
+    page.locator("#attention-other-text").fill("the cat")
+    page.locator("#attention-other-text").press("Enter")
+    expect(difference).to_contain_text("choose texts of equal length")
+    page.locator("#attention-other-text").fill("the old man ran to a mat")
+    page.locator("#attention-other-text").press("Enter")
+    expect(difference).to_contain_text("Other text minus this one")
+
+
+def test_a_token_selected_anywhere_is_the_attending_one_and_the_other_way_round(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    visit(page, served[0], "attention")
+    grid = page.locator("#attention-grid")
+    token(page, 3).click()
+    expect(grid.locator(".strongest caption")).to_contain_text("(3) attends most to")
+    grid.get_by_role("radio", name="Single tokens").check(force=True)
+    grid.locator(".from .item").nth(5).click()
+    expect(token(page, 5)).to_have_attribute("aria-selected", "true")
+    expect(token(page, 3)).to_have_attribute("aria-selected", "false")
+    grid.get_by_role("radio", name="All tokens").check(force=True)
+    grid.locator(".map .top").focus()
+    page.keyboard.press("ArrowUp")
+    expect(token(page, 4)).to_have_attribute("aria-selected", "true")
+
+
+def test_attention_is_read_with_the_keyboard_alone(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attribution", TEXT)
+    head = page.locator("#panel-attention .panel-head")
+    head.focus()
+    page.keyboard.press("Enter")
+    expect(head).to_have_attribute("aria-expanded", "true")
+    grid = page.locator("#attention-grid")
+    expect(grid).to_contain_text("Layer 1 of 2, head 1 of 2")
+    grid.locator(".grid canvas[tabindex='0']").focus()
+    for key in ("ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(grid).to_contain_text("Layer 2 of 2, head 2 of 2")
+    summary = page.locator("#attention-difference > summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#attention-difference")).to_contain_text("little minus before training")
+
+
+def test_the_address_keeps_the_place_in_the_grid(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attention")
+    grid = page.locator("#attention-grid")
+    grid.locator(".grid canvas[data-layer='1'][data-head='0']").click()
+    grid.get_by_role("radio", name="per head").check(force=True)
+    eventually(page, lambda: said(page).get("attention.layer") == "1" and said(page).get("attention.scale") == "head")
+    page.reload()
+    expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
+    expect(grid.get_by_role("radio", name="per head")).to_be_checked()
+    # It stays with another text and another model.
+    type_into(page, "a small dog ran")
+    expect(token(page, 3)).to_have_text("dog")
+    page.locator("#model-picker").select_option("other")
+    expect(grid).to_contain_text("Attention of other")
+    expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2")
+
+
+def test_a_link_restores_lines_of_several_tokens(page: Page, served: tuple[str, AppState]) -> None:
+    place = {"layer": "1", "scale": "head", "form": "lines", "rows": "2,3", "column": "1", "difference": "open"}
+    settings = {f"attention.{name}": value for name, value in (place | {"against": "causal"}).items()}
+    visit(page, served[0], "attention", **settings)
+    grid = page.locator("#attention-grid")
+    expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2")
+    expect(grid.locator(".strongest caption")).to_contain_text("2 tokens together")
+    expect(grid.get_by_role("radio", name="per head")).to_be_checked()
+    expect(page.locator("#attention-difference")).to_contain_text("Causal minus bidirectional")
+
+
+def test_settings_that_make_no_sense_are_passed_over(page: Page, served: tuple[str, AppState]) -> None:
+    settings = {"layer": "99", "head": "x", "rows": "x,1", "scale": "<b>", "form": "constructor", "of": "__proto__"}
+    visit(page, served[0], "attention", **{f"attention.{name}": value for name, value in settings.items()})
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 1 of 2")
+
+
+# ---- attribution
+
+
+def test_a_masked_token_is_explained_and_heads_are_ablated(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    visit(page, address, "attribution", TEXT)
+    truth = interpret.attribute(session.models.open("little"), TEXT)
+    tokens = page.locator("#attribution-tokens")
+    expect(tokens).to_contain_text(f"Attribution for {truth.target.name}")
+    expect(tokens).to_contain_text("Attention weights show where a head gathers information")
+    page.locator("#attribution-heads > summary").click()
+    heads = page.locator("#attribution-head-map")
+    expect_marks(heads, 1)
+    page.locator("#attribution-intervention > summary").click()
+    changed = page.locator("#attribution-changed")
+    expect(changed).to_contain_text("nothing changed yet")
+    data_table(heads).locator("[data-item='1']").click()
+    expect(changed).to_contain_text("without layer 1 head 2")
+    expect(heads.locator(".plot")).to_contain_text("off")
+    page.get_by_label("Causal mask, as in GPT").check()
+    expect(changed).to_contain_text("causal mask")
+    eventually(page, lambda: said(page).get("attribution.ablated") == "0.1")
+    page.reload()
+    expect(changed).to_contain_text("without layer 1 head 2 and causal mask", timeout=60_000)
+    page.get_by_role("button", name="Restore all heads").click()
+    expect(changed).not_to_contain_text("layer 1 head 2")
+    data_table(heads).locator("[data-item='5']").click()  # the column after the last head: the whole layer
+    expect(changed).to_contain_text("without layer 2 head 1, layer 2 head 2")
+    # Another model has other heads.
+    page.locator("#model-picker").select_option("other")
+    expect(changed).not_to_contain_text("layer 2 head 1")
+    expect(changed).to_contain_text("causal mask")
+
+
+def test_what_is_explained_is_chosen_with_the_keyboard(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attribution", TEXT, B)
+    tokens = page.locator("#attribution-tokens")
+    expect(page.locator("#attribution-kind")).to_have_value("token")
+    page.locator("#attribution-choice").focus()
+    page.keyboard.type("cat")
+    page.keyboard.press("Tab")
+    page.keyboard.type("book")
+    page.keyboard.press("Enter")
+    expect(tokens).to_contain_text("Attribution for cat rather than book")
+    page.locator("#attribution-kind").focus()
+    page.keyboard.press("ArrowDown")
+    expect(tokens).to_contain_text("Attribution for the prediction that B ")
+    expect(page.locator("#attribution-choice")).to_have_value("")
+    page.locator("#attribution-intervention > summary").focus()
+    page.keyboard.press("Enter")
+    page.get_by_label("Causal mask, as in GPT").focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#attribution-changed")).to_contain_text("causal mask")
+    expect(page.locator("#attribution-change")).to_contain_text("Prediction before and after")
+
+
+def test_the_masked_token_that_is_selected_is_explained(page: Page, served: tuple[str, AppState]) -> None:
+    text = "the [MASK] cat sat on the [MASK]"
+    visit(page, served[0], "attribution", text)
+    position = page.locator("#attribution-position")
+    expect(position).to_have_value("2")
+    token(page, 7).click()
+    expect(position).to_have_value("7")
+    _, second = interpret.fill_mask(served[1].models.open("little"), text).masks
+    expect(page.locator("#attribution-facts")).to_contain_text(f"{second.candidates[0].probability:.1%}")
+    # A click on a token of the strip selects it everywhere.
+    tokens = page.locator("#attribution-tokens")
+    tokens.locator("td.token[data-position='3'] button").click()
+    expect(token(page, 3)).to_have_attribute("aria-selected", "true")
+    expect(tokens.locator("td.token[data-position='3']")).to_have_class(re.compile("selected"))
+    expect(position).to_have_value("7")
+
+
+def test_the_label_of_a_selected_word_is_explained(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attribution", A, model="words")
+    title = page.locator("#attribution-tokens .heading").first
+    expect(title).to_contain_text("as the label of")
+    token(page, 3).click()
+    expect(title).to_have_text(re.compile(r"as the label of \S+$"))
+    expect(page.locator("#attribution-position")).to_have_value("3")
+    page.locator("#attribution-choice").fill("place")
+    page.locator("#attribution-choice").press("Enter")
+    expect(title).to_contain_text("Attribution for place as the label of")
+
+
+def test_what_cannot_be_explained_is_one_sentence(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attribution", TEXT)
+    tokens = page.locator("#attribution-tokens")
+    type_into(page, A)
+    expect(tokens).to_contain_text("Put [MASK] in place of a word")
+    type_into(page, A, B)
+    expect(tokens).to_contain_text("Attribution for the prediction that B ")
+    page.locator("#attribution-kind").select_option("token")
+    expect(tokens).to_contain_text("Put [MASK] in place of a word")
+    page.locator("#model-picker").select_option("encoder")
+    expect(tokens).to_contain_text("encoder has no prediction head")
+    type_into(page, "[MASK] " + "x" * 60_000)
+    expect(tokens).to_contain_text("50000 characters")
+    page.locator("#model-picker").select_option("little")
+    type_into(page, TEXT)
+    expect(tokens).to_contain_text("Attribution for ")
+
+
+# ---- both
+
+
+def test_what_looks_like_code_is_text_and_too_much_is_cut(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    visit(page, address, "attention,attribution", f"{HOSTILE} [MASK]", "[MASK] {{7*7}}")
+    grid, tokens = page.locator("#attention-grid"), page.locator("#attribution-tokens")
+    expect(tokens.locator(".heading").first).to_contain_text("Attribution")
+    for shown in (grid, tokens):
+        expect(shown.locator("img")).to_have_count(0)
+    assert page.evaluate("() => window.hacked") is None
+    longest = session.models.open("little").config.max_position_embeddings
+    type_into(page, f"[MASK] {'cat ' * (longest + 1)}")
+    expect(tokens.locator("td.token")).to_have_count(longest)
+
+
+@pytest.mark.parametrize(
+    ("view", "drawing"), [("attention", "#attention-grid"), ("attribution", "#attribution-tokens")]
+)
+def test_every_drawing_is_saved(
+    page: Page, served: tuple[str, AppState], page_log: PageLog, tmp_path: Path, view: str, drawing: str
+) -> None:
+    visit(page, served[0], view, TEXT)
+    for kind in ("png", "svg", "csv", "json", "html"):
+        with page.expect_download() as waiting:
+            page.locator(f"{drawing} [data-save={kind}]").last.click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.suffix == f".{kind}"
+        assert path.stat().st_size > 50
+    page_log.clear()
+    page.goto(path.as_uri())  # the page that works without the server
+    expect(page.locator(".heading").first).to_be_visible()

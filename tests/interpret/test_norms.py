@@ -1,0 +1,47 @@
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab import InputError
+from bertviz_lab.interpret import norms_by_layer, trace_text
+from tests.little import little_checkpoint
+
+TEXT_A, TEXT_B = "the red cat sat", "a small dog ran"
+
+
+def test_norms_are_those_of_what_the_modules_of_each_layer_put_out() -> None:
+    checkpoint = little_checkpoint()
+    norms = norms_by_layer(checkpoint, TEXT_A, TEXT_B)
+    outputs: dict[str, list[torch.Tensor]] = {"attention": [], "output": [], "output_norm": []}
+    for layer in checkpoint.model.bert.encoder.layers:
+        for name, seen in outputs.items():
+            getattr(layer, name).register_forward_hook(lambda _, __, output, seen=seen: seen.append(output[0]))
+    ids, segments = (torch.tensor([row]) for row in (norms.encoding.ids, norms.encoding.token_type_ids))
+    with torch.no_grad():
+        checkpoint.model.bert(ids, token_type_ids=segments)
+    for name, values in (
+        ("attention", norms.attention),
+        ("output", norms.feed_forward),
+        ("output_norm", norms.hidden[1:]),
+    ):
+        truth = torch.stack(outputs[name]).norm(dim=-1)
+        np.testing.assert_allclose(values, truth.numpy(), rtol=1e-4)
+
+
+def test_the_first_row_of_hidden_states_is_the_embeddings() -> None:
+    checkpoint = little_checkpoint()
+    norms, trace = norms_by_layer(checkpoint, TEXT_A), trace_text(checkpoint, TEXT_A)
+    assert norms.hidden.shape == (3, len(trace.tokens))
+    assert norms.attention.shape == norms.feed_forward.shape == (2, len(trace.tokens))
+    np.testing.assert_allclose(norms.hidden[0], np.sqrt((trace.hidden_states[0] ** 2).sum(-1)), rtol=1e-5)
+
+
+def test_layers_that_share_parameters_are_measured_one_by_one() -> None:
+    norms = norms_by_layer(little_checkpoint(share_layers=True), TEXT_A)
+    assert norms.feed_forward.shape[0] == 2
+    assert not np.allclose(norms.feed_forward[0], norms.feed_forward[1])
+
+
+def test_no_text_is_refused() -> None:
+    with pytest.raises(InputError, match="Type a sentence"):
+        norms_by_layer(little_checkpoint(), " ")

@@ -1,0 +1,106 @@
+"""What the grid of all heads asks, and how attention is subtracted."""
+
+import base64
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertviz_lab import BertForMaskedLM, Tokenizer, interpret, save_checkpoint
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.views.attention.view import ATTENTION
+from tests.little import little_folder
+
+A, B = "the red cat sat", "she gave him the book"
+
+
+def ask(session: AppState, name: str, **arguments: Any) -> Any:
+    answer = ATTENTION.questions[name].ask(session, arguments)
+    return json.loads(answer) if name in ("attention", "difference") else answer
+
+
+def attention(session: AppState, text_a: str = A, text_b: str = B, model: str = "") -> dict[str, Any]:
+    return ask(session, "attention", model=model, text_a=text_a, text_b=text_b)
+
+
+def difference(session: AppState, against: str, other: str = "before", other_text: str = "", **more: str) -> Any:
+    texts = {"model": "little", "text_a": A, "text_b": ""} | more
+    return ask(session, "difference", against=against, other=other, other_text=other_text, **texts)
+
+
+def test_the_exact_weights_of_a_head_can_be_asked(session: AppState) -> None:
+    body = attention(session)
+    trace = interpret.trace_text(session.models.open(), A, B)
+    assert tuple(body["tokens"]) == trace.tokens
+    answer = ask(session, "exact_values", key=body["key"], layer=1, head=0)
+    weights = np.frombuffer(base64.b64decode(answer), "<f4").reshape(len(trace.tokens), -1)
+    np.testing.assert_array_equal(weights, trace.attentions[1, 0])
+    assert ask(session, "layer_values", key=body["key"], layer=1)
+
+
+def test_a_head_that_is_not_there_and_a_forgotten_computation_have_no_weights(session: AppState) -> None:
+    key = attention(session)["key"]
+    for layer, head in ((2, 0), (0, 2)):
+        assert ask(session, "exact_values", key=key, layer=layer, head=head) == ""
+    assert ask(session, "layer_values", key=key, layer=2) == ""
+    assert ask(session, "exact_values", key="unknown", layer=0, head=0) == ""
+    with pytest.raises(InputError, match="layer"):
+        ask(session, "exact_values", key=key, layer=-1, head=0)
+
+
+def test_the_query_key_product_explains_a_weight(session: AppState) -> None:
+    key = attention(session)["key"]
+    trace = interpret.trace_text(session.models.open(), A, B)
+    answer = json.loads(ask(session, "query_key", key=key, layer=1, head=0, row=2, column=3))
+    truth = interpret.query_key(trace, 1, 0, 2, 3)
+    assert answer["products"] == pytest.approx(truth.products.tolist(), abs=1e-5)
+    assert (answer["score"], answer["weight"]) == pytest.approx((truth.score, truth.weight), abs=1e-5)
+    for layer, head, row in ((2, 0, 0), (0, 2, 0), (0, 0, 99)):
+        assert ask(session, "query_key", key=key, layer=layer, head=head, row=row, column=0) is None
+
+
+def test_heads_come_with_their_metrics(session: AppState) -> None:
+    metrics = attention(session)["metrics"]
+    truth = interpret.head_metrics(interpret.trace_text(session.models.open(), A, B)).metrics
+    assert set(metrics) == set(truth)
+    for name, values in truth.items():
+        assert metrics[name]["says"]
+        np.testing.assert_allclose(metrics[name]["values"], values, atol=1e-5)
+
+
+def test_a_model_without_a_next_sentence_head_has_attention(session: AppState) -> None:
+    little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
+    assert attention(session, model="mlm")["cells"]
+
+
+def test_a_text_of_thousands_of_words_is_cut_not_refused(session: AppState) -> None:
+    longest = session.models.open().config.max_position_embeddings
+    assert len(attention(session, "word " * 5000, "")["tokens"]) == longest
+
+
+@pytest.mark.parametrize(("against", "other"), [("model", "before"), ("model", "other"), ("causal", ""), ("text", "")])
+def test_rows_of_an_attention_difference_sum_to_zero(session: AppState, against: str, other: str) -> None:
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    body = difference(session, against, other, "the old man ran")
+    assert body["signed"]
+    codes = np.frombuffer(base64.b64decode(body["cells"]), "<u2").astype(float)
+    roots = (codes - 32767) / 32767
+    rows = (np.sign(roots) * roots**2).reshape(-1, len(body["tokens"])).sum(-1)
+    np.testing.assert_allclose(rows, 0, atol=2e-3)
+
+
+@pytest.mark.parametrize(("other_text", "words"), [("the cat", "equal length"), ("", "Type the other text")])
+def test_texts_of_unequal_length_are_not_subtracted(session: AppState, other_text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        difference(session, "text", other_text=other_text)
+
+
+def test_two_models_that_tokenize_a_text_differently_are_not_subtracted(session: AppState) -> None:
+    other = Tokenizer.train(["she slept", "he ran"] * 50, vocab_size=60)
+    apart = dataclasses.replace(session.models.open(), tokenizer=other, name="apart")
+    save_checkpoint(apart, session.settings.checkpoints / "apart")
+    with pytest.raises(InputError, match=r"differ|equal length"):
+        difference(session, "model", "apart", text_a="cat")

@@ -1,0 +1,202 @@
+"""Which predictions are explained, by which tokens and heads, and what interventions make of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bertviz_lab import (
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+    interpret,
+)
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
+from tests.little import little_folder
+
+TEXT = "the red [MASK] sat on the mat"
+A, B = "the red cat sat", "she gave him the book"
+LABELS = {"id2label": ("bad", "good", "so-so"), "num_labels": 3}
+
+
+def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **chosen: Any) -> Any:
+    given: dict[str, Any] = {"model": "", "text_a": text_a, "text_b": text_b, "kind": ""}
+    if name != "targets":
+        given |= {"position": None, "choice": "", "contrast": ""}
+    if name in ("head_effects", "intervention"):
+        given["ablated"] = []
+    if name == "intervention":
+        given["causal"] = False
+    answer = ATTRIBUTION.questions[name].ask(session, given | chosen)
+    return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def strip(session: AppState, *texts: str, **chosen: Any) -> Any:
+    return json.loads(ask(session, "attribution", *texts, **chosen)["tokens"])
+
+
+def facts(answer: dict[str, Any]) -> dict[str, str]:
+    return dict(json.loads(answer["facts"])["items"])
+
+
+def save(session: AppState, kind: type) -> Path:
+    name = kind.__name__
+    return little_folder(session.settings.checkpoints / name, kind=kind, **LABELS)
+
+
+def test_a_masked_token_is_explained_by_all_methods_beside_attention(session: AppState) -> None:
+    answer = ask(session, "attribution")
+    body = json.loads(answer["tokens"])
+    assert [row["label"] for row in body["rows"]] == [*interpret.METHODS, "attention"]
+    truth = interpret.attribute(session.models.open(), TEXT)
+    np.testing.assert_allclose(body["rows"][0]["values"], truth.scores, atol=1e-6)
+    best = interpret.fill_mask(session.models.open(), TEXT).masks[0].candidates[0]
+    assert facts(answer) == {
+        "Prediction explained": best.token,
+        "Probability": f"{best.probability:.1%}",
+        "Rank in vocabulary": "1",
+    }
+
+
+def test_another_token_is_explained_and_contrasted(session: AppState) -> None:
+    asked = interpret.fill_mask(session.models.open(), TEXT, word="cat").masks[0].asked
+    assert asked is not None
+    assert facts(ask(session, "attribution", choice="cat"))["Rank in vocabulary"] == f"{asked.rank:,}"
+    assert strip(session, choice="cat", contrast="book")["title"] == "Attribution for cat rather than book"
+    with pytest.raises(InputError, match="not one token"):
+        ask(session, "attribution", choice="unbelievably long")
+
+
+def test_the_first_masked_token_is_explained_or_the_one_at_a_position(session: AppState) -> None:
+    text = "the [MASK] cat sat on the [MASK]"
+    first, second = interpret.fill_mask(session.models.open(), text).masks
+    positions = ask(session, "targets", text)["positions"]
+    assert [place for place, _ in positions] == [first.position, second.position]
+    for position, mask in ((None, first), (second.position, second), (3, first), (999, first)):
+        shown = facts(ask(session, "attribution", text, position=position))
+        assert shown["Prediction explained"] == mask.candidates[0].token
+        assert shown["Probability"] == f"{mask.candidates[0].probability:.1%}"
+
+
+def test_the_next_sentence_prediction_is_explained_for_a_pair(session: AppState) -> None:
+    targets = ask(session, "targets", A, B)
+    assert (targets["kind"], [kind for kind, _ in targets["kinds"]]) == ("next", ["token", "next"])
+    answer = ask(session, "attribution", A, B)
+    truth = interpret.next_sentence(session.models.open(), A, B)
+    assert facts(answer)["Probability"] == f"{max(truth.is_next, truth.is_random):.1%}"
+    assert json.loads(answer["tokens"])["title"].startswith("Attribution for the prediction that B ")
+    assert len(json.loads(answer["tokens"])["columns"]) == len(truth.encoding)
+
+
+def test_a_mask_in_a_pair_is_explained_unless_next_sentence_is_chosen(session: AppState) -> None:
+    assert ask(session, "targets", TEXT, B)["kind"] == "token"
+    assert ask(session, "targets", A, "she [MASK] him")["kind"] == "token"
+    assert ask(session, "targets", TEXT, B, kind="next")["kind"] == "next"
+    assert strip(session, A, "she [MASK] him")["title"].startswith("Attribution for ")
+
+
+@pytest.mark.parametrize(
+    ("architecture", "kind", "texts"),
+    [
+        (BertForSequenceClassification, "label", (A, "")),
+        (BertForSequenceClassification, "label", (A, B)),
+        (BertForTokenClassification, "word", (A, "")),
+        (BertForQuestionAnswering, "start", (A, B)),
+        (BertForQuestionAnswering, "end", (A, B)),
+    ],
+)
+def test_the_prediction_of_a_fine_tuned_model_is_explained(
+    session: AppState, architecture: type, kind: str, texts: tuple[str, str]
+) -> None:
+    model = save(session, architecture).name
+    checkpoint = session.models.open(model)
+    inputs = interpret.encode_inputs(checkpoint, texts[0], texts[1] or None)
+    target = interpret.choose_target(checkpoint, inputs, kind)  # type: ignore[arg-type]
+    truth = interpret.attribute(checkpoint, texts[0], texts[1] or None, target=target)
+    answer = ask(session, "attribution", *texts, model=model, kind=kind)
+    np.testing.assert_allclose(json.loads(answer["tokens"])["rows"][0]["values"], truth.scores, atol=1e-6)
+    score = interpret.class_scores(checkpoint, inputs, target)[target.index]
+    assert facts(answer) == {"Prediction explained": target.name, "Probability": f"{score:.1%}"}
+    bars = json.loads(ask(session, "intervention", *texts, model=model, kind=kind, causal=True)["chart"])
+    assert bars["series"][0]["values"] != bars["series"][1]["values"]
+    assert ask(session, "head_effects", *texts, model=model, kind=kind)["values"]
+
+
+def test_the_label_of_a_chosen_word_is_explained(session: AppState) -> None:
+    model = save(session, BertForTokenClassification).name
+    targets = ask(session, "targets", A, model=model)
+    assert targets["classes"] == ["bad", "good", "so-so"]
+    position, words = targets["positions"][2]
+    token = words.split(" ")[0]
+    title = strip(session, A, model=model, position=position, choice="good", contrast="bad")["title"]
+    assert title == f"Attribution for good rather than bad as the label of {token}"
+
+
+def test_a_number_is_explained_as_a_number(session: AppState) -> None:
+    folder = session.settings.checkpoints / "regression"
+    little_folder(folder, kind=BertForSequenceClassification, id2label=("score",), num_labels=1)
+    assert not ask(session, "targets", A, model="regression")["choosable"]
+    value = interpret.classify(session.models.open("regression"), A).labels[0].score
+    assert facts(ask(session, "attribution", A, model="regression"))["Predicted value"] == f"{value:.2f}"
+    bars = json.loads(ask(session, "intervention", A, model="regression")["chart"])
+    assert bars["series"][0]["texts"] == [f"{value:.2f}"]
+
+
+def test_what_cannot_be_explained_is_said(session: AppState) -> None:
+    with pytest.raises(InputError, match=r"Put \[MASK\]"):
+        ask(session, "attribution", A)
+    with pytest.raises(InputError, match=r"\[MASK\]"):
+        ask(session, "attribution", "the [mask] sat")
+    with pytest.raises(InputError, match="both sentence A and sentence B"):
+        ask(session, "attribution", A, kind="next")
+    with pytest.raises(InputError, match="no prediction head"):
+        ask(session, "targets", model=little_folder(session.settings.checkpoints / "encoder", kind=BertModel).name)
+
+
+def test_a_kind_that_the_model_has_no_head_for_gives_way(session: AppState) -> None:
+    for kind in ("label", "<b>", "word"):
+        assert ask(session, "targets", kind=kind)["kind"] == "token"
+
+
+def test_the_effect_of_each_head_does_not_depend_on_which_are_ablated(session: AppState, monkeypatch) -> None:
+    first = ask(session, "head_effects")
+    truth = interpret.ablate_heads(session.models.open(), TEXT)
+    np.testing.assert_allclose(np.array(first["values"])[:, :-1], truth.effects, atol=1e-6)
+    monkeypatch.setattr(interpret, "ablate_heads", lambda *_, **__: pytest.fail("computed again"))
+    again = ask(session, "head_effects", ablated=[[0, 1]])
+    assert again["values"] == first["values"]
+    assert again["texts"] == [["", "off", ""], ["", "", ""]]
+
+
+def test_a_prediction_changes_without_a_head_and_with_a_causal_mask(session: AppState) -> None:
+    def series(**changes: Any) -> tuple[list[str], list[float], list[float]]:
+        body = json.loads(ask(session, "intervention", **changes)["chart"])
+        before, after = (one["values"] for one in body["series"])
+        return body["groups"], before, after
+
+    _, before, after = series()
+    assert before == after
+    _, before, after = series(causal=True)
+    assert before != after
+    groups, before, after = series(ablated=[[1, 0], [9, 9]])
+    assert before != after
+    head_mask = np.array([[1, 1], [0, 1]])
+    best = interpret.fill_mask(session.models.open(), TEXT, 1, head_mask=head_mask).masks[0].candidates[0]
+    assert after[groups.index(best.token)] == pytest.approx(best.probability, abs=1e-6)
+
+
+def test_an_intervention_is_named(session: AppState) -> None:
+    assert "nothing changed yet" in ask(session, "intervention")["facts"]
+    named = facts(ask(session, "intervention", ablated=[[1, 0], [0, 1]], causal=True))["Changed"]
+    assert named == "without layer 1 head 2, layer 2 head 1 and causal mask"
+
+
+@pytest.mark.parametrize("ablated", [[[-1, 0]], ["x"], "[[0, 1]]", [[0]], None])
+def test_only_heads_can_be_ablated(session: AppState, ablated: Any) -> None:
+    with pytest.raises(InputError, match="ablated"):
+        ask(session, "intervention", ablated=ablated)
