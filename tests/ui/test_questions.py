@@ -6,7 +6,7 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import pytest
 
@@ -93,7 +93,9 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
             return all(bounded(part) for part in get_args(kind))
         if get_origin(kind) in (Union, UnionType):  # such as a position, or None
             return all(bounded(part) for part in get_args(kind) if part is not NoneType)
-        return kind is bool or (get_origin(kind) is not None and "Literal" in str(get_origin(kind)))
+        if getattr(kind, "__annotations__", {}):  # a group of settings
+            return all(bounded(part) for part in get_type_hints(kind, include_extras=True).values())
+        return kind is bool or get_origin(kind) is Literal
 
     asked = view.questions[name]
     _, *arguments = inspect.signature(asked.answer).parameters.values()
