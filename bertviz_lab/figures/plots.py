@@ -195,7 +195,7 @@ def line_figure(
     ]
     figure = _figure(traces, 300, legend=len(series) > 1)
     figure.update_layout(dragmode="zoom")
-    figure.update_xaxes(_named(places, most=14), title_text=escaped(place_name), showgrid=False)
+    figure.update_xaxes(_named(places, most=14), title_text=escaped(place_name), showgrid=False, zeroline=False)
     seen = [value for _, values in series for value in values if value is not None]
     ends = [*seen, *(end for end in (low, high) if end is not None)]
     if ends and (low is not None or high is not None):

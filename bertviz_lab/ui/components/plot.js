@@ -1,8 +1,14 @@
 // Plotly figures in a place of the page: in its colours, as wide as it is, and only while they can be seen.
 
+/** A colour as Plotly reads it: browsers write mixed ones as "color(srgb 0.9 0.9 0.9)". */
+function plainColour(text) {
+  const mixed = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)/.exec(text);
+  return mixed ? `rgb(${mixed.slice(1).map((share) => Math.round(255 * share)).join(', ')})` : text;
+}
+
 /** A copy in which every `var(--name)` is the page's colour of now. */
 function inColours(value) {
-  if (typeof value === 'string') return value.startsWith('var(') ? colour(value.slice(4, -1)) : value;
+  if (typeof value === 'string') return value.startsWith('var(') ? plainColour(colour(value.slice(4, -1))) : value;
   if (Array.isArray(value)) return value.map(inColours);
   if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColours(part)]));
@@ -57,7 +63,7 @@ function makePlot(host, onPick = () => {}) {
       const { data, layout } = inColours(figure);
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: colour('--lab-page') } },
+      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainColour(colour('--lab-page')) } },
         { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
