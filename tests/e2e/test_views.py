@@ -203,7 +203,9 @@ def test_masking_has_its_settings_loss_statistics_and_epochs(page: Page, served:
 def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) -> None:
     visit(page, served, "embeddings", text_a="a small dog ran to the mat")
     table = page.locator("#similarity")
-    expect(data_table(table)).to_contain_text("1. a small dog ran to the mat")  # nobody has named sentences: the input and examples
+    expect(data_table(table)).to_contain_text(
+        "1. a small dog ran to the mat"
+    )  # nobody has named sentences: the input and examples
     page.locator("#similarity-sentences").fill(f"{A}\n{B}\n{A}")
     expect(data_table(table).locator("tr")).to_have_count(3)
     expect(data_table(table)).to_contain_text("1.000")
