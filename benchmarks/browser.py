@@ -18,7 +18,7 @@ def served(session: AppState) -> Iterator[str]:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    page, options = build(session.settings, session), launch_options(session.settings)
+    page, options = build(session.settings, session), launch_options(session)
     page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **options)
     try:
         yield f"http://127.0.0.1:{port}/"

@@ -15,6 +15,7 @@ from bertviz_lab.ui import bundle, theme
 from bertviz_lab.ui.api import add_endpoints
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.downloads import model_route
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.questions import Questions
@@ -55,7 +56,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, direct, tabs, (pretrain, finetune)).join(page)
+        PageEvents(session, own, wire, strip, tabs, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)
@@ -78,12 +79,12 @@ def _start(state: AppState) -> Payload:
     return to_json({"views": views, "model": state.models.default(), "shared": state.settings.shared})
 
 
-def launch_options(settings: Settings) -> dict[str, Any]:
+def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     return {
         "theme": theme.theme(),
         "head": theme.head() + bundle.head(),
-        "app_kwargs": bundle.app_options(),
+        "app_kwargs": {"routes": [bundle.route(), model_route(state)]},
         "footer_links": ["api", "settings"],
         "run_history": False,
         "enable_monitoring": False,
@@ -91,7 +92,7 @@ def launch_options(settings: Settings) -> dict[str, Any]:
         "pwa": False,
         "share": False,
         "quiet": True,
-        "max_file_size": settings.max_upload,
+        "max_file_size": state.settings.max_upload,
         "state_session_capacity": 1000,
     }
 
@@ -117,7 +118,7 @@ def serve(
             auth=auth,
             inbrowser=open_browser,
             prevent_thread_lock=True,
-            **launch_options(settings),
+            **launch_options(session),
         )
     except OSError as error:
         raise InputError(f"The page could not be opened at {host}: {error}.") from error

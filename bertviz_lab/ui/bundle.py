@@ -11,7 +11,6 @@ import re
 from collections import defaultdict
 from functools import cache
 from importlib import resources
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -51,9 +50,10 @@ LEARN = Assembly(
     ("views/lessons/lessons.css", "views/lessons/leaders.css"),
 )
 LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
+PROGRESS = Assembly("progress", ("client/progress.js",), ("client/workspace.css",))
 
 ISLANDS: tuple[Assembly, ...] = (
-    WIRE, EXPLORE, RUNS, LEARN, LESSON_BAR,
+    WIRE, EXPLORE, RUNS, PROGRESS, LEARN, LESSON_BAR,
     ATTENTION_GRID, CHART, CHIPS, DATA_PREVIEW, DIRECT, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
     LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
@@ -153,8 +153,8 @@ def head() -> str:
     return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
 
 
-def app_options() -> dict[str, Any]:
-    """What Gradio's `launch(app_kwargs=...)` needs to serve both files."""
+def route() -> Route:
+    """What serves the files, for Gradio's `launch(app_kwargs={"routes": ...})`."""
 
     async def asset(request: Request) -> Response:
         known = _files().get(request.path_params["name"])
@@ -166,4 +166,4 @@ def app_options() -> dict[str, Any]:
             return Response(compressed, media_type=media, headers={**headers, "Content-Encoding": "gzip"})
         return Response(content, media_type=media, headers=headers)
 
-    return {"routes": [Route(f"/{_FOLDER}/{{name}}", asset)]}
+    return Route(f"/{_FOLDER}/{{name}}", asset)

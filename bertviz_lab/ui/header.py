@@ -4,8 +4,10 @@ from functools import partial
 
 import gradio as gr
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.components.run_strip import run_strip
+from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
+from bertviz_lab.ui.models import saved_at
 
 
 def _logo() -> str:
@@ -31,3 +33,13 @@ def create_header(session: AppState) -> gr.HTML:
     """Draw the top of the page; returns the strip that follows a training run."""
     gr.HTML(_TITLE, elem_id="title")
     return run_strip(glance=partial(session.glance), elem_id="run-strip")
+
+
+def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
+    """The value of the strip for a run; "" for none."""
+    try:
+        state = session.runs.state(run_id or "")
+        saved = saved_at(session.runs.folder(run_id or ""))
+    except InputError:
+        return ""
+    return strip_payload(run_id or "", status=state.status, saved=str(saved) if saved else "", mark=mark)

@@ -1,4 +1,4 @@
-"""A place on the page where runs of one kind are started and watched: a form with its button, and a panel below it."""
+"""A tab where runs of one kind are started: a form with its button; below it stands the panel of its newest run."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,18 +7,8 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.config import RunConfig
-from bertviz_lab.ui.run_panel import RunPanel
-from bertviz_lab.ui.view_contract import CollapsedView
-
-
-@dataclass(frozen=True)
-class ResultsView:
-    """What a run came to: `draw(*inputs)` gives a value for each of `outputs`, and `parts` are drawn after it."""
-
-    draw: Callable[..., Any]
-    inputs: Sequence[Any]
-    outputs: Sequence[Any]
-    parts: Sequence[CollapsedView]
+from bertviz_lab.ui import bundle
+from bertviz_lab.ui.components.assemble import component
 
 
 @dataclass(frozen=True)
@@ -33,7 +23,6 @@ class TrainingView:
             its id, or raises `InputError`.
         start: the model to start from; its choices grow with every run.
         show: draws what the form is about; called with `inputs` when the page opens, for `shown`.
-        results: draws what the run that is shown came to; none where there is no outcome to draw.
     """
 
     tab: str
@@ -44,7 +33,11 @@ class TrainingView:
     start: gr.Dropdown
     button: gr.Button
     message: gr.HTML
-    panel: RunPanel
     show: Callable[..., Any]
     shown: Sequence[Any]
-    results: ResultsView | None = None
+
+
+def progress_panel(kind: str, label: str) -> gr.HTML:
+    """The newest run of a kind, "pretrain" or "finetune", as Runs shows it; its parts have ids that begin with it."""
+    gr.HTML(f"<h2>{label}</h2>")
+    return component(bundle.PROGRESS, value="", label=label, kind=kind, elem_id=f"{kind}-progress")

@@ -37,7 +37,7 @@ def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
     session.warm_up()
     page = build(settings, session)
     try:
-        page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(settings))
+        page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(session))
         yield f"http://127.0.0.1:{port}/", session
     finally:
         page.close()

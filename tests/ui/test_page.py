@@ -60,8 +60,8 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path)
 def test_the_page_is_built_before_any_heavy_library_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from bertviz_lab.ui.app import build, launch_options;"
-        "from bertviz_lab.ui.settings import Settings;"
-        f"s = Settings(runs_dir=Path({str(tmp_path)!r})); build(s); launch_options(s);"
+        "from bertviz_lab.ui.settings import Settings; from bertviz_lab.ui.app_state import AppState;"
+        f"s = Settings(runs_dir=Path({str(tmp_path)!r})); build(s); launch_options(AppState(s));"
         "heavy = ('torch', 'transformers', 'plotly', 'datasets', 'sklearn', 'matplotlib');"
         "print([m for m in heavy if m in sys.modules])"
     )
@@ -70,7 +70,7 @@ def test_the_page_is_built_before_any_heavy_library_is_imported(tmp_path: Path) 
 
 
 def test_nothing_is_reported_kept_or_published(settings: Settings) -> None:
-    options = launch_options(settings)
+    options = launch_options(AppState(settings))
     assert options["run_history"] is False
     assert options["enable_monitoring"] is False
     assert options["share"] is False

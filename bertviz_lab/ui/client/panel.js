@@ -39,8 +39,11 @@ function makeField(kind, label, value, onChange, { options = [], min, max, step,
   return { node, input, set, get value() { return read(); } };
 }
 
-/** The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation}. */
-function makePanel(view, body) {
+/**
+ * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation};
+ * `prefix` begins ids and names of settings: a view that stands in several places has another one in each.
+ */
+function makePanel(view, body, prefix = view.id) {
   const parts = []; // {node, draw, stale, isOpen}
   const listening = []; // functions that end it, one for each topic that something in the panel listens to
   const own = Object.create(page, { on: { value: (topic, act) => {
@@ -49,11 +52,12 @@ function makePanel(view, body) {
   } } });
   let seen = false;
 
-  const setting = (name) => `${view.id}.${name}`;
+  const setting = (name) => `${prefix}.${name}`;
+  const watching = []; // functions that wait until somebody can see it
   const ask = (question, more = {}, line = undefined) => {
     const { model, text_a, text_b } = page.input;
     const input = view.workspace === 'explore' ? { model, text_a, text_b } : {};
-    return page.ask(view.id, question, { ...input, ...more }, line && `${view.id}.${line}`);
+    return page.ask(view.id, question, { ...input, ...more }, `${prefix}.${line ?? question}`);
   };
 
   async function bring(part) {
@@ -72,6 +76,7 @@ function makePanel(view, body) {
 
   const panel = {
     view,
+    prefix,
     page: own,
     ask,
     field: makeField,
@@ -123,7 +128,7 @@ function makePanel(view, body) {
      */
     fold(name, title, build) {
       const host = h('div', { class: 'fold-body' });
-      const node = h('details', { class: 'fold', id: `${view.id}-${name}`, open: panel.kept(name, '') === 'open' }, h('summary', {}, title), host);
+      const node = h('details', { class: 'fold', id: `${prefix}-${name}`, open: panel.kept(name, '') === 'open' }, h('summary', {}, title), host);
       body.append(node);
       let draw = null;
       const part = add({
@@ -148,10 +153,14 @@ function makePanel(view, body) {
         bring(part);
       }
     },
+    /** Wait until somebody can see the panel. */
+    whenSeen: () => (seen ? Promise.resolve() : new Promise((resolve) => { watching.push(resolve); })),
     /** Called by the workspace: whether somebody can see the panel. */
     setSeen(now) {
       seen = now;
-      if (seen) parts.forEach(bring);
+      if (!seen) return;
+      parts.forEach(bring);
+      watching.splice(0).forEach((go) => go());
     },
     /** Called by the workspace before it builds the panel anew: nothing that happens reaches this one any more. */
     leave() {

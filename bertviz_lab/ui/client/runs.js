@@ -1,5 +1,5 @@
-// Runs: the runs of this browser and the shipped models, and a panel for each view of them. The run that was chosen
-// last is the setting "runs.run" of the address.
+// Runs: the runs of this browser and the shipped models, and a panel for each view of them. The one that was chosen last
+// is the setting "run.id" of the address.
 
 const root = element.querySelector('.lab');
 root.classList.add('workspace');

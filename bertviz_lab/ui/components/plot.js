@@ -25,7 +25,6 @@ function makePlot(host, onPick = () => {}) {
   let drawn = null; // what is on show: nothing is drawn twice
   let library = null;
   host.classList.add('plotly-host');
-  host.setAttribute('role', 'img');
 
   const size = () => ({ width: Math.max(120, host.clientWidth), height: figure.layout.height ?? 320 });
 
@@ -53,6 +52,7 @@ function makePlot(host, onPick = () => {}) {
     show(next, description) {
       figure = next;
       host.style.minHeight = `${next.layout.height ?? 320}px`; // nothing jumps when it comes
+      host.setAttribute('role', next.layout.dragmode ? 'group' : 'img'); // an image holds no buttons, such as those to zoom
       host.setAttribute('aria-label', description);
       return draw();
     },

@@ -10,7 +10,8 @@ const name = h('b', { class: 'name' });
 const words = h('span', { class: 'words' });
 const place = h('span', { class: 'place' });
 const spoken = h('span', { class: 'hush', role: 'status' });
-const curves = h('button', { type: 'button', class: 'go', onclick: () => trigger('show_run', { run_id: runId }) }, 'Show curves');
+const curves = h('button', { type: 'button', class: 'go', 
+  onclick: () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' }) }, 'Show curves');
 const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line',
   onclick: () => { root.hidden = true; } }, '×');
 const fill = h('span', { class: 'fill' });

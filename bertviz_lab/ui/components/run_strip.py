@@ -25,7 +25,7 @@ def run_strip(
     asked every two seconds, outside Gradio's queue, while the run is under way.
 
     Events: `run_changed` {run_id, status} when the status changes, `model_saved` {run_id} when there is a
-    new checkpoint, `show_run` {run_id} when the button is pressed.
+    new checkpoint.
     """
 
     # Gradio hands over all arguments of a call from the page as one list.

@@ -20,10 +20,8 @@ from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.rpc import Rpc
-from bertviz_lab.ui.run_panel import create_run_panel
-from bertviz_lab.ui.tabs.results import create_results
 from bertviz_lab.ui.texts import OWN
-from bertviz_lab.ui.training_view import TrainingView
+from bertviz_lab.ui.training_view import TrainingView, progress_panel
 from bertviz_lab.ui.view_contract import QUIET, TYPING, CollapsedView
 
 _MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
@@ -79,8 +77,7 @@ def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
     button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
     message = notice(elem_id="tune-message")
-    panel = create_run_panel(session, "tuning", "4. Training progress", (("Explore", "predictions"),))
-    results = create_results(session, direct, panel.run)
+    progress_panel("finetune", "4. Training progress and results")
 
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
@@ -127,10 +124,8 @@ def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
         start=start,
         button=button,
         message=message,
-        panel=panel,
         show=show,
         shown=shown,
-        results=results,
     )
 
 

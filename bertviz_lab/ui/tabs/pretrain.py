@@ -20,8 +20,7 @@ from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.run_panel import create_run_panel
-from bertviz_lab.ui.training_view import TrainingView
+from bertviz_lab.ui.training_view import TrainingView, progress_panel
 from bertviz_lab.ui.view_contract import QUIET, TYPING
 
 _FILE_TYPES = [*FORMATS, ".zip"]
@@ -110,7 +109,7 @@ def create_pretrain(session: AppState) -> TrainingView:
         forecast,
         **TYPING | heavy,
     )
-    panel = create_run_panel(session, "run", "4. Training progress", (("Explore", "predictions"),))
+    progress_panel("pretrain", "4. Training progress")
     return TrainingView(
         tab="pretrain",
         kind=PretrainConfig,
@@ -120,7 +119,6 @@ def create_pretrain(session: AppState) -> TrainingView:
         start=start,
         button=train,
         message=message,
-        panel=panel,
         show=show,
         shown=outputs,
     )

@@ -19,6 +19,7 @@ from bertviz_lab.ui.views.explore.view import EXPLORE
 from bertviz_lab.ui.views.layers.view import LAYERS
 from bertviz_lab.ui.views.lessons.view import LEARN
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from bertviz_lab.ui.views.run.view import RUN
 from bertviz_lab.ui.views.runs.view import RUNS
 from bertviz_lab.ui.views.tokens.view import TOKENS
 
@@ -31,6 +32,7 @@ VIEWS: tuple[View, ...] = (
     EMBEDDINGS,
     LAYERS,
     RUNS,
+    RUN,
     DYNAMICS,
     COMPARE,
     ABLATION,

@@ -347,7 +347,7 @@ def running(make: Callable[[], gr.Blocks]) -> Iterator[str]:
             run_history=False,
             enable_monitoring=False,
             head=bundle.head(),
-            app_kwargs=bundle.app_options(),
+            app_kwargs={"routes": [bundle.route()]},
         )
         return blocks
 

@@ -55,11 +55,16 @@ def word_at(state: AppState, model: ModelName, text_a: Text, text_b: Text, posit
 
 
 def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> Payload:
-    """The tokens whose embeddings are closest to a word's; without one, to that of a word of the input."""
-    from bertviz_lab.interpret import nearest_tokens
+    """The tokens whose embeddings are closest to a word's; without a word, to the longest of the input's own."""
+    from bertviz_lab.interpret import encode_inputs, nearest_tokens
 
     checkpoint = state.models.open(model)
-    word = word.strip() or state.examples(model).contrast[2]
+    if not word.strip():
+        encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+        special = checkpoint.tokenizer.special_ids
+        own = [token for token, token_id in zip(encoding.tokens, encoding.ids, strict=True) if token_id not in special]
+        word = max(own, key=len, default="").lstrip("Ġ▁")
+    word = word.strip()
     return neighbours_payload(word, nearest_tokens(checkpoint, word))
 
 

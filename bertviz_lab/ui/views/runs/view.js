@@ -124,7 +124,9 @@ function open(row, makeForm) {
   const form = h('form', { class: danger ? 'danger' : '', onsubmit: async (event) => {
     event.preventDefault();
     try {
-      await page.changeRun({ run_id: row.id, ...change() });
+      const what = change();
+      await page.changeRun({ run_id: row.id, ...what });
+      if (what.action === 'delete' && page.kept('run.id') === row.id) page.keep('run.id', '');
       close();
       part.redraw();
     } catch (error) {

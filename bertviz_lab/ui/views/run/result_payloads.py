@@ -2,9 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-import gradio as gr
-
 from bertviz_lab.data.tasks.examples import LabelledWords, Question
+from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.examples import (
     AnswerExample,
     LabelExample,
@@ -25,64 +24,63 @@ if TYPE_CHECKING:  # the page opens without PyTorch
 _MOST_LISTED = 200
 
 
-def trials_view(found: "Results") -> Any:
-    """The trainings beside each other, where there are several."""
-    if len(found.trials) < 2:
-        return gr.update(visible=False)
-    rows = [_row(trial) for trial in found.trials]
-    payload = trials_payload(rows, found.task, baselines=found.guess, measure=found.metric)
-    return gr.update(value=str(payload), visible=True)
+def trials_view(results: "Results") -> Payload | None:
+    """The trials side by side; None where there is one only."""
+    if len(results.trials) < 2:
+        return None
+    rows = [_row(trial) for trial in results.trials]
+    return trials_payload(rows, results.task, baselines=results.guess, measure=results.metric)
 
 
 def _row(trial: dict[str, Any]) -> dict[str, Any]:
     return {"name": trial["name"] or "this run", **trial["scores"], "best_step": trial["best_step"]}
 
 
-def summary_view(found: "Results") -> str:
+def summary_view(results: "Results") -> str:
     """The scores of the best model, beside those of guessing and of random weights."""
-    items = [(NAMES[name], shown(name, value)) for name, value in found.scores.items() if name in NAMES]
-    guess = found.guess.get(found.metric)
+    items = [(NAMES[name], shown(name, value)) for name, value in results.scores.items() if name in NAMES]
+    guess = results.guess.get(results.metric)
     if guess is not None:
-        items.append(("Majority-class baseline", shown(found.metric, guess)))
-    random = [trial for trial in found.trials if trial["random"]]
+        items.append(("Majority-class baseline", shown(results.metric, guess)))
+    random = [trial for trial in results.trials if trial["random"]]
     if random:
-        items.append(("Random-weights baseline", shown(found.metric, random[0]["scores"][found.metric])))
-    note = f"Evaluated on {len(found.examples):,} held-out examples after training on {found.train_count:,}."
-    for family in found.families:
-        mean, spread = (family[name].get(found.metric) for name in ("mean", "deviation"))
+        items.append(("Random-weights baseline", shown(results.metric, random[0]["scores"][results.metric])))
+    note = f"Evaluated on {len(results.examples):,} held-out examples after training on {results.train_count:,}."
+    for family in results.families:
+        mean, spread = (family[name].get(results.metric) for name in ("mean", "deviation"))
         if mean is not None:
             of = f"{family['name']}: " if family["name"] else ""
-            wide = shown(found.metric, spread).removesuffix("%") if spread is not None else ""
-            note += f" {of}mean of {family['count']} seeds {shown(found.metric, mean)} ± {wide}."
-    if len(found.trials) > 1:
+            wide = shown(results.metric, spread).removesuffix("%") if spread is not None else ""
+            note += f" {of}mean of {family['count']} seeds {shown(results.metric, mean)} ± {wide}."
+    if len(results.trials) > 1:
         note += " The model was selected on these same examples, so its score is optimistic."
-    if len(found.trials) < found.planned:
-        note += f" {len(found.trials)} of {found.planned} trainings have ended."
+    if len(results.trials) < results.planned:
+        note += f" {len(results.trials)} of {results.planned} trainings have ended."
     return facts_payload(items, note=note)
 
 
-def confusion_view(found: "Results") -> str:
+def confusion_view(results: "Results") -> Payload:
     """The confusion matrix; for token labelling the metrics of each type, for other tasks the score by length."""
-    report = found.report
+    report = results.report
     if report is None:
-        return slices_payload(found.slices(), found.measure)
-    if isinstance(report, ClassificationReport) and found.task == "classification":
+        return slices_payload(results.slices(), results.measure)
+    if isinstance(report, ClassificationReport) and results.task == "classification":
         return confusion_payload(report)
     return per_class_payload(report)
 
 
-def listed_view(found: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> str:
+def listed_view(results: "Results", places: list[int], title: str = "Held-out examples, highest loss first") -> Payload:
     """The examples at some places, in that order."""
-    examples = [_as_shown(found, place) for place in places[:_MOST_LISTED]]
-    wrong = int((found.example_scores < 1).sum())
-    sentence = "" if found.task == "regression" else f"{wrong:,} of {len(found.examples):,} have an error."
+    examples = [_as_shown(results, place) for place in places[:_MOST_LISTED]]
+    wrong = int((results.example_scores < 1).sum())
+    sentence = "" if results.task == "regression" else f"{wrong:,} of {len(results.examples):,} have an error."
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
-    return examples_payload(examples, title=title, sentence=sentence, key=found.task, file="examples")
+    return examples_payload(examples, title=title, sentence=sentence, key=results.task, file="examples")
 
 
-def _as_shown(found: "Results", place: int) -> Shown:
-    example, prediction = found.examples[place], found.predictions[place]
+def _as_shown(results: "Results", place: int) -> Shown:
+    example, prediction = results.examples[place], results.predictions[place]
     if isinstance(example, LabelledWords):
         return WordsExample(index=place, words=example.words, truth=example.labels, predicted=prediction.labels)
     if isinstance(example, Question):
@@ -92,11 +90,11 @@ def _as_shown(found: "Results", place: int) -> Shown:
             question=example.question,
             predicted=prediction.label,
             answers=answers,
-            score=float(found.example_scores[place]),
-            probability=float(found.confidences[place]) if prediction.label else None,
+            score=float(results.example_scores[place]),
+            probability=float(results.confidences[place]) if prediction.label else None,
             detail=example.passage[:200],
         )
-    if found.task == "regression":
+    if results.task == "regression":
         return NumberExample(
             index=place,
             text=example.text_a,

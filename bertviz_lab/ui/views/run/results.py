@@ -1,0 +1,127 @@
+"""What is asked about the results of a fine-tuning: its scores, its mistakes, and one example after another."""
+
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.interpret.attention import difference_payload
+from bertviz_lab.figures.interpret.attribution import attribution_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.metric_names import NAMES
+from bertviz_lab.ui.view import Index, Word
+from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
+
+
+def results_of(state: AppState, run_id: str) -> Any:
+    """What a run came to, read again when it has come to more. Raises `InputError` before its first result."""
+    from bertviz_lab.interpret import read_results
+
+    folder = state.runs.folder(run_id)
+    return state.remembered(("results", str(folder), report_version(folder)), lambda: read_results(folder))
+
+
+def report_version(folder: Path) -> int:
+    """Changes whenever a fine-tuning has come to more; 0 before its first result."""
+    report = folder / "report.json"
+    return report.stat().st_mtime_ns if report.is_file() else 0
+
+
+def summary(state: AppState, run_id: Word) -> str:
+    """The metrics on the held-out set, beside the baselines."""
+    return summary_view(results_of(state, run_id))
+
+
+def trials(state: AppState, run_id: Word) -> Payload | None:
+    """The trials side by side; None where there is one only."""
+    return trials_view(results_of(state, run_id))
+
+
+def confusion(state: AppState, run_id: Word) -> Payload:
+    """The confusion matrix, or what a task without one has in its place."""
+    return confusion_view(results_of(state, run_id))
+
+
+def examples(state: AppState, run_id: Word, row: Index | None = None, column: Index | None = None) -> Payload:
+    """The held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
+    results = results_of(state, run_id)
+    if row is None or column is None or results.task != "classification":
+        return listed_view(results, results.picked())
+    names = results.report.labels
+    if not (row < len(names) and column < len(names)):
+        raise InputError("The confusion matrix has no such cell.")
+    title = f"{names[row]}, predicted as {names[column]}" if row != column else f"{names[row]}, correct"
+    return listed_view(results, results.picked(names[row], names[column]), title)
+
+
+def attribution(state: AppState, run_id: Word, example: Index) -> Payload:
+    """What each token of an example contributes to its prediction."""
+    from bertviz_lab.interpret import explain_example
+
+    results = _with_example(state, run_id, example)
+    attributions = explain_example(_model(state, run_id), results.examples[example], results.predictions[example])
+    (first, *_) = attributions
+    title = ""
+    if first.target.kind == "word":  # a sentence has many labels: say whose this is
+        start, end = first.encoding.offsets[first.target.position]
+        title = f"Attribution for the prediction {first.target.title} of “{first.encoding.text_a[start:end]}”"
+    return attribution_payload(attributions, title=title)
+
+
+def attention(state: AppState, run_id: Word, example: Index) -> Payload:
+    """The attention of the fine-tuned model minus that of the model it started from, on an example."""
+    from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
+
+    texts = texts_of_example(_with_example(state, run_id, example).examples[example])
+    after = _model(state, run_id)
+    config = state.runs.config(run_id)
+    assert isinstance(config, FinetuneConfig)
+    if config.model == RANDOM:
+        before = untrained(after)
+    elif Path(config.model).is_dir():
+        before = state.models.open_folder(Path(config.model), Path(config.model).name)
+    else:
+        before = state.models.open(config.model)
+    trace_before, trace_after = (trace_text(checkpoint, *texts) for checkpoint in (before, after))
+    return difference_payload(
+        trace_before.tokens,
+        trace_before.encoding.token_type_ids,
+        attention_difference(trace_before, trace_after),
+        "After fine-tuning minus before",
+        special=trace_before.encoding.special_tokens_mask,
+    )
+
+
+def labels(state: AppState, run_id: Word) -> Payload:
+    """Precision, recall and F1 of each label."""
+    results = results_of(state, run_id)
+    if results.report is None:
+        raise InputError("There are no labels in this task.")
+    return per_class_payload(results.words_report if results.task == "tokens" else results.report)
+
+
+def calibration(state: AppState, run_id: Word) -> Payload:
+    """Whether the model is right as often as it is confident."""
+    return reliability_payload(results_of(state, run_id).calibration())
+
+
+def slices(state: AppState, run_id: Word) -> Payload:
+    """The score by length and by label."""
+    results = results_of(state, run_id)
+    return slices_payload(results.slices(), NAMES.get(results.measure, results.measure).lower())
+
+
+def _with_example(state: AppState, run_id: str, example: int) -> Any:
+    """The results, which have an example of that number. Raises `InputError` where they have none."""
+    results = results_of(state, run_id)
+    if example >= len(results.examples):
+        raise InputError("Choose an example above first.")
+    return results
+
+
+def _model(state: AppState, run_id: str) -> Any:
+    """The run's best model, which made the predictions; not its newest checkpoint."""
+    return state.models.open_folder(state.runs.folder(run_id) / "model", "the fine-tuned model")

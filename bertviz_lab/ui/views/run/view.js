@@ -1,0 +1,185 @@
+// Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that was
+// chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
+
+const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
+const id = (name) => `${panel.prefix}-${name}`;
+const kind = panel.kind ?? '';
+let run = null; // what it is: see `about` in view.py
+let curvesStatus = ''; // of the run whose curves are drawn
+let drawnCurves = ''; // id of that run
+let drawnResults = ''; // which results of which run are drawn
+let example = null; // the one that is looked into
+
+// ---- what it is and what can be done with it
+
+const name = h('h3', { class: 'name' });
+const status = h('span', { class: 'status' });
+const tags = h('span', {});
+const note = h('p', { class: 'quiet note' });
+const said = h('p', { class: 'said', role: 'status', id: id('message') });
+const stop = h('button', { type: 'button', class: 'plain', id: id('stop'), onclick: () => change('stop') }, 'Stop');
+const resume = h('button', { type: 'button', class: 'action', id: id('resume'), onclick: () => change('resume') }, 'Resume training');
+const explore = h('button', { type: 'button', class: 'action', id: id('explore'),
+  onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }) }, 'Open in Explore');
+const download = h('a', { class: 'plain', id: id('download'), download: true }, 'Download the model');
+const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
+const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: 'buttons' }, stop, resume, explore, download, all));
+all.hidden = !kind;
+for (const node of [stop, resume, explore, download]) node.hidden = true;
+const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged } });
+const main = panel.part([head, note, said, chart.host], draw);
+
+async function draw() {
+  const own = page.start.own ?? [];
+  const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { own, kind });
+  if (chosen === undefined) return;
+  if (!chosen) {
+    chart.show('');
+    return;
+  }
+  const now = await panel.ask('about', { own, run_id: chosen }).catch(leave);
+  if (!now) return;
+  main.say('');
+  if (run?.id !== now.id) example = null;
+  run = now;
+  showHead();
+  if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
+    [drawnCurves, curvesStatus] = [run.id, run.status];
+    await panel.show(chart, 'curves', { run_id: run.id });
+  }
+  results.node.hidden = !run.results;
+  folds.forEach(({ node, needs }) => { node.hidden = !needs(); });
+  if (drawnResults === `${run.id} ${run.results}`) return;
+  drawnResults = `${run.id} ${run.results}`;
+  if (run.results) results.redraw();
+  folds.forEach(({ part }) => part.redraw());
+}
+
+/** The run is gone. */
+function leave(error) {
+  run = null;
+  [drawnCurves, drawnResults] = ['', ''];
+  chart.say(error.message);
+  for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node), note]) node.hidden = true;
+  [name.textContent, status.textContent, said.textContent] = ['', '', ''];
+  tags.replaceChildren();
+}
+
+function showHead() {
+  name.textContent = run.name;
+  status.textContent = [run.task, run.status].filter(Boolean).join(' · ');
+  tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag' }, tag)));
+  note.textContent = run.note;
+  note.hidden = !run.note;
+  stop.hidden = !run.can_stop;
+  resume.hidden = !run.can_resume;
+  [stop.disabled, stop.textContent] = [false, 'Stop'];
+  explore.hidden = download.hidden = !run.saved;
+  download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
+  const place = run.path ? ` It is in ${run.path}.` : '';
+  said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
+    : !run.saved || run.shipped ? ''
+    : run.active ? `The newest checkpoint of ${run.name} can be opened in Explore; it is updated during training.`
+      : `The model of ${run.name} can be opened in Explore.${place}`;
+}
+
+async function change(action) {
+  if (action === 'stop') [stop.disabled, stop.textContent] = [true, 'Stopping …'];
+  try {
+    const words = await page.changeRun({ action, run_id: run.id });
+    if (action === 'resume') {
+      drawnCurves = '';
+      main.redraw();
+    } else {
+      said.textContent = words;
+    }
+  } catch (error) {
+    [stop.disabled, stop.textContent] = [false, 'Stop'];
+    said.textContent = error.message;
+  }
+}
+
+// ---- curves
+
+/** More of the log of the run that the curves follow; nothing is asked while nobody can see them. */
+async function poll(runId, start) {
+  await panel.whenSeen();
+  return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
+}
+
+function statusChanged({ status: to, first }) {
+  curvesStatus = to;
+  if (!first) main.redraw();
+}
+
+// ---- results of a fine-tuning
+
+const ofRun = (more = {}) => ({ run_id: run.id, ...more });
+const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
+const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
+const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
+const everything = h('button', { type: 'button', class: 'plain', id: id('all'), onclick: showAll }, 'Show all examples');
+const list = panel.drawing('examples', 'Held-out examples, highest loss first', { id: id('list'), events: { example_select: pickExample } });
+const tokens = panel.drawing('scores', 'Attribution: what each token contributes', { id: id('attribution') });
+const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
+  h('div', { class: 'beside' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
+results.node.hidden = true;
+everything.hidden = true;
+
+async function drawResults() {
+  await panel.show(summary, 'summary', ofRun());
+  if (summary.payload.message) { // no trial has ended yet
+    for (const { host } of [trials, confusion, list, tokens]) host.hidden = true;
+    return;
+  }
+  for (const { host } of [confusion, list, tokens]) host.hidden = false;
+  const several = await panel.ask('trials', ofRun());
+  trials.host.hidden = !several;
+  if (several) trials.show(several);
+  await panel.show(confusion, 'confusion', ofRun());
+  await showAll();
+  if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
+}
+
+async function pickCell({ row, column }) {
+  if (row === undefined || column === undefined) return; // a bar, where the task has no matrix
+  await panel.show(list, 'examples', ofRun({ row, column }));
+  everything.hidden = false;
+  list.host.scrollIntoView({ block: 'nearest' });
+}
+
+async function showAll() {
+  everything.hidden = true;
+  await panel.show(list, 'examples', ofRun());
+}
+
+async function pickExample({ index }) {
+  example = index;
+  attention.redraw();
+  await panel.show(tokens, 'attribution', ofRun({ example }));
+  tokens.host.scrollIntoView({ block: 'nearest' });
+}
+
+/** A fold with one drawing of the run, shown where `needs()` is met. */
+const folds = [];
+function fold(key, title, drawing, needs = () => Boolean(run?.results), more = () => ({})) {
+  const part = panel.fold(key, title, (host) => {
+    host.append(drawing.host);
+    return () => (run ? panel.show(drawing, key, ofRun(more())) : undefined);
+  });
+  part.node.hidden = true;
+  folds.push({ part, node: part.node, needs });
+  return part;
+}
+
+const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
+const attention = panel.fold('attention', 'Attention before and after fine-tuning', (host) => {
+  host.append(difference.host);
+  return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
+});
+attention.node.hidden = true;
+folds.push({ part: attention, node: attention.node, needs: () => Boolean(run?.results) });
+fold('labels', 'Per-label metrics', panel.drawing('chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }));
+fold('calibration', 'Calibration', panel.drawing('chart', 'Reliability diagram', { id: id('calibration-chart') }));
+fold('slices', 'Slice analysis', panel.drawing('chart', 'Metrics by length and label', { id: id('slices-chart') }));
+fold('settings', 'Settings', panel.drawing('facts', 'Settings of the run', { id: id('settings-facts') }), () => Boolean(run && !run.shipped));

@@ -1,0 +1,122 @@
+"""What a run's panel asks: which run it shows, what that is, its curves, and the results of a fine-tuning."""
+
+import dataclasses
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.training.curves import live_payload, replay_payload
+from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.ui.access import may_change
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.ui.controls import label_of
+from bertviz_lab.ui.models import newest_model
+from bertviz_lab.ui.view import RunIds, View, Word, question
+from bertviz_lab.ui.views.run import results
+from bertviz_lab.ui.views.runs.view import task_name
+
+_KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
+#: Settings that are no words for a person: they name files of this machine, or repeat another.
+_UNTOLD = ("corpus", "train", "eval", "test", "out")
+
+
+def current(state: AppState, own: RunIds, kind: Literal["", "pretrain", "finetune"]) -> str:
+    """The run to show where none was chosen: the visitor's newest of a kind, else a shipped model; "" without any."""
+    run_id = state.current_run(own, _KINDS.get(kind))
+    return run_id or next((name for name in state.models.shipped() if _is_kind(state, name, kind)), "")
+
+
+def _is_kind(state: AppState, shipped: str, kind: str) -> bool:
+    objective = state.summary(shipped).objective
+    return bool(objective) and (not kind or (objective in TASKS) == (kind == "finetune"))
+
+
+def about(state: AppState, own: RunIds, run_id: Word) -> dict[str, Any]:
+    """What a run, or a shipped model, is, and what can be done with it."""
+    objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
+    shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
+    if run_id in state.models.shipped():
+        nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
+        return {**shipped, **nothing, "saved": True, "path": ""}
+    folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
+    active, mine = run.status in ACTIVE, may_change(state, own, run_id)
+    saved = newest_model(folder) is not None
+    tuned = state.is_kind(run_id, FinetuneConfig)
+    return {
+        **shipped,
+        "name": state.runs.name(run_id),
+        "shipped": False,
+        "status": run.status,
+        "tags": notes.tags,
+        "note": notes.note,
+        "active": active,
+        "can_stop": active and mine,
+        "can_resume": run.status in ("stopped", "failed") and mine,
+        "saved": saved,
+        "path": state.model_path(run_id) if saved else "",
+        "results": str(results.report_version(folder)) if tuned else "",
+    }
+
+
+def _is_known(state: AppState, run_id: str) -> bool:
+    return run_id in state.models.shipped() or state.models.is_run(run_id)
+
+
+def curves(state: AppState, run_id: Word) -> Payload:
+    """The payload of the curves: a run is followed, the log of a shipped model is replayed."""
+    if run_id not in state.models.shipped():
+        return live_payload(run_id, state.runs.name(run_id))
+    rows = read_shipped_log(state.settings.checkpoints / run_id)
+    if not rows:
+        raise InputError(f"{run_id} comes without a log of its training.")
+    return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained")
+
+
+def follow(state: AppState, run_id: Word, start: Annotated[int, Field(ge=0)]) -> dict[str, Any] | None:
+    """The events after a place of the log, and the state; None for a run that is gone."""
+    return state.follow(run_id, start)
+
+
+def settings(state: AppState, run_id: Word) -> str:
+    """The settings of a run."""
+    if run_id in state.models.shipped():
+        raise InputError("The recipe of a shipped model stands on its model card.")
+    config = state.runs.config(run_id)
+    told = [field for field in dataclasses.fields(config) if field.name not in _UNTOLD]  # type: ignore[arg-type]
+    values = [(label_of(field), getattr(config, field.name)) for field in told]
+    return facts_payload([(label, _written(value)) for label, value in values if value not in (None, "", ())])
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+RUN = View(
+    "run",
+    "Training run",
+    "Learning curves, results and errors of one run.",
+    "runs",
+    {
+        "current": question(current),
+        "about": question(about),
+        "curves": question(curves),
+        "follow": question(follow),
+        "settings": question(settings),
+        "summary": question(results.summary),
+        "trials": question(results.trials),
+        "confusion": question(results.confusion),
+        "examples": question(results.examples),
+        "attribution": question(results.attribution, slow=True),
+        "attention": question(results.attention, slow=True),
+        "labels": question(results.labels),
+        "calibration": question(results.calibration),
+        "slices": question(results.slices),
+    },
+)

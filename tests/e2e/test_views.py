@@ -1,0 +1,454 @@
+"""Tokens, Predictions, Embeddings and Layers on the real page, with mouse and keyboard."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from bertviz_lab import BertForSequenceClassification, interpret
+from bertviz_lab.ui.app_state import AppState
+from tests.browser import eventually
+from tests.e2e.charts import data_table
+from tests.little import little_folder
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+TEXT = "the red [MASK] sat on the mat"
+A, B = "the red cat sat on the mat", "she gave him the red book"
+HOSTILE = "[MASK] <img src=x onerror=window.hacked=1> {{7*7}} ${window.hacked=1} \\ ` \u200b e\u0301 مرحبا 🙂"
+#: Of each view the drawing that is in sight when its panel is opened.
+DRAWN = {"tokens": "#token-strip", "predictions": "#fill-bars", "embeddings": "#similarity", "layers": "#lens"}
+
+Served = tuple[str, AppState]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    settings = little_settings(tmp_path_factory.mktemp("views"))
+    little_folder(settings.checkpoints / "other", seed=1)
+    little_folder(settings.checkpoints / "classifier", kind=BertForSequenceClassification)
+    with serve(settings) as served:
+        yield served
+
+
+def visit(page: Page, served: Served, *views: str, text_a: str = A, **query: str) -> None:
+    """Open Explore with the panels of some views and no others."""
+    words = {"model": "little", "text_a": text_a, "explore.open": ",".join(views)} | query
+    page.goto(f"{served[0]}?{urlencode(words)}")
+    expect(page.locator("#tokens-strip [role=option]").first).to_be_visible(timeout=60_000)
+    for view in views:
+        page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+        expect(page.locator(f"{DRAWN[view]} :is(.heading, .sentence, .empty):visible").first).to_be_visible()
+
+
+def write(page: Page, field: str, text: str) -> None:
+    """Type into a field and press Enter."""
+    page.locator(field).fill(text)
+    page.locator(field).press("Enter")
+
+
+def unfold(page: Page, fold: str) -> None:
+    page.locator(f"#{fold} > summary").click()
+    expect(page.locator(f"#{fold}")).to_have_attribute("open", "")
+
+
+def set_range(page: Page, field: str, value: int) -> None:
+    page.locator(field).fill(str(value))
+
+
+def tokens_of(drawing: Locator) -> Locator:
+    return drawing.locator("td.token button")
+
+
+# ---- Predictions
+
+
+def test_masked_tokens_are_predicted_asked_about_and_toggled(page: Page, served: Served) -> None:
+    model = served[1].models.open("little")
+    visit(page, served, "predictions", text_a=TEXT)
+    bars = page.locator("#fill-bars")
+    expect(bars.locator(".candidate")).to_have_count(5)
+    set_range(page, "#fill-top-k", 12)
+    expect(bars.locator(".candidate")).to_have_count(12)
+    write(page, "#fill-word", "cat")
+    asked = interpret.fill_mask(model, TEXT, word="cat").masks[0].asked
+    assert asked is not None
+    expect(bars.locator(".asked")).to_contain_text(f"rank {asked.rank} of")
+    write(page, "#fill-word", "unbelievably long")
+    expect(bars).to_contain_text("not one token")
+    write(page, "#fill-word", "")
+    # A click masks a word, another brings it back; so does the keyboard.
+    bars.get_by_role("button", name="mat", exact=True).click()
+    expect(page.locator("#text-a")).to_have_value("the red [MASK] sat on the [MASK]")
+    expect(bars.locator(".blank")).to_have_count(2)
+    bars.locator(".hole").last.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#text-a")).to_have_value(TEXT)
+    unfold(page, "predictions-joint")
+    best = interpret.joint_fill(model, TEXT, beams=8).joint[0]
+    expect(data_table(page.locator("#fill-joint"))).to_contain_text(" · ".join(best.tokens))
+    write(page, "#text-a", A)
+    unfold(page, "predictions-surprisal")
+    scored = interpret.pseudo_log_likelihood(model, A)
+    strip = page.locator("#fill-surprisal")
+    expect(strip).to_contain_text(f"pseudo-perplexity {scored.perplexity:.1f}")
+    tokens_of(strip).nth(2).hover()
+    expect(strip.locator(".readout")).to_contain_text(f"surprisal {-scored.log_probabilities[2]:.1f}")
+
+
+def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> None:
+    model = served[1].models.open("little")
+    visit(page, served, "predictions", text_a=TEXT)
+    expect(page.locator("#fill-comparison")).to_be_hidden()
+    page.locator("#other-picker").select_option("before")
+    expect(page.locator("#fill-comparison .heading")).to_have_text("little and before training")
+    page.locator("#other-picker").select_option("other")
+    expect(page.locator("#fill-comparison .heading")).to_have_text("little and other")
+    expect(page.locator("#nsp-verdict")).to_be_hidden()
+    write(page, "#text-a", A)
+    write(page, "#text-b", B)
+    verdict = page.locator("#nsp-verdict")
+    expect(verdict).to_be_visible()
+    share = interpret.next_sentence(model, A, B).is_next
+    expect(data_table(verdict)).to_contain_text(f"{share:.3f}")
+    page.get_by_role("button", name="Swap A and B").click()
+    expect(page.locator("#text-a")).to_have_value(B)
+    swapped = interpret.next_sentence(model, B, A).is_next
+    expect(data_table(verdict)).to_contain_text(f"{swapped:.3f}")
+    page.get_by_role("button", name="Random B").click()
+    expect(page.locator("#text-b")).not_to_have_value(A)
+    expect(page.locator("#text-a")).to_have_value(B)
+
+
+# ---- Tokens
+
+
+def test_a_selected_token_is_marked_in_every_drawing(page: Page, served: Served) -> None:
+    visit(page, served, "tokens", "predictions")
+    above, strip, masking = page.locator("#tokens-strip"), page.locator("#token-strip"), page.locator("#masking-strip")
+    tokens_of(strip).nth(3).click()
+    expect(above.locator('[aria-selected="true"]')).to_have_text("cat")
+    expect(tokens_of(masking).nth(3)).to_have_attribute("aria-current", "true")
+    expect(page.locator("#fill-bars .selected")).to_have_text("cat")
+    # By keyboard: arrows move, Enter selects.
+    tokens_of(strip).nth(3).focus()
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Enter")
+    expect(above.locator('[aria-selected="true"]')).to_have_text("red")
+    expect(page.locator("#fill-bars .selected")).to_have_text("red")
+    expect(strip.locator("td.token.selected")).to_have_count(1)
+    # Another text has another third token: nothing is selected any more.
+    write(page, "#text-a", "a small dog ran")
+    expect(above.locator('[aria-selected="true"]')).to_have_count(0)
+    expect(strip.locator(".selected")).to_have_count(0)
+
+
+def test_tokens_in_several_lines_are_reached_by_arrow_keys(page: Page, served: Served) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    visit(page, served, "tokens", text_b=B)
+    strip = page.locator("#token-strip")
+    assert strip.locator(".lines table").count() > 1
+    first = strip.locator(".lines table").first.locator("td.token").count()
+    tokens_of(strip).first.focus()
+    page.keyboard.press("ArrowDown")
+    expect(tokens_of(strip).nth(first)).to_be_focused()
+    page.keyboard.press("End")
+    expect(tokens_of(strip).last).to_be_focused()
+    expect(strip.locator(".readout")).to_contain_text("[SEP]")
+    page.keyboard.press("Space")
+    expect(page.locator('#tokens-strip [aria-selected="true"]')).to_have_text("[SEP]")
+
+
+def test_masking_has_its_settings_loss_statistics_and_epochs(page: Page, served: Served) -> None:
+    visit(page, served, "tokens", text_b=B)
+    expect(page.locator("#token-strip .heading")).to_contain_text("13 words became")
+    unfold(page, "tokens-split")
+    expect(page.locator("#word-splits")).to_contain_text("WordPiece takes the longest prefix")
+    strip = page.locator("#masking-strip")
+    expect(strip.locator(".heading")).to_contain_text("must be predicted")
+    shown = strip.locator(".lines").inner_text()
+    page.locator("#masking-again").click()
+    expect(page.locator("#masking-seed")).to_have_value("2")
+    eventually(page, lambda: strip.locator(".lines").inner_text() != shown)
+    set_range(page, "#masking-rate", 50)
+    expect(strip.locator(".counts")).to_contain_text("50% of 16 positions")
+    set_range(page, "#masking-random", 30)
+    expect(strip).to_contain_text("exceed 100 percent")
+    set_range(page, "#masking-random", 20)
+    page.locator("#masking-unit").select_option("spans")
+    expect(strip.locator(".counts")).to_contain_text("20% of the selected")
+    unfold(page, "tokens-loss")
+    expect(page.locator("#masking-loss .heading")).to_contain_text("nats")
+    unfold(page, "tokens-statistics")
+    counts = page.locator("#masking-statistics")
+    expect(counts.locator(".heading")).to_have_text("10,000 draws")
+    page.locator("#masking-draws").select_option("100000")
+    expect(counts.locator(".heading")).to_have_text("100,000 draws", timeout=60_000)
+    unfold(page, "tokens-epochs")
+    epochs = page.locator("#masking-epochs .heading")
+    expect(epochs).to_have_text("Dynamic masking")
+    page.locator("#masking-masks").select_option("static")
+    expect(epochs).to_have_text("Static masking")
+
+
+# ---- Embeddings
+
+
+def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) -> None:
+    visit(page, served, "embeddings", text_a="a small dog ran to the mat")
+    table = page.locator("#similarity")
+    expect(data_table(table)).to_contain_text(
+        "1. a small dog ran to the mat"
+    )  # nobody has named sentences: the input and examples
+    page.locator("#similarity-sentences").fill(f"{A}\n{B}\n{A}")
+    expect(data_table(table).locator("tr")).to_have_count(3)
+    expect(data_table(table)).to_contain_text("1.000")
+    page.locator("#similarity-pooling").select_option("cls")
+    unfold(page, "embeddings-map")
+    expect(data_table(page.locator("#sentence-map")).locator("tr")).to_have_count(3)
+    unfold(page, "embeddings-neighbours")
+    near = page.locator("#neighbours .heading")
+    expect(near).to_have_text("Nearest neighbours of small")
+    write(page, "#neighbours-word", "red")
+    expect(near).to_have_text("Nearest neighbours of red")
+    page.locator("#tokens-strip [role=option]", has_text="mat").click()
+    expect(page.locator("#neighbours-word")).to_have_value("mat")
+    expect(near).to_have_text("Nearest neighbours of mat")
+    unfold(page, "embeddings-contexts")
+    lines = page.locator("#contexts-similarity .heading")
+    expect(lines).to_have_text("Contextual embeddings of bank")  # an example while text B is empty
+    write(page, "#text-b", B)
+    expect(lines).to_have_text("Contextual embeddings of the")
+    write(page, "#text-a", A)
+    write(page, "#contexts-word", "red")
+    expect(lines).to_have_text("Contextual embeddings of red")
+    expect(page.locator("#contexts-path .heading")).to_contain_text("Trajectory of red")
+    write(page, "#contexts-word", "zebra")
+    expect(page.locator("#contexts-similarity")).to_contain_text("not in the sentence")
+    expect(page.locator("#contexts-path")).to_be_hidden()
+
+
+# ---- Layers
+
+
+def test_the_lens_and_norms_follow_the_input_and_the_selected_token(page: Page, served: Served) -> None:
+    model = served[1].models.open("little")
+    text = "the [MASK] cat sat on the [MASK]"
+    visit(page, served, "layers", text_a=TEXT)
+    lens = page.locator("#lens")
+    expect(lens).to_contain_text(
+        f"The last row is the model's prediction: {interpret.logit_lens(model, TEXT).target.name}"
+    )
+    write(page, "#text-a", text)
+    expect(lens.locator(".heading")).to_contain_text("masked token 1")
+    page.locator("#tokens-strip .masked").last.click()
+    expect(lens.locator(".heading")).to_contain_text("masked token 2")
+    last = interpret.fill_mask(model, text).masks[1].candidates[0].token
+    expect(data_table(lens).locator("tr").last).to_contain_text(last)
+    norms = page.locator("#norms-by-layer .heading")
+    expect(norms).to_have_text("Norms by layer: [MASK] (position 7)")
+    page.locator("#tokens-strip .masked").last.click()
+    expect(norms).to_have_text("Norms by layer: mean")
+    unfold(page, "layers-token_norms")
+    strip = page.locator("#norms-of-tokens")
+    expect(strip.locator("th", has_text="embeddings")).to_have_count(1)
+    page.locator("#norms-kind").select_option("attention")
+    expect(strip.locator(".heading")).to_have_text("Norm of the attention output at each layer")
+    tokens_of(strip).nth(2).click()
+    expect(norms).to_have_text("Norms by layer: [MASK] (position 2)")
+    unfold(page, "layers-sum")
+    expect(page.locator("#embedding-sum")).to_contain_text("cos position")
+    tokens_of(page.locator("#embedding-sum")).nth(3).hover()
+    expect(page.locator("#embedding-sum .readout")).to_contain_text("segment")
+
+
+def test_the_cells_of_the_lens_are_read_by_keyboard(page: Page, served: Served) -> None:
+    visit(page, served, "layers", text_a=TEXT)
+    lens = interpret.logit_lens(served[1].models.open("little"), TEXT)
+    page.locator("#lens details.table > summary").focus()
+    page.keyboard.press("Enter")
+    cells = page.locator("#lens tbody td")
+    expect(cells).to_have_count(3 * 5)
+    shown = [candidate.token for layer in lens.layers for candidate in layer.candidates]
+    assert [text.split()[0] for text in cells.all_inner_texts()] == shown
+    page.keyboard.press("Tab")
+    expect(page.locator("#lens .numbers")).to_be_focused()  # which the arrow keys scroll
+
+
+# ---- What a person may type, and who else is there
+
+
+def test_pasting_counts_as_typing(page: Page, served: Served) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, served, "tokens")
+    page.evaluate("text => navigator.clipboard.writeText(text)", "a small dog ran")
+    page.locator("#text-a").focus()
+    page.keyboard.press("ControlOrMeta+A")
+    page.keyboard.press("ControlOrMeta+V")
+    expect(page.locator("#token-strip .lines")).to_contain_text("dog")
+    expect(page.locator("#token-strip .lines")).not_to_contain_text("cat")
+
+
+def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> None:
+    visit(page, served, *DRAWN, text_a=HOSTILE, text_b=HOSTILE)
+    folds = page.locator(".panel details.fold")
+    for place in range(folds.count()):
+        if folds.nth(place).is_visible() and folds.nth(place).get_attribute("open") is None:
+            folds.nth(place).locator("> summary").click()
+    page.wait_for_load_state("networkidle")
+    for drawing in DRAWN.values():
+        expect(page.locator(drawing)).to_contain_text(re.compile(r"img|\[UNK\]|Logit"))
+    expect(page.locator(".panel img")).to_have_count(0)
+    assert page.evaluate("() => window.hacked") is None
+
+
+def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Page, served: Served) -> None:
+    visit(page, served, *DRAWN, text_a=TEXT)
+    for text, words in (("x" * 60_000, "50000 characters"), ("", "Type a sentence"), (TEXT, "")):
+        page.locator("#text-a").fill(text)
+        page.locator("#text-a").press("Enter")
+        for view, drawing in DRAWN.items():
+            page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+            if not words:
+                expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
+            elif view != "embeddings" or text:  # which has examples to compare
+                expect(page.locator(f"{drawing} .empty"), view).to_contain_text(words)
+
+
+def test_a_text_of_more_tokens_than_the_model_has_positions(page: Page, served: Served) -> None:
+    longest = served[1].models.open("little").config.max_position_embeddings
+    visit(page, served, *DRAWN, text_a=f"[MASK] {'cat ' * (longest + 1)}")
+    expect(page.locator("#token-strip")).to_contain_text("did not fit and were truncated")
+    for view, drawing in DRAWN.items():
+        page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+        expect(page.locator(f"{drawing} .heading").first, view).to_be_visible()
+
+
+def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, served: Served) -> None:
+    visit(page, served, "predictions", text_a=TEXT)
+    folds = page.locator("#predictions-joint, #predictions-surprisal")
+    expect(folds.filter(visible=True)).to_have_count(2)
+    page.locator("#model-picker").select_option("classifier")
+    expect(page.locator("#task-labels .heading")).to_contain_text("Predicted label")
+    expect(folds.filter(visible=True)).to_have_count(0)
+    expect(page.locator("#fill-bars")).to_be_hidden()
+    visit(page, served, "tokens", "layers", text_a=TEXT, model="classifier", **{"tokens.loss": "open"})
+    expect(page.locator("#masking-loss")).to_contain_text("no masked-LM head")
+    page.locator("#panel-layers").scroll_into_view_if_needed()
+    expect(page.locator("#lens")).to_contain_text("no masked-LM head")
+    expect(page.locator("#norms-by-layer .heading")).to_have_text("Norms by layer: mean")
+
+
+def best_share(session: AppState, model: str, text: str) -> str:
+    return f"{interpret.fill_mask(session.models.open(model), text).masks[0].candidates[0].probability:.1%}"
+
+
+def test_two_visitors_with_two_models_never_see_each_others_answers(
+    page: Page, browser: Browser, served: Served
+) -> None:
+    second = browser.new_page()
+    try:
+        visitors = ((page, "little", "red"), (second, "other", "small"))
+        for visitor, model, _ in visitors:
+            visit(visitor, served, "predictions", text_a=TEXT, model=model)
+        for turn in range(3):
+            texts = [f"the {word} [MASK] sat on the {turn % 2 * 'old '}mat" for _, _, word in visitors]
+            for (visitor, _, _), text in zip(visitors, texts, strict=True):
+                write(visitor, "#text-a", text)
+            for (visitor, model, _), text in zip(visitors, texts, strict=True):
+                best = visitor.locator("#fill-bars .candidate").first
+                expect(best).to_contain_text(best_share(served[1], model, text))
+    finally:
+        second.close()
+
+
+def test_what_was_asked_last_is_what_is_shown(page: Page, served: Served) -> None:
+    """Models are switched faster than they answer; in the end every view is the last one's."""
+    visit(page, served, "predictions", text_a=TEXT)
+    for name in ("other", "little", "other", "little", "other"):
+        page.locator("#model-picker").select_option(name)
+    best = page.locator("#fill-bars .candidate").first
+    expect(best).to_contain_text(best_share(served[1], "other", TEXT))
+    page.wait_for_load_state("networkidle")
+    expect(best).to_contain_text(best_share(served[1], "other", TEXT))
+
+
+# ---- Everywhere
+
+
+def test_the_address_restores_input_settings_and_folds(page: Page, served: Served) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, served, "tokens", text_b=B, model="other")
+    set_range(page, "#masking-rate", 30)
+    unfold(page, "tokens-statistics")
+    page.locator("#masking-draws").select_option("1000")
+    expect(page.locator("#masking-statistics .heading")).to_have_text("1,000 draws")
+    page.locator("#copy-link").click()
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    link = page.evaluate("() => navigator.clipboard.readText()")
+    query = {name: value for name, (value,) in parse_qs(urlsplit(link).query).items()}
+    settings = {"tokens.rate": "30", "tokens.draws": "1000", "tokens.statistics": "open"}
+    assert query.items() >= {"model": "other", "text_a": A, "text_b": B, **settings}.items()
+    page.goto(link)
+    expect(page.locator("#masking-statistics .heading")).to_have_text("1,000 draws", timeout=60_000)
+    expect(page.locator("#masking-rate")).to_have_value("30")
+    expect(page.locator("#masking-strip .counts")).to_contain_text("30% of")
+    expect(page.locator("#model-picker")).to_have_value("other")
+
+
+def test_settings_of_the_other_views_are_in_the_address_too(page: Page, served: Served) -> None:
+    query = {"embeddings.word": "red", "embeddings.neighbours": "open", "layers.norms": "feed_forward"}
+    visit(page, served, "embeddings", "layers", **query, **{"layers.token_norms": "open"})
+    page.locator("#panel-embeddings").scroll_into_view_if_needed()
+    expect(page.locator("#neighbours .heading")).to_have_text("Nearest neighbours of red")
+    expect(page.locator("#neighbours-word")).to_have_value("red")
+    page.locator("#layers-token_norms").scroll_into_view_if_needed()
+    expect(page.locator("#norms-of-tokens .heading")).to_contain_text("feed-forward output")
+
+
+@pytest.mark.parametrize(
+    ("view", "drawing"),
+    [
+        ("predictions", "#fill-bars"),
+        ("tokens", "#token-strip"),
+        ("tokens", "#masking-strip"),
+        ("embeddings", "#similarity"),
+        ("layers", "#norms-by-layer"),
+    ],
+)
+def test_every_drawing_is_exported(page: Page, served: Served, tmp_path: Path, view: str, drawing: str) -> None:
+    visit(page, served, view, text_a=TEXT)
+    for kind in ("png", "svg", "csv", "json", "html"):
+        with page.expect_download() as waiting:
+            page.locator(f"{drawing} [data-save={kind}]").click()
+        path = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(path)
+        assert path.suffix == f".{kind}"
+        assert path.stat().st_size > 50
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+    page: Page, served: Served, theme: str, width: int
+) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": 900})
+    folds = ("tokens.split", "tokens.loss", "embeddings.contexts", "layers.token_norms", "layers.sum")
+    visit(page, served, *DRAWN, text_a=TEXT, text_b=B, __theme=theme, **dict.fromkeys(folds, "open"))
+    page.locator("#tokens-strip [role=option]").nth(2).click()
+    page.locator("#embedding-sum").scroll_into_view_if_needed()
+    expect(page.locator("#embedding-sum .heading")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    response = Axe().run(page, context=[f"#panel-{view}" for view in DRAWN]).response
+    assert [
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in response["violations"]
+        for node in violation["nodes"]
+    ] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -1,0 +1,97 @@
+"""Embeddings: similarity of sentences, nearest neighbours of a word, and one word in two contexts."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bertviz_lab import InputError, interpret
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
+
+A, B = "the red cat sat", "she gave him the book"
+
+
+def ask(session: AppState, name: str, text_a: str = A, text_b: str = "", **more: Any) -> Any:
+    answer = EMBEDDINGS.questions[name].ask(session, {"model": "", "text_a": text_a, "text_b": text_b} | more)
+    return json.loads(answer) if isinstance(answer, str) and name != "sentences" else answer
+
+
+def test_named_sentences_are_compared_pair_by_pair(session: AppState) -> None:
+    lines = f"{A}\n\n{B}\n{A}"
+    table = ask(session, "similarity", lines=lines, pooling="mean")
+    truth = interpret.similarity(session.models.open(), [A, B, A], pooling="mean")
+    assert table["values"][0] == pytest.approx(truth.cosines[0].tolist(), abs=1e-5)
+    assert table["values"][0][2] == pytest.approx(1, abs=1e-5)
+    by_cls = ask(session, "similarity", lines=lines, pooling="cls")
+    assert by_cls["values"] != table["values"]
+    assert len(ask(session, "sentence_map", lines=lines, pooling="cls")["points"]) == 3
+
+
+def test_without_sentences_the_texts_of_the_input_and_examples_are_compared(session: AppState) -> None:
+    default = ask(session, "sentences", A, f"{B}\n again").splitlines()
+    assert default[:2] == [A, f"{B} again"]
+    assert len(default) > 2
+    rows = ask(session, "similarity", A, f"{B}\n again", lines="", pooling="auto")["rows"]
+    assert rows == [f"{place}. {text}" for place, text in enumerate(default, 1)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"), [(" \n ", "Type some sentences"), ("a\n" * 21, "too many"), ("x" * 60_000, "50000 characters")]
+)
+def test_no_sentence_and_too_many_are_told_in_one_sentence(session: AppState, lines: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        ask(session, "similarity", lines=lines, pooling="mean")
+
+
+def test_neighbours_are_the_nearest_tokens(session: AppState) -> None:
+    truth = interpret.nearest_tokens(session.models.open(), "red")
+    bars = ask(session, "neighbours", word=" red ")
+    assert bars["title"] == "Nearest neighbours of red"
+    assert bars["groups"] == [neighbour.token for neighbour in truth]
+    # Without a word it is the longest token of the input.
+    assert ask(session, "neighbours", "the [MASK] house", "a cat", word="")["title"] == "Nearest neighbours of house"
+    with pytest.raises(InputError, match="Name a word"):
+        ask(session, "neighbours", "[MASK]", word="")
+
+
+def test_a_selected_token_names_itself_and_its_word(session: AppState) -> None:
+    tokens = session.models.open().tokenizer.encode("bank red", "the cats").tokens
+    answers = [ask(session, "word_at", "bank red", "the cats", position=at) for at in range(len(tokens))]
+    assert [answer["token"] for answer in answers] == list(tokens)
+    words = [answer["word"] for answer in answers]
+    assert words[0] == words[-1] == ""
+    assert words[1] == words[2] == "bank"
+    assert words[tokens.index("[SEP]") + 1] == "the"
+    # Whatever can be selected has neighbours, pieces of words too.
+    assert all(ask(session, "neighbours", word=answer["token"])["groups"] for answer in answers)
+    with pytest.raises(InputError, match="no longer there"):
+        ask(session, "word_at", "red", position=99)
+
+
+def test_a_word_is_followed_through_both_texts_of_the_input(session: AppState) -> None:
+    other = "a small red dog ran"
+    answer = ask(session, "contexts", A, other, word="red")
+    truth = interpret.compare_contexts(session.models.open(), A, other, "red")
+    lines = json.loads(answer["similarity"])
+    assert lines["places"][0] == "embeddings"
+    assert lines["series"][0]["values"] == pytest.approx(truth.cosines.tolist(), abs=1e-5)
+    assert len(json.loads(answer["path"])["points"]) == 6
+    # Without a word it is the longest that both have.
+    assert ask(session, "contexts", "the small red cat", "The small dog", word="")["word"] == "small"
+
+
+def test_while_text_b_is_empty_an_example_is_shown(session: AppState) -> None:
+    answer = ask(session, "contexts", A, "  ", word="")
+    assert (answer["text_a"], answer["text_b"], answer["word"]) == session.examples("").contrast
+
+
+@pytest.mark.parametrize(
+    ("texts", "word", "words"),
+    [((A, B), "zebra", "not in the sentence"), (("red", "blue"), "", "no word in common"), (("!", "?"), "", "no word")],
+)
+def test_a_word_that_is_not_in_both_texts_is_told(
+    session: AppState, texts: tuple[str, str], word: str, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        ask(session, "contexts", *texts, word=word)

@@ -1,0 +1,230 @@
+"""Predictions: masked tokens, words masked by a click, the next sentence, and tasks of fine-tuned models."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bertviz_lab import (
+    BertForMaskedLM,
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    InputError,
+    interpret,
+)
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.views.predictions.view import PREDICTIONS
+from tests.little import little_folder
+
+TEXT = "the red cat sat on the mat"
+A, B = "the red cat sat", "she gave him the book"
+LIST = {"top_k": 5, "word": ""}
+
+
+def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", model: str = "", **more: Any) -> Any:
+    texts = {"model": model, "text_a": text_a, "text_b": text_b}
+    answer = PREDICTIONS.questions[name].ask(session, texts | more)
+    return json.loads(answer) if isinstance(answer, str) else answer
+
+
+def position_of(session: AppState, surface: str, text_a: str, text_b: str = "") -> int:
+    columns = ask(session, "mlm", text_a, text_b, **LIST)["columns"]
+    return next(place for place, column in enumerate(columns) if column["surface"] == surface)
+
+
+def toggle(session: AppState, position: Any, text_a: str, text_b: str = "", hidden: tuple[str, ...] = ()) -> Any:
+    answer = ask(session, "toggle_mask", text_a, text_b, hidden=list(hidden), position=position)
+    return answer["text_a"], answer["text_b"], answer["hidden"]
+
+
+# ---- masked tokens
+
+
+def test_the_likeliest_tokens_are_those_of_fill_mask(session: AppState) -> None:
+    text = "the red [MASK] sat on the mat"
+    for top_k in (1, 20):
+        (mask,) = ask(session, "mlm", text, top_k=top_k, word="")["masks"]
+        truth = interpret.fill_mask(session.models.open(), text, top_k).masks[0].candidates
+        assert [candidate["token"] for candidate in mask["candidates"]] == [c.token for c in truth]
+
+
+def test_a_word_of_ones_own_has_its_probability_and_rank(session: AppState) -> None:
+    text = "the red [MASK] sat on the mat"
+    asked = ask(session, "mlm", text, top_k=5, word=" cat ")["masks"][0]["asked"]
+    truth = interpret.fill_mask(session.models.open(), text, word="cat").masks[0].asked
+    assert truth is not None
+    assert (asked["rank"], asked["probability"]) == (truth.rank, pytest.approx(truth.probability))
+    with pytest.raises(InputError, match="not one token"):
+        ask(session, "mlm", text, top_k=5, word="unbelievably long")
+
+
+def test_a_mask_in_either_text_is_predicted_from_both(session: AppState) -> None:
+    masks = ask(session, "mlm", "the [MASK] cat", "she [MASK] him", **LIST)["masks"]
+    truth = interpret.fill_mask(session.models.open(), "the [MASK] cat", 5, "she [MASK] him").masks
+    assert [mask["position"] for mask in masks] == [mask.position for mask in truth]
+    alone = ask(session, "mlm", "the [MASK] cat", **LIST)["masks"]
+    assert alone[0]["candidates"] != masks[0]["candidates"]
+
+
+def test_a_text_without_a_masked_token_is_shown_to_be_clicked(session: AppState) -> None:
+    payload = ask(session, "mlm", TEXT, **LIST)
+    assert payload["masks"] == []
+    assert [column["surface"] for column in payload["columns"]].count("the") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "Type a sentence"),
+        ("   ", "Type a sentence"),
+        ("the <mask> sat", r"write \[MASK\]"),
+        ("the ___ sat", r"write \[MASK\]"),
+        ("word " * 5000 + "[MASK]", "longer"),
+        ("x" * 60_000, "50000 characters"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(session: AppState, text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        ask(session, "mlm", text, **LIST)
+
+
+@pytest.mark.parametrize("change", [{"top_k": 0}, {"top_k": "many"}, {"word": ["x"]}, {"path": "/etc/passwd"}])
+def test_arguments_of_another_type_or_name_are_refused(session: AppState, change: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        ask(session, "mlm", TEXT, **LIST | change)
+
+
+# ---- words masked by a click
+
+
+def test_a_click_masks_a_word_and_another_brings_it_back(session: AppState) -> None:
+    first = toggle(session, position_of(session, "cat", TEXT), TEXT)
+    assert first == ("the red [MASK] sat on the mat", "", ["cat"])
+    second = toggle(session, position_of(session, "red", first[0]), first[0], hidden=("cat",))
+    assert second == ("the [MASK] [MASK] sat on the mat", "", ["red", "cat"])
+    masks = [mask["position"] for mask in ask(session, "mlm", second[0], **LIST)["masks"]]
+    third = toggle(session, masks[1], second[0], hidden=("red", "cat"))
+    assert third == ("the [MASK] cat sat on the mat", "", ["red"])
+
+
+def test_words_of_both_texts_are_masked_and_brought_back(session: AppState) -> None:
+    first = toggle(session, position_of(session, "book", A, B), A, B)
+    assert first == (A, "she gave him the [MASK]", ["book"])
+    second = toggle(session, position_of(session, "cat", *first[:2]), *first[:2], hidden=("book",))
+    assert second == ("the red [MASK] sat", "she gave him the [MASK]", ["cat", "book"])
+    masks = [mask["position"] for mask in ask(session, "mlm", *second[:2], **LIST)["masks"]]
+    assert toggle(session, masks[1], *second[:2], hidden=("cat", "book")) == ("the red [MASK] sat", B, ["cat"])
+
+
+def test_a_click_masks_a_whole_word_of_several_pieces(session: AppState) -> None:
+    text = "the dogs slept unbelievably well"
+    tokens = session.models.open().tokenizer.encode(text).tokens
+    position = next(place for place, token in enumerate(tokens) if token.startswith("##"))
+    masked, _, hidden = toggle(session, position, text)
+    assert masked.count("[MASK]") == 1
+    assert masked.replace("[MASK]", hidden[0]) == text
+
+
+def test_a_masked_token_that_was_typed_is_filled_with_the_top_prediction(session: AppState) -> None:
+    predicted = ask(session, "mlm", "the [MASK] cat", **LIST)["masks"][0]["candidates"][0]["token"]
+    assert toggle(session, 2, "the [MASK] cat") == (f"the {predicted.removeprefix('##')} cat", "", [])
+
+
+@pytest.mark.parametrize("position", [-3, 0, 999, "x", None])
+def test_a_click_on_what_is_not_there_is_answered_with_a_sentence(session: AppState, position: Any) -> None:
+    with pytest.raises(InputError):
+        toggle(session, position, TEXT)
+
+
+# ---- what is folded away, and the comparison
+
+
+def test_masked_tokens_are_filled_jointly(session: AppState) -> None:
+    text = "the [MASK] cat [MASK] on the mat"
+    best = interpret.joint_fill(session.models.open(), text, beams=8).joint[0]
+    assert " · ".join(best.tokens) in json.dumps(ask(session, "joint", text), ensure_ascii=False)
+
+
+def test_masked_tokens_are_filled_before_the_surprisal_is_measured(session: AppState) -> None:
+    text = "the red [MASK] sat on the [MASK]"
+    masks = ask(session, "mlm", text, **LIST)["masks"]
+    first, second = (mask["candidates"][0]["token"].removeprefix("##") for mask in masks)
+    for hidden, filled in (
+        ([], f"the red {first} sat on the {second}"),
+        (["cat", ""], f"the red cat sat on the {second}"),
+        (["cat"], f"the red {first} sat on the {second}"),  # not as many words as masked tokens
+    ):
+        assert (
+            ask(session, "surprisal", text, hidden=hidden)["rows"]
+            == ask(session, "surprisal", filled, hidden=[])["rows"]
+        )
+
+
+def test_the_strip_of_surprisal_says_whether_its_tokens_stand_where_those_of_the_input_do(session: AppState) -> None:
+    text = "the red [MASK] sat on the mat"
+    assert ask(session, "surprisal", text, hidden=["cat"])["linked"]
+    assert not ask(session, "surprisal", text, hidden=["bank"])["linked"]
+
+
+@pytest.mark.parametrize(("other", "name"), [("before", "before training"), ("other", "other")])
+def test_a_second_model_stands_beside_the_first(session: AppState, other: str, name: str) -> None:
+    little_folder(session.settings.checkpoints / "other", seed=1)
+    assert ask(session, "compare", "the red [MASK] sat", other=other)["title"].endswith(f"and {name}")
+
+
+def test_a_second_model_that_is_none_is_told(session: AppState) -> None:
+    with pytest.raises(InputError, match="no such"):
+        ask(session, "compare", "the red [MASK] sat", other="no such")
+
+
+# ---- the next sentence, and fine-tuned models
+
+
+def test_the_next_sentence_is_predicted(session: AppState) -> None:
+    verdict = ask(session, "nsp", A, B)
+    truth = interpret.next_sentence(session.models.open(), A, B)
+    assert verdict["series"][0]["values"] == pytest.approx([truth.is_next, truth.is_random])
+    assert ("not next" in verdict["title"]) == (truth.is_next <= 0.5)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mlm", "nsp", "task"),
+    [
+        (None, True, True, False),
+        (BertForMaskedLM, True, False, False),
+        (BertForSequenceClassification, False, False, True),
+        (BertForTokenClassification, False, False, True),
+        (BertForQuestionAnswering, False, False, True),
+    ],
+)
+def test_which_parts_there_are_depends_on_the_heads(
+    session: AppState, kind: type | None, mlm: bool, nsp: bool, task: bool
+) -> None:
+    model = "little" if kind is None else little_folder(session.settings.checkpoints / "other", kind=kind).name
+    heads = PREDICTIONS.questions["heads"].ask(session, {"model": model})
+    assert (heads["mlm"], heads["nsp"], bool(heads["task"])) == (mlm, nsp, task)
+    if not task:
+        with pytest.raises(InputError, match="not been fine-tuned"):
+            ask(session, "task", model=model)
+    for name, able, more in (("mlm", mlm, LIST), ("nsp", nsp, {})):
+        if not able:
+            with pytest.raises(InputError, match=r"no (masked-LM|next-sentence) head"):
+                ask(session, name, "the [MASK] cat", B, model, **more)
+
+
+def test_each_kind_of_fine_tuned_model_has_its_own_drawing(session: AppState) -> None:
+    folder = session.settings.checkpoints
+    little_folder(folder / "labels", kind=BertForSequenceClassification)
+    little_folder(folder / "words", kind=BertForTokenClassification)
+    little_folder(folder / "answers", kind=BertForQuestionAnswering)
+    labels = ask(session, "task", A, model="labels")
+    truth = interpret.classify(session.models.open("labels"), A)
+    assert labels["title"] == f"Predicted label: {truth.labels[0].label}"
+    assert labels["series"][0]["values"] == pytest.approx([label.score for label in truth.labels])
+    assert ask(session, "task", A, model="words")["title"] == "Entities"
+    answer = ask(session, "task", "who sat", A, model="answers")
+    best = interpret.answer_question(session.models.open("answers"), "who sat", A)
+    assert f"{best.no_answer_probability:.1%}" in answer["sentence"]
+    with pytest.raises(InputError, match="Type"):
+        ask(session, "task", "who sat", "", model="answers")

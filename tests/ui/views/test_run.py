@@ -1,0 +1,195 @@
+"""One run: what it is, its curves, the results of a fine-tuning, and its download."""
+
+import dataclasses
+import io
+import json
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertviz_lab import InputError, interpret
+from bertviz_lab.interpret import read_results
+from bertviz_lab.training.runs.notes import RunNotes
+from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.downloads import zip_model
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.views.run.view import RUN as VIEW
+from tests.ui.finetuned import RUN, tuned
+from tests.ui.pages import serve
+from tests.ui.test_models import RUN as PRETRAINED
+from tests.ui.test_models import make_run
+
+__all__ = ["tuned"]
+
+
+def ask(session: AppState, name: str, **arguments: Any) -> Any:
+    """The answer to a question, payloads read."""
+    answer = VIEW.questions[name].ask(session, arguments)
+    return json.loads(answer) if isinstance(answer, str) and answer.startswith("{") else answer
+
+
+def about(session: AppState, run_id: str, own: list[str] | None = None) -> dict[str, Any]:
+    return ask(session, "about", own=own or [], run_id=run_id)
+
+
+def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> None:
+    folder = make_run(session)
+    session.runs.annotate(PRETRAINED, RunNotes("baseline", ("a",), "first"))
+    finished = about(session, PRETRAINED)
+    assert (finished["name"], finished["tags"], finished["note"]) == ("baseline", ("a",), "first")
+    assert (finished["can_stop"], finished["can_resume"], finished["saved"]) == (False, False, True)
+    assert Path(finished["path"]).name == "model"
+    for status, can_stop, can_resume in (("waiting", True, False), ("stopped", False, True), ("failed", False, True)):
+        write_state(folder, RunState(status))
+        now = about(session, PRETRAINED)
+        assert (now["can_stop"], now["can_resume"]) == (can_stop, can_resume)
+    assert about(session, "little")["shipped"]
+    for unknown in ("gone", "../x", ""):
+        with pytest.raises(InputError, match="There is no run"):
+            about(session, unknown)
+
+
+def test_on_a_shared_page_a_run_is_looked_at_by_all_who_know_it_and_changed_by_its_owner(settings: Settings) -> None:
+    session = AppState(dataclasses.replace(settings, shared=True))
+    make_run(session, status="stopped")
+    stranger, owner = about(session, PRETRAINED), about(session, PRETRAINED, [PRETRAINED])
+    assert (stranger["can_resume"], owner["can_resume"]) == (False, True)
+    assert stranger["path"] == owner["path"] == ""  # nothing about this machine is told
+
+
+def test_the_newest_run_of_a_kind_is_shown_until_one_is_chosen(tuned: AppState, session: AppState) -> None:
+    assert ask(tuned, "current", own=[RUN], kind="finetune") == RUN
+    assert ask(tuned, "current", own=[RUN], kind="") == RUN
+    assert ask(tuned, "current", own=[RUN], kind="pretrain") == ""  # no model ships with a log of pretraining
+    assert ask(session, "current", own=[], kind="pretrain") == ""
+    log = session.settings.checkpoints / "little" / "training.jsonl"
+    log.write_text('{"event": "RunStarted", "step": 0, "objective": "mlm"}\n', encoding="utf-8")
+    session = AppState(session.settings)
+    assert ask(session, "current", own=[], kind="pretrain") == "little"
+    assert ask(session, "current", own=[], kind="finetune") == ""
+
+
+def test_a_run_is_followed_and_a_shipped_model_is_replayed(tuned: AppState) -> None:
+    assert ask(tuned, "curves", run_id=RUN)["run_id"] == RUN
+    first = ask(tuned, "follow", run_id=RUN, start=0)
+    assert first["state"]["status"] == "finished"
+    assert first["rows"]
+    assert ask(tuned, "follow", run_id=RUN, start=first["next"])["rows"] == []
+    assert ask(tuned, "follow", run_id="gone", start=0) is None
+    with pytest.raises(InputError, match="without a log"):
+        ask(tuned, "curves", run_id="little")
+    (tuned.settings.checkpoints / "little" / "training.jsonl").write_text(
+        '{"event": "RunStarted", "step": 0, "objective": "mlm"}\n', encoding="utf-8"
+    )
+    assert [row["event"] for row in ask(tuned, "curves", run_id="little")["rows"]] == ["RunStarted"]
+
+
+def test_settings_are_told_without_the_folders_of_the_machine(tuned: AppState) -> None:
+    items = dict(ask(tuned, "settings", run_id=RUN)["items"])
+    assert items["Epochs"] == "2"
+    assert "reviews.csv" not in json.dumps(items)
+
+
+def test_the_results_are_those_of_the_report(tuned: AppState) -> None:
+    results = read_results(tuned.runs.folder(RUN))
+    facts = dict(ask(tuned, "summary", run_id=RUN)["items"])
+    assert facts["Accuracy"] == f"{results.scores['accuracy']:.1%}"
+    assert facts["Majority-class baseline"] == f"{results.guess['accuracy']:.1%}"
+    assert facts["Random-weights baseline"] == f"{results.trials[1]['scores']['accuracy']:.1%}"
+    assert "random weights" in json.dumps(ask(tuned, "trials", run_id=RUN))
+    assert ask(tuned, "confusion", run_id=RUN)["title"] == "Confusion matrix"
+    items = ask(tuned, "examples", run_id=RUN)["items"]
+    assert len(items) == len(results.examples)
+    rights = [item["right"] for item in items]
+    assert rights == sorted(rights)  # mistakes first
+
+
+def test_a_cell_of_the_confusion_matrix_has_its_examples(tuned: AppState) -> None:
+    results = read_results(tuned.runs.folder(RUN))
+    for row, truth in enumerate(("bad", "good")):
+        for column, predicted in enumerate(("bad", "good")):
+            items = ask(tuned, "examples", run_id=RUN, row=row, column=column)["items"]
+            assert len(items) == results.report.confusion[row, column]  # type: ignore[union-attr]
+            assert {(item["truth"], item["predicted"]) for item in items} <= {(truth, predicted)}
+    with pytest.raises(InputError, match="no such cell"):
+        ask(tuned, "examples", run_id=RUN, row=9, column=0)
+
+
+def test_an_example_has_its_attribution_and_its_change_of_attention(tuned: AppState) -> None:
+    assert len(ask(tuned, "attribution", run_id=RUN, example=0)["rows"]) == len(interpret.METHODS)
+    assert ask(tuned, "attention", run_id=RUN, example=0)["signed"]
+    with pytest.raises(InputError, match="Choose an example"):
+        ask(tuned, "attribution", run_id=RUN, example=999)
+    for wrong in ("x", -1, None):
+        with pytest.raises(InputError):
+            ask(tuned, "attribution", run_id=RUN, example=wrong)
+
+
+def test_labels_calibration_and_slices(tuned: AppState) -> None:
+    assert "calibration" in ask(tuned, "calibration", run_id=RUN)["sentence"]
+    assert "bad" in json.dumps(ask(tuned, "labels", run_id=RUN))
+    assert "length" in json.dumps(ask(tuned, "slices", run_id=RUN))
+
+
+def test_results_of_a_run_without_any_are_one_sentence(session: AppState) -> None:
+    make_run(session)
+    assert about(session, PRETRAINED)["results"] == ""
+    with pytest.raises(InputError, match="available when"):
+        ask(session, "summary", run_id=PRETRAINED)
+
+
+def test_a_download_holds_the_model_under_the_name_of_the_run(session: AppState) -> None:
+    make_run(session)
+    session.runs.annotate(PRETRAINED, RunNotes("../my run"))
+    path = zip_model(session, PRETRAINED)
+    assert path.name == "my-run.zip"
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    assert "my-run/config.json" in names
+    assert all(name.startswith("my-run/") for name in names)
+
+
+@pytest.mark.parametrize("name", ["gone", "../checkpoints/little", "google/bert", "/etc", ""])
+def test_nothing_else_can_be_downloaded(session: AppState, name: str) -> None:
+    with pytest.raises(InputError, match="There is no such"):
+        zip_model(session, name)
+
+
+def test_the_download_route_answers_by_name(settings: Settings) -> None:
+    with serve(settings) as (address, session):
+        make_run(session)
+        for name in (PRETRAINED, "little"):
+            with urllib.request.urlopen(f"{address}lab-model/{name}.zip", timeout=30) as answer:
+                assert "attachment" in answer.headers["Content-Disposition"]
+                assert zipfile.ZipFile(io.BytesIO(answer.read())).testzip() is None
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}lab-model/gone.zip", timeout=30)
+        with caught.value as refused:
+            assert refused.code == 404
+
+
+def test_without_login_nothing_is_downloaded(settings: Settings) -> None:
+    session = AppState(settings)
+    page = build(settings, session)
+    try:
+        _, address, _ = page.launch(
+            server_name="127.0.0.1", prevent_thread_lock=True, auth=("user", "word"), **launch_options(session)
+        )
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{address}lab-model/little.zip", timeout=30)
+        with caught.value as refused:
+            assert refused.code == 401
+        opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+        opener.open(f"{address}login", data=b"username=user&password=word", timeout=30).close()
+        with opener.open(f"{address}lab-model/little.zip", timeout=30) as answer:
+            assert answer.status == 200
+    finally:
+        page.close()
+        gr.close_all(verbose=False)
