@@ -45,7 +45,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             with gr.Tab("Explore", id="explore") as explore_tab:
                 component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
                 create_whole_file(session)
-            with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs"):
+            with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
                 with gr.Tab("Pretrain", id="pretrain"):
                     pretrain = create_pretrain(session)
                 with gr.Tab("Fine-tune", id="finetune"):
@@ -56,7 +56,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, tabs, (pretrain, finetune)).join(page)
+        PageEvents(session, own, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

@@ -35,14 +35,15 @@ class PageEvents:
     own: gr.BrowserState  # ids of the runs that a browser started, the newest first
     wire: gr.HTML
     strip: gr.HTML
-    tabs: gr.Tabs
+    tabs: gr.Tabs  # the workspaces
+    forms: gr.Tabs  # Pretrain and Fine-tune
     benches: Sequence[TrainingView]
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a workspace."""
         starts = [bench.start for bench in self.benches]
         opened = page.load(self.arrive, self.own, [self.own, self.wire, self.strip, *starts, self.tabs], **QUIET)
-        self.wire.go(self.go, None, self.tabs, **QUIET)
+        self.wire.go(self.go, None, [self.tabs, self.forms], **QUIET)
         self.wire.change_run(self.change_run, self.own, [self.own, self.wire, self.strip, *starts], **QUIET)
         self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):
@@ -70,10 +71,13 @@ class PageEvents:
         strip = strip_of(self.session, self.session.current_run(own))
         return own, wire_payload(own), strip, *self._starts(own), tabs
 
-    def go(self, data: gr.EventData) -> Any:
-        """A script opens a workspace."""
-        space = getattr(data, "space", None)
-        return gr.Tabs(selected=space) if space in SPACES else gr.skip()
+    def go(self, data: gr.EventData) -> tuple[Any, Any]:
+        """A script opens a workspace; in Train perhaps one of its forms."""
+        space, form = getattr(data, "space", None), getattr(data, "show", None)
+        return (
+            gr.Tabs(selected=space) if space in SPACES else gr.skip(),
+            gr.Tabs(selected=form) if form in ("pretrain", "finetune") else gr.skip(),
+        )
 
     def train(self, bench: TrainingView, own: Any, *inputs: Any) -> tuple[Any, ...]:
         """Start a run; a form that cannot be used is answered beside the button."""

@@ -170,13 +170,13 @@ def test_the_words_of_a_lesson_say_where_its_steps_lead(shipped: AppState, each:
 
 
 def test_a_place_is_what_the_page_opens() -> None:
-    place = Place("attribution", "A [MASK].", "B.", "change", {"word": "x", "ablated": "[[0, 1]]"}, "before")
+    place = Place("attribution", "A [MASK].", "B.", "heads", {"choice": "x", "ablated": "0.1"}, "before")
     assert place.opening("toy") == {
         "space": "explore",
         "show": "attribution",
-        "part": "change",
+        "part": "heads",
         "input": {"model": "toy", "other": "before", "text_a": "A [MASK].", "text_b": "B."},
-        "settings": {"attribution.word": "x", "attribution.ablated": "[[0, 1]]"},
+        "settings": {"attribution.choice": "x", "attribution.ablated": "0.1"},
     }
 
 
@@ -193,22 +193,22 @@ def test_texts_of_another_step_do_not_stay() -> None:
 
 def test_a_place_is_filled_in_with_what_was_measured(shipped: AppState) -> None:
     heads = measure(shipped, LESSONS[4])
-    ablated = [value for step in heads.steps for value in step.place.settings.values() if value.startswith("[[")]
-    assert ablated == [heads.finding.numbers["off"]]
-    assert re.fullmatch(r"\[\[[01], [01]\]\]", ablated[0])
+    ablated = [value for step in heads.steps for value in step.place.settings.values() if "." in value]
+    assert ablated == [heads.finding.numbers["ablated"]]
+    assert re.fullmatch(r"[01]\.[01]", ablated[0])
     trap = measure(shipped, LESSONS[5])
     assert trap.proof[0].place.text_a == trap.finding.numbers["trap"]
 
 
 def test_a_place_has_an_address() -> None:
-    place = Place("attribution", "A [MASK].", part="change", settings={"word": "x"})
+    place = Place("attribution", "A [MASK].", part="heads", settings={"choice": "x"})
     assert dict(parse_qsl(place.address("toy").removeprefix("?"))) == {
         "space": "explore",
         "model": "toy",
         "text_a": "A [MASK].",
         "explore.open": "attribution",
-        "attribution.word": "x",
-        "attribution.change": "open",
+        "attribution.choice": "x",
+        "attribution.heads": "open",
     }
 
 

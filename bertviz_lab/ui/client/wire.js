@@ -52,6 +52,6 @@ watch('value', () => {
 });
 
 // Another workspace is opened by Python, which alone can.
-page.on('open', ({ space }) => {
-  if (space && space !== page.space) trigger('go', { space });
+page.on('open', ({ space, show }) => {
+  if (space && (space !== page.space || space === 'train')) trigger('go', { space, show });
 });

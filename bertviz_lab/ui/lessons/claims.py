@@ -124,7 +124,7 @@ def heads(session: AppState, lesson: Lesson) -> Finding:
         "neighbour": f"head {neighbour[1] + 1} of layer {neighbour[0] + 1}",
         "far": _share(float(far[copier])),
         "before": _share(float(before[neighbour])),
-        "off": f"[[{copier[0]}, {copier[1]}]]",
+        "ablated": f"{copier[0]}.{copier[1]}",
         "whole": _share(whole),
         "without": _share(without),
     }

@@ -48,7 +48,7 @@ GAMES = (
         proof=(
             Step(
                 "Both predictions side by side; untick the box and tick it again.",
-                Place("attribution", _BIKE, part="change", settings={"word": "blue", "causal": "1"}),
+                Place("attribution", _BIKE, part="intervention", settings={"choice": "blue", "causal": "1"}),
             ),
             Step(
                 "The attention: all weights on later tokens are gone.",

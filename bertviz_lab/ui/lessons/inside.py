@@ -45,9 +45,9 @@ INSIDE = (
         proof=(
             Step(
                 "With {copier} ablated. Open the head ablation to try the others.",
-                Place("attribution", _KITE, part="change", settings={"word": "black", "off": "{off}"}),
+                Place("attribution", _KITE, part="intervention", settings={"choice": "black", "ablated": "{ablated}"}),
             ),
-            Step("The effect of each head.", Place("attribution", _KITE, part="heads", settings={"word": "black"})),
+            Step("The effect of each head.", Place("attribution", _KITE, part="heads", settings={"choice": "black"})),
         ),
         formula="attention(i, j) = softmaxⱼ(qᵢ · kⱼ / √d)",
         formula_says="The scaled dot product of the query q of token i and the key k of token j, both of dimension d; "
@@ -180,7 +180,7 @@ INSIDE = (
         proof=(
             Step(
                 "“cost” contrasted with “costs”: the attention row below the attributions.",
-                Place("attribution", _SKATES, settings={"word": "cost", "against": "costs"}),
+                Place("attribution", _SKATES, settings={"choice": "cost", "contrast": "costs"}),
             ),
             Step(
                 "“market” masked: see the second masked token.",
