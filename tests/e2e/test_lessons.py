@@ -8,10 +8,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.lessons import LESSONS, Lesson
+from bertviz_lab.ui.lessons import LESSONS, Lesson, Place
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
 from tests.browser import PageLog
+from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -19,19 +20,22 @@ pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 MEASURING = 60_000  # milliseconds until a lesson is measured on a busy machine
 
-#: What is to be seen in each tab once a lesson has set it up.
+#: What is to be seen in each view, or in a fold of it, once a lesson has opened it.
 SHOWN = {
-    "fill": "#fill-bars .candidate",
-    "next": "#next-verdict [data-item]",
+    "predictions": "#fill-bars .candidate, #nsp-verdict .plot .point, #task-labels .plot .point",
     "attention": "#attention-grid canvas",
-    "why": "#why-tokens td",
-    "vectors": "#vectors-table [data-item]",
-    "input": "#input-strip td",
-    "masking": "#masking-strip .token, #masking-strip td",
-    "try": "#try-verdict [data-item]",
-    "pretrain": "#run-chart",
-    "finetune": "#tabs [role=tabpanel]:visible button",
-    "learning": "#learning-view",
+    "attention difference": "#attention-difference-grid canvas",
+    "attribution": "#attribution-tokens td",
+    "attribution heads": "#attribution-heads .heatmaplayer image",
+    "attribution intervention": "#attribution-change .plot .point",
+    "embeddings contexts": "#contexts-path .plot .point",
+    "layers sum": "#embedding-sum td",
+    "tokens": "#token-strip td",
+    "tokens loss": "#masking-loss td",
+    "tokens statistics": "#masking-statistics .plot .point",
+    "pretrain": "#text-files",
+    "finetune": "#train-tabs [role=tab][data-tab-id=finetune][aria-selected=true]",
+    "dynamics": "#dynamics-scrubber canvas",
 }
 
 
@@ -47,21 +51,40 @@ def open_lesson(page: Page, address: str, said: str) -> None:
     expect(page.locator("#lessons h2")).to_be_visible(timeout=60_000)
 
 
-def tab_shown(page: Page, name: str) -> None:
-    expect(page.locator(f"#tabs [role=tab][data-tab-id={name}][aria-selected=true]")).to_have_count(1)
+def expect_workspace(page: Page, name: str) -> None:
+    expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_visible()
 
 
-def follow_steps(page: Page, lesson: Lesson, numbers: range) -> None:
+def expect_place(page: Page, place: Place) -> None:
+    """The view or its fold is in sight and has an answer; the input and the settings are those of the place."""
+    expect_workspace(page, place.space)
+    shown = page.locator(SHOWN[f"{place.view} {place.part}".strip()]).locator("visible=true").first
+    expect(shown).to_be_visible()
+    if place.space == "train":
+        return
+    target = page.locator(f"#{place.view}-{place.part}" if place.part else f"#panel-{place.view}")
+    expect(target).to_be_in_viewport()
+    assert not place.part or target.get_attribute("open") is not None
+    if place.space == "explore":
+        expect(page.locator("#text-a")).to_have_value(place.text_a)
+        expect(page.locator("#text-b")).to_have_value(place.text_b)
+        expect(page.locator("#other-picker")).to_have_value(place.other)
+    for name, value in place.settings.items():
+        assert page.evaluate("name => window.Lab.page.kept(name)", f"{place.view}.{name}") == value
+
+
+def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) -> None:
     """Press each button, see the place, and come back by the line above it."""
+    steps = measure(state, lesson).steps
     for number in numbers:
-        step = lesson.steps[number]
-        page.locator("#lessons .set-up").nth(number).click()
-        tab_shown(page, step.place.tab)
+        button = page.locator("#lessons .set-up").nth(number)
+        expect(button).to_have_text(f"Open {steps[number].place.name}")
+        button.click()
         expect(page.locator("#lesson-bar .lab")).to_contain_text(f"Lesson {lesson.number}: {lesson.title}")
         expect(page.locator("#lesson-bar .lab")).to_be_focused()
-        expect(page.locator(SHOWN[step.place.tab]).first).to_be_visible()
+        expect_place(page, steps[number].place)
         page.get_by_role("button", name="Back to the lesson").click()
-        tab_shown(page, "learn")
+        expect_workspace(page, "learn")
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
 
 
@@ -72,7 +95,7 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
     page.get_by_role("tab", name="Learn", exact=True).click()
     for lesson in LESSONS:
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
-        follow_steps(page, lesson, range(len(lesson.look)))
+        follow_steps(page, session, lesson, range(len(lesson.look)))
         expect(page.get_by_role("button", name="Reveal")).to_be_disabled()
         guess = lesson.number % len(lesson.choices)
         page.locator("#lessons .choice").nth(guess).click()
@@ -82,59 +105,61 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
         told = page.locator("#lessons .told")
         for text in measure(session, lesson).paragraphs:
             expect(told).to_contain_text(text.replace("`", ""))
-        follow_steps(page, lesson, range(len(lesson.look), len(lesson.steps)))
+        follow_steps(page, session, lesson, range(len(lesson.look), len(lesson.steps)))
         if lesson.number < len(LESSONS):
             page.get_by_role("button", name="Next lesson").click()
     expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
     assert (page_log.errors, page_log.outside) == ([], [])
     page.reload()
     page_log.clear()  # what was asked when the page was reloaded had no answer
-    page.get_by_role("tab", name="Learn", exact=True).click()
+    expect_workspace(page, "learn")  # the address has kept where one was
     expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
     expect(page.locator("#lessons h2")).to_have_text(LESSONS[-1].title)
     expect(page.locator("#lessons .verdict")).to_be_visible()
 
 
 def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppState]) -> None:
-    """The number of a reveal and the one in the tab that it leads to are the same."""
+    """The number of a reveal and the one in the view that it leads to are the same."""
     address, session = served
     numbers = measure(session, LESSONS[0]).finding.numbers
     open_lesson(page, address, "1")
     page.locator("#lessons .set-up").first.click()
-    expect(page.locator("#fill-bars")).to_contain_text(re.compile(numbers["both"].replace("%", " ?%")))
-    expect(page.locator("#model-picker input")).to_have_value("tiny-town (comes with the lab)")
+    expect(page.locator("#fill-bars")).to_contain_text(numbers["both"])
+    expect(page.locator("#model-picker")).to_have_value("tiny-town")
     page.get_by_role("button", name="Back to the lesson").click()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Set it up in Attribution").click()
-    expect(page.locator("#why-causal input")).to_be_checked()
-    expect(page.locator("#why-change")).to_contain_text(re.compile(numbers["causal"].replace("%", " ?%")))
-    expect(page.locator("#why-change-part")).to_be_in_viewport()
+    page.get_by_role("button", name="Open Explore, panel Attribution").click()
+    expect(page.locator("#attribution-causal")).to_be_checked()
+    expect(data_table(page.locator("#attribution-change"))).to_contain_text(numbers["causal"])
 
 
 def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, AppState]) -> None:
-    open_lesson(page, served[0], "5")
-    page.get_by_role("tab", name="Attention", exact=True).click()
-    page.locator("#attention-b textarea").fill("My own sentence.")
+    page.goto(f"{served[0]}?text_b=My+own+sentence.&attention.layer=1&attention.head=1&attention.difference=open")
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 2", timeout=60_000)
     page.get_by_role("tab", name="Learn", exact=True).click()
-    page.get_by_role("button", name="Set it up in Attention").click()
-    expect(page.locator("#attention-a textarea")).to_have_value(LESSONS[4].look[0].place.fields["a"])
-    expect(page.locator("#attention-b textarea")).to_have_value("")
+    page.locator("#lessons .list button").nth(4).click()
+    page.get_by_role("button", name="Open Explore, panel Attention").click()
+    expect(page.locator("#text-a")).to_have_value(LESSONS[4].look[0].place.text_a)
+    expect(page.locator("#text-b")).to_have_value("")
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 2, head 1 of 2")
+    expect(page.locator("#attention-difference")).not_to_have_attribute("open", "")
 
 
 def test_the_line_back_stays_in_sight_and_is_not_where_the_lesson_is(page: Page, served: tuple[str, AppState]) -> None:
     open_lesson(page, served[0], "2")
     expect(page.locator("#lesson-bar .lab")).to_be_hidden()
-    page.get_by_role("button", name="Set it up in Masking").click()
+    page.get_by_role("button", name="Open Explore, panel Tokens").click()
     line = page.locator("#lesson-bar .lab")
     expect(line).to_be_visible()
+    expect(page.locator("#token-strip td").first).to_be_visible()
     page.mouse.move(600, 500)
     page.mouse.wheel(0, 2000)
-    page.wait_for_timeout(300)
+    expect(page.locator("#panel-attention")).to_be_in_viewport()
     expect(line).to_be_in_viewport()
     page.get_by_role("tab", name="Learn", exact=True).click()
     expect(line).to_be_hidden()
-    page.get_by_role("tab", name="Fill-mask", exact=True).click()
+    page.get_by_role("tab", name="Explore", exact=True).click()
     expect(line).to_be_visible()
     page.get_by_role("button", name="Hide this line").click()
     expect(line).to_be_hidden()
@@ -154,10 +179,12 @@ def test_the_links_of_the_leaders_page_lead_to_their_places(
     open_lesson(page, served[0], "leader")
     link = page.locator("#lessons .links a", has_text="Attribution").first
     expect(link).to_be_visible()
-    page.goto(link.get_attribute("href") or "")
+    address = link.get_attribute("href") or ""
+    expect(page.locator("#lessons .row .right")).to_have_count(len(LESSONS), timeout=MEASURING)
+    page.goto(address)
     page_log.clear()  # what was asked when the page was left had no answer
-    tab_shown(page, "why")
-    expect(page.locator("#why-text textarea")).to_have_value(LESSONS[0].proof[0].place.fields["text"])
+    expect_place(page, LESSONS[0].proof[0].place)
+    expect(page.locator("#model-picker")).to_have_value(LESSONS[0].model)
 
 
 def test_the_handout_fits_on_two_sheets_and_works_alone(
