@@ -1,0 +1,310 @@
+"""The input bar of Explore, the token that all panels share, and the address, with real mouse and keyboard."""
+
+import re
+from collections.abc import Iterator
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.views import VIEWS
+from bertviz_lab.ui.views.explore.view import EXPLORE
+from tests.browser import PageLog, eventually
+from tests.ui.pages import event_loops, serve
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
+FIRST = 60_000  # milliseconds until a page that is opened on a busy machine shows its first answer
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+    """The page with the models that come with the lab."""
+    with serve(Settings(runs_dir=tmp_path_factory.mktemp("explore"))) as served:
+        yield served
+
+
+def visit(page: Page, address: str, **query: str) -> None:
+    page.goto(f"{address}?{urlencode(query)}" if query else address)
+    expect(
+        page.locator("#predictions-body .drawing :is(.heading, .candidate)").locator("visible=true").first
+    ).to_be_visible(timeout=FIRST)
+
+
+def examples(state: AppState, model: str) -> list[tuple[str, str]]:
+    return EXPLORE.questions["examples"].ask(state, {"model": model})
+
+
+def said(page: Page) -> dict[str, str]:
+    """What the address says."""
+    return {name: value for name, (value,) in parse_qs(urlsplit(page.url).query).items()}
+
+
+def first_candidate(page: Page) -> Locator:
+    return page.locator("#fill-bars .candidate").first
+
+
+# ---- the input bar
+
+
+def test_at_first_sight_a_shipped_model_predicts_and_shows_its_attention(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    address, state = served
+    visit(page, address)
+    model = state.models.default()
+    expect(page.locator("#model-picker")).to_have_value(model)
+    expect(page.locator("#text-a")).to_have_value(examples(state, model)[0][0])
+    expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
+    expect(page.locator("#attention-grid canvas").first).to_be_visible()
+    expect(page.locator(".next")).to_contain_text("Edit the text")
+
+
+def test_what_is_typed_is_asked_once_the_typing_rests(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town")
+    asked = "() => { window.asked = []; window.Lab.page.on('input', (names) => { window.asked.push([...names]); }); }"
+    page.evaluate(asked)
+    page.locator("#text-a").fill("")
+    page.locator("#text-a").press_sequentially("Mia has a [MASK].", delay=20)
+    expect(page.locator("#tokens-strip .token")).to_have_text(
+        ["[CLS]", "mia", "has", "a", "[MASK]", ".", "[SEP]"], use_inner_text=True
+    )
+    changes = page.evaluate("() => window.asked")
+    assert ["text_a"] in changes
+    assert len(changes) < 5  # of 17 keys
+
+
+def test_enter_asks_at_once_and_makes_no_new_line(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town")
+    page.locator("#text-a").fill(BIKE)
+    page.locator("#text-a").press("Enter")
+    assert page.evaluate("() => window.Lab.page.input.text_a") == BIKE
+    expect(page.locator("#text-a")).to_have_value(BIKE)
+    expect(first_candidate(page)).to_contain_text("blue")
+
+
+def test_an_example_fills_in_both_texts(page: Page, served: tuple[str, AppState]) -> None:
+    address, state = served
+    visit(page, address, model="tiny-town")
+    text_a, text_b = next(pair for pair in examples(state, "tiny-town") if pair[1])
+    page.locator("#examples .chip", has_text=text_b).click()
+    expect(page.locator("#text-a")).to_have_value(text_a)
+    expect(page.locator("#text-b")).to_have_value(text_b)
+    expect(page.locator("#tokens-strip .seg-b").first).to_be_visible()
+    expect(page.locator("#nsp-verdict")).to_be_visible()
+
+
+def test_a_and_b_are_swapped_and_a_random_b_is_drawn(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a="Leo has a bike.", text_b="It is fast.")
+    page.get_by_role("button", name="Swap A and B").click()
+    expect(page.locator("#text-a")).to_have_value("It is fast.")
+    expect(page.locator("#text-b")).to_have_value("Leo has a bike.")
+    page.get_by_role("button", name="Random B").click()
+    expect(page.locator("#text-b")).not_to_have_value("Leo has a bike.")
+    expect(page.locator("#text-a")).to_have_value("It is fast.")
+    assert page.locator("#text-b").input_value() != ""
+
+
+def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    address, state = served
+    visit(page, address, model="tiny-town")
+    expect(page.locator("#text-a")).to_have_value(examples(state, "tiny-town")[0][0])
+    page.locator("#model-picker").select_option("sentiment-mini")
+    expect(page.locator("#text-a")).to_have_value(examples(state, "sentiment-mini")[0][0])
+    expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification")
+    page.locator("#text-a").fill("My own words.")
+    page.locator("#text-a").press("Enter")
+    page.locator("#model-picker").select_option("tiny-town")
+    expect(page.locator("#examples .chip").first).to_contain_text(examples(state, "tiny-town")[0][0])
+    expect(page.locator("#text-a")).to_have_value("My own words.")
+    eventually(page, lambda: said(page).get("text_a") == "My own words.")
+
+
+def test_the_model_of_the_last_visit_is_chosen_again(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0])
+    page.locator("#model-picker").select_option("tiny-town")
+    expect(page.locator("#model-facts")).to_contain_text("Tiny Town")
+    visit(page, served[0])
+    expect(page.locator("#model-picker")).to_have_value("tiny-town")
+
+
+def test_a_model_beside_the_first_is_compared_with_it(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    expect(page.locator("#fill-comparison")).to_be_hidden()
+    page.locator("#other-picker").select_option("wiki-mini")
+    expect(page.locator("#fill-comparison")).to_contain_text("wiki-mini")
+    expect(page.locator("#fill-comparison")).to_contain_text("blue")
+    page.locator("#other-picker").select_option("before")
+    expect(page.locator("#fill-comparison")).not_to_contain_text("wiki-mini")
+    eventually(page, lambda: said(page).get("other") == "before")
+    page.locator("#other-picker").select_option("")
+    expect(page.locator("#fill-comparison")).to_be_hidden()
+
+
+def test_a_model_that_is_not_there_is_told_in_a_sentence(
+    page: Page, served: tuple[str, AppState], page_log: PageLog
+) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    page.locator("#model-picker").select_option("Another model …")
+    page.locator("#model-typed").fill("nobody/no-such-model")
+    page.locator("#model-typed").press("Enter")
+    expect(page.locator("#model-facts")).to_contain_text("nobody/no-such-model")
+    page.locator("#model-picker").select_option("tiny-town")
+    expect(page.locator("#model-facts")).to_contain_text("Tiny Town")
+    expect(first_candidate(page)).to_contain_text("blue")
+
+
+# ---- the selected token
+
+
+def test_a_token_is_selected_in_every_panel_by_mouse(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    expect(page.locator("#attention-grid canvas").first).to_be_visible()
+    tokens = page.locator("#tokens-strip .token")
+    tokens.nth(4).click()
+    expect(tokens.nth(4)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#fill-bars [data-position='4']")).to_have_class(re.compile(r"\bselected\b"))
+    expect(page.locator("#attention-grid .strongest caption")).to_contain_text("[MASK]")
+    tokens.nth(6).click()
+    expect(tokens.nth(4)).to_have_attribute("aria-selected", "false")
+    expect(page.locator("#fill-bars .selected")).to_have_count(1)
+    tokens.nth(6).click()  # pressed again: none
+    expect(page.locator("#tokens-strip [aria-selected=true]")).to_have_count(0)
+    expect(page.locator("#fill-bars .selected")).to_have_count(0)
+
+
+def test_a_token_is_selected_by_keys(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    tokens = page.locator("#tokens-strip .token")
+    tokens.first.focus()
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    expect(tokens.nth(3)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(tokens.nth(3)).to_have_attribute("aria-selected", "true")
+    expect(page.locator("#fill-bars [data-position='3']")).to_have_class(re.compile(r"\bselected\b"))
+    page.keyboard.press("End")
+    expect(tokens.last).to_be_focused()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    expect(tokens.last).to_be_focused()  # one stop of the Tab key
+
+
+def test_another_text_has_no_selected_token(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    page.locator("#tokens-strip .token").nth(2).click()
+    page.locator("#text-a").fill("Mia has a red [MASK].")
+    expect(page.locator("#tokens-strip .token")).to_have_count(8)
+    expect(page.locator("#tokens-strip [aria-selected=true]")).to_have_count(0)
+
+
+# ---- the address
+
+
+def test_the_address_follows_what_is_done(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town")
+    page.locator("#text-a").fill(BIKE)
+    page.locator("#text-b").fill("It is fast.")
+    page.locator("#fill-word").fill("red")
+    page.locator("#fill-word").press("Enter")
+    page.locator("#predictions-joint > summary").click()
+    page.locator("#panel-layers .panel-head").click()
+    expected = {
+        "space": "explore",
+        "model": "tiny-town",
+        "text_a": BIKE,
+        "text_b": "It is fast.",
+        "predictions.word": "red",
+        "predictions.joint": "open",
+        "explore.open": "predictions,attention,layers",
+    }
+    eventually(page, lambda: said(page) == expected)
+    page.locator("#text-b").fill("")
+    page.locator("#predictions-joint > summary").click()
+    eventually(page, lambda: not {"text_b", "predictions.joint"} & said(page).keys())
+
+
+def test_a_link_restores_what_was_seen(page: Page, served: tuple[str, AppState]) -> None:
+    query = {
+        "model": "tiny-town",
+        "other": "wiki-mini",
+        "text_a": BIKE,
+        "text_b": "It is fast.",
+        "explore.open": "predictions,attention,layers",
+        "predictions.word": "red",
+        "predictions.joint": "open",
+        "attention.layer": "1",
+        "attention.head": "1",
+        "layers.sum": "open",
+    }
+    visit(page, served[0], **query)
+    for name, field in (("text_a", "#text-a"), ("text_b", "#text-b"), ("model", "#model-picker")):
+        expect(page.locator(field)).to_have_value(query[name])
+    expect(page.locator("#other-picker")).to_have_value("wiki-mini")
+    expect(page.locator("#fill-word")).to_have_value("red")
+    expect(page.locator("#fill-bars .asked")).to_contain_text("red")
+    expect(page.locator("#fill-joint")).to_be_visible()
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 2 of 2, head 2 of 2")
+    page.locator("#panel-layers").scroll_into_view_if_needed()
+    expect(page.locator("#embedding-sum td").first).to_be_visible()
+    expect(page.locator("#panel-tokens .panel-head")).to_have_attribute("aria-expanded", "false")
+    assert query.items() <= said(page).items()
+
+
+def test_the_link_that_is_copied_is_the_address(page: Page, served: tuple[str, AppState]) -> None:
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    visit(page, served[0], model="tiny-town")
+    page.locator("#text-a").fill(BIKE)
+    page.locator("#copy-link").click()  # before the typing rests
+    expect(page.get_by_text("Link copied")).to_be_visible()
+    copied = page.evaluate("() => navigator.clipboard.readText()")
+    assert parse_qs(urlsplit(copied).query)["text_a"] == [BIKE]
+    page.goto(copied)
+    expect(page.locator("#text-a")).to_have_value(BIKE, timeout=FIRST)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"attention.layer": "99", "attention.rows": "x,<b>", "attention.scale": "<b>"},
+        {"explore.open": "no such view,predictions", "predictions.top_k": "many"},
+        {"space": "nowhere", "other": "<script>"},
+    ],
+)
+def test_a_broken_link_opens_the_page_all_the_same(
+    page: Page, served: tuple[str, AppState], query: dict[str, str]
+) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE, **query)
+    expect(first_candidate(page)).to_contain_text("blue")
+
+
+def test_a_workspace_stands_in_the_address(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], model="tiny-town", text_a=BIKE)
+    for name in ("Train", "Learn", "Explore"):
+        page.locator("#spaces").get_by_role("tab", name=name, exact=True).click()
+        eventually(page, lambda name=name: said(page).get("space") == name.lower())
+    expect(page.locator("#text-a")).to_have_value(BIKE)
+
+
+# ---- everywhere
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_is_wider_than_a_phone(page: Page, served: tuple[str, AppState], theme: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    views = [view.id for view in VIEWS if view.workspace == "explore"]
+    visit(page, served[0], __theme=theme, model="tiny-town", text_a=BIKE, text_b="It is fast.")
+    for view in views:
+        head = page.locator(f"#panel-{view} .panel-head")
+        if head.get_attribute("aria-expanded") == "false":
+            head.click()
+        head.scroll_into_view_if_needed()
+        expect(page.locator(f"#{view}-body > *").first).to_be_visible()
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 400
