@@ -22,11 +22,6 @@ from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.lessons.view import LEARN
 from tests.ui.pages import little_settings
 
-#: Some views are still tabs of the old page.
-not_yet = pytest.mark.xfail(
-    not {view for view in PLACES if view not in ("pretrain", "finetune")} <= {view.id for view in VIEWS},
-    reason="views are still being moved to the new page",
-)
 each_lesson = pytest.mark.parametrize("each", LESSONS, ids=lambda each: f"lesson {each.number}")
 
 
@@ -133,7 +128,6 @@ def test_no_number_about_a_model_is_written_into_a_lesson(each: Lesson) -> None:
     assert [found for found in re.findall(r"\d+ ?%", texts) if each.number != 2] == []
 
 
-@not_yet
 @each_lesson
 def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
     """The view, the fold and the settings are those that the view's script has."""
@@ -148,7 +142,6 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
         assert place.space == "explore" or (place.text_a, place.text_b, place.other) == ("", "", "")
 
 
-@not_yet
 def test_places_are_called_what_the_page_calls_them() -> None:
     titles = {view.id: f"{str(view.workspace).capitalize()}, panel {view.title}" for view in VIEWS if view.workspace}
     forms = {"pretrain": "Train, Pretrain", "finetune": "Train, Fine-tune"}
