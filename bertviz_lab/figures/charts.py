@@ -60,11 +60,14 @@ def matrix_payload(
     if counts is not None:
         written = [[f"{count:,}" for count in row] for row in counts.tolist()]
     else:
-        written = (
-            [list(row) for row in texts]
-            if texts
-            else [["" if v is None else _three_digits(v) for v in row] for row in cells]
-        )
+        written = [["" if v is None else _three_digits(v) for v in row] for row in cells]
+        if texts and picks:  # marks, which stand in place of some numbers
+            written = [
+                [mark or number for mark, number in zip(*pair, strict=True)]
+                for pair in zip(texts, written, strict=True)
+            ]
+        elif texts:
+            written = [list(row) for row in texts]
     shades = values.astype(float)
     if diagonal:  # mistakes are few beside what is right: the root lets them be seen
         sign = np.where(np.eye(*values.shape, dtype=bool), 1, -1)

@@ -71,6 +71,7 @@ def test_heads_that_are_off_are_marked_and_their_numbers_stay_numbers() -> None:
     assert body["texts"] == [["off", "", ""]]
     assert body["picks"]
     assert body["table"]["rows"] == [["layer 1", 0.5, -0.25, 1.0]]
+    assert body["figure"]["data"][0]["text"] == [["off", "-0.25", "1"]]
     plain = json.loads(head_ablation_payload(effects, layers, "cat"))
     assert not plain["picks"]
     assert "Press" not in plain["sentence"]

@@ -85,10 +85,9 @@ function selectToken(position) {
 
 /**
  * "Save: PNG CSV JSON". `kinds` maps a name to a function that saves. With `stem`, which gives a file's name without its
- * ending, the view can also be saved as a page of its own, and where its payload knows an address that leads back here,
- * copied as a link; `state` gives what that link has to restore besides.
+ * ending, the view can also be saved as a page of its own.
  */
-function saveButtons(what, kinds, stem = null, state = () => ({})) {
+function saveButtons(what, kinds, stem = null) {
   const button = (name, words, act) => h('button', { type: 'button', 'data-save': name.toLowerCase(), 'aria-label': words,
     title: words, onclick: act }, name);
   const buttons = Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save));
@@ -100,32 +99,5 @@ function saveButtons(what, kinds, stem = null, state = () => ({})) {
       saveText(`${stem()}.html`, 'text/html', page.replace('"the payload goes here"', () => payloadText()));
     }));
   }
-  if (stem && server) node.append(linkButton(what, state)); // a saved page has no address to lead back to
-  return node;
-}
-
-/** Copies an address that opens this view again; it is shown where the browser does not let a page copy. */
-function linkButton(what, state) {
-  const said = h('span', { class: 'quiet', role: 'status' });
-  const act = async () => {
-    const { link } = readPayload() ?? {};
-    const address = new URL(location.pathname, location.origin);
-    for (const [name, value] of Object.entries(link)) if (value !== '') address.searchParams.set(name, value);
-    const own = state();
-    if (Object.keys(own).length) address.searchParams.set('view', JSON.stringify(own));
-    try {
-      await navigator.clipboard.writeText(address.href);
-      said.textContent = 'Link copied';
-    } catch {
-      said.replaceChildren(h('input', { type: 'text', readonly: true, value: address.href, 'aria-label': 'Link to this view',
-        onfocus: (event) => event.target.select() }));
-    }
-  };
-  const button = h('button', { type: 'button', 'data-save': 'link', 'aria-label': `Copy a link to ${what}`,
-    title: `Copy a link that opens this again`, onclick: act }, 'Link');
-  const node = h('span', { class: 'link' }, button, said);
-  const follow = () => { node.hidden = !readPayload()?.link; };
-  watch('value', follow);
-  follow();
   return node;
 }

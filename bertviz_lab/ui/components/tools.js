@@ -20,19 +20,6 @@ function furnish(node, attributes, children) {
   return node;
 }
 
-/** What the page's address says about this view, where the address is about its tab; null otherwise. */
-function toldByLink(payload) {
-  const said = new URLSearchParams(location.search);
-  const mine = payload.link && ['tab', 'part'].every((name) => (said.get(name) ?? '') === payload.link[name]);
-  if (!mine || !said.get('view')) return null;
-  try {
-    const view = JSON.parse(said.get('view'));
-    return view && typeof view === 'object' ? view : null;
-  } catch {
-    return null;
-  }
-}
-
 // ---- numbers and words
 
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;

@@ -198,14 +198,13 @@ def test_names_with_control_characters_are_saved(visit: Visit, feed: Feed, tmp_p
     assert saved(page, "chart", "png", tmp_path).read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_saved_page_offers_no_link_to_itself(page: Page, tmp_path: Path):
-    body = plane_payload(np.array([[0.0, 0.0]]), ["a"], title="T").having(link={"tab": "x", "model": "", "part": ""})
+def test_a_saved_page_needs_no_server(page: Page, tmp_path: Path):
+    body = plane_payload(np.array([[0.0, 0.0]]), ["a"], title="T")
     path = tmp_path / "page.html"
     path.write_text(CHART.page("T", body), encoding="utf-8")
     page.goto(path.as_uri())
     expect(page.locator(".heading")).to_have_text("T")
     expect(page.locator("[data-save=png]")).to_be_visible()
-    expect(page.locator("[data-save=link]")).to_have_count(0)
 
 
 def test_marked_columns_have_another_look_and_both_are_named(visit: Visit, feed: Feed):
