@@ -16,15 +16,14 @@ from bertviz_lab.ui.api import add_endpoints
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.downloads import model_route
+from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.questions import Questions
-from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.tabs.finetune import create_finetune
 from bertviz_lab.ui.tabs.pretrain import create_pretrain
 from bertviz_lab.ui.tabs.whole_file import create_whole_file
-from bertviz_lab.ui.view_contract import QUIET
 from bertviz_lab.ui.views import VIEWS
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
@@ -38,7 +37,6 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     with gr.Blocks(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
         own = gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret)
         wire = Questions(session, VIEWS).island(_start(session))
-        direct = Rpc()
         strip = create_header(session)
         component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="lesson-bar")
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
@@ -49,7 +47,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 with gr.Tab("Pretrain", id="pretrain"):
                     pretrain = create_pretrain(session)
                 with gr.Tab("Fine-tune", id="finetune"):
-                    finetune = create_finetune(session, direct)
+                    finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")
             with gr.Tab("Learn", id="learn") as learn_tab:

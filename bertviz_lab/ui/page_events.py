@@ -18,10 +18,10 @@ from bertviz_lab.ui.access import MOST_REMEMBERED, existing_runs
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.error_handling import sentence_of
+from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.header import strip_of
 from bertviz_lab.ui.run_changes import CHANGE_RUN
 from bertviz_lab.ui.training_view import TrainingView
-from bertviz_lab.ui.view_contract import QUIET
 from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")

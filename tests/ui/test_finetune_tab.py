@@ -14,7 +14,6 @@ from bertviz_lab import FinetuneConfig, InputError, interpret
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.ui import options, task_form
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.tabs import whole_file
 from bertviz_lab.ui.tabs.finetune import create_finetune, recommend, show_examples, source_of, take_column
@@ -34,7 +33,7 @@ def body(payload: Any) -> dict[str, Any]:
 
 def test_every_setting_has_its_place(session: AppState) -> None:
     with gr.Blocks():
-        bench = create_finetune(session, create_header(session))
+        bench = create_finetune(session)
     fields = {f.name for f in dataclasses.fields(FinetuneConfig)}
     assert set(bench.names) == fields - set(options.TUNING_NOT_ON_THE_PAGE)
     assert len(bench.inputs) == 3 + len(bench.names)

@@ -1,19 +1,16 @@
 """Files of the server stay on the server: no request past the page reads a path that was not uploaded."""
 
 import json
-import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.uploads import uploaded_paths
 from bertviz_lab.ui.views import VIEWS
 from tests.ui.pages import little_settings, serve
@@ -70,33 +67,6 @@ def config_of(url: str) -> dict[str, Any]:
     return found
 
 
-def test_questions_past_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
-    url, _ = page
-    config = config_of(url)
-    drawn = {component["id"]: component for component in config["components"]}
-    (direct,) = [number for number, c in drawn.items() if c["props"].get("elem_id") == "direct"]
-    forms = {tuple(e["inputs"]) for e in config["dependencies"] if "file" in [drawn[n]["type"] for n in e["inputs"]]}
-    questions = 1 + max(int(n) for e in config["dependencies"] for n in re.findall(r"labAsk\((\d+)", str(e["js"])))
-    assert forms
-    assert questions > 20
-    target = f"{url}gradio_api/component_server"
-    asked = set()  # forms that differ in components but not in what is sent are one
-    for form in forms:
-        values: list[Any] = []
-        guarded = drawn[form[0]]["type"] == "checkbox"  # says whether a part is open, which the page keeps to itself
-        for number in form[guarded:]:
-            props = drawn[number]["props"]
-            is_source = props.get("elem_id") in ("examples-source", "text-source")
-            files = [str(secret)] if drawn[number]["type"] == "file" else props.get("value")
-            values.append("own" if is_source else files)
-        if (sent := json.dumps(values)) in asked:
-            continue
-        asked.add(sent)
-        for question in range(questions):
-            body = {"session_hash": "x", "component_id": direct, "fn_name": "answer"}
-            assert SECRET not in post(target, body | {"data": ["ticket", question, *values]})
-
-
 def test_questions_of_the_views_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
     url, _ = page
     (wire,) = [c["id"] for c in config_of(url)["components"] if c["props"].get("elem_id") == "wire"]
@@ -140,15 +110,6 @@ def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppSt
                         told += line
                 assert SECRET.encode() not in told
     assert asked >= 8  # there are such events
-
-
-def test_a_component_with_files_cannot_be_asked_past_the_queue() -> None:
-    with gr.Blocks():
-        direct = Rpc()
-        files, button, shown = gr.File(), gr.UploadButton(), gr.HTML()
-        for component in (files, button):
-            with pytest.raises(ValueError, match="uploaded ones only"):
-                direct.ask(files.upload, lambda value: value, [component], shown)
 
 
 def test_only_files_below_the_upload_folder_are_accepted(uploads: Path, secret: Path) -> None:

@@ -1,6 +1,7 @@
 """Fine-tune: choose labelled examples, see how they were read, choose a model, press Fine-tune, watch, look closer."""
 
 import dataclasses
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -18,18 +19,17 @@ from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
+from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.models import RANDOM
-from bertviz_lab.ui.rpc import Rpc
 from bertviz_lab.ui.texts import OWN
 from bertviz_lab.ui.training_view import TrainingView, progress_panel
-from bertviz_lab.ui.view_contract import QUIET, TYPING, CollapsedView
 
 _MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
 
-def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
+def create_finetune(session: AppState) -> TrainingView:
     """Draw the tab and join the parts of its form."""
     first = task_form.choices()[0][1]
     gr.HTML("<h2>1. Choose a labelled data set</h2>")
@@ -86,14 +86,6 @@ def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
     show = in_order(partial(show_examples, session, names))
     shown = [preview, told, *columns]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
-    parts = (
-        CollapsedView(
-            direct, "labels", labels_part, picture(partial(draw_labels, session, names)), inputs, balance, files=True
-        ),
-        CollapsedView(
-            direct, "lengths", lengths_part, picture(partial(draw_lengths, session, names)), inputs, lengths, files=True
-        ),
-    )
     selected = [source.input(about_of, source, about, **QUIET)]
     selected += [
         trigger(source_of, [source, files], [source, about], **QUIET)
@@ -113,8 +105,8 @@ def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
             show, inputs, shown, **TYPING | heavy
         )
     )
-    for part in parts:
-        part.follow(*drawings)
+    for part, draw, output in ((labels_part, draw_labels, balance), (lengths_part, draw_lengths, lengths)):
+        _draw_when_open(part, picture(partial(draw, session, names)), inputs, output, drawings)
     return TrainingView(
         tab="finetune",
         kind=FinetuneConfig,
@@ -127,6 +119,22 @@ def create_finetune(session: AppState, direct: Rpc) -> TrainingView:
         show=show,
         shown=shown,
     )
+
+
+def _draw_when_open(
+    accordion: gr.Accordion, draw: Callable[..., Any], inputs: Sequence[Any], output: gr.HTML, events: Sequence[Any]
+) -> None:
+    """Draw what is folded away when it is opened, and while it is open again after each of these events."""
+    is_open = gr.Checkbox(False, visible=False)
+    opened = accordion.expand(None, None, is_open, js="() => true", **QUIET)
+    accordion.collapse(None, None, is_open, js="() => false", **QUIET)
+    for event in (opened, *events):
+        event.then(
+            lambda is_open, *values: draw(*values) if is_open else gr.skip(),
+            [is_open, *inputs],
+            output,
+            **TYPING,
+        )
 
 
 def _upload(label: str, elem_id: str) -> gr.File:

@@ -18,10 +18,10 @@ from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.error_handling import sentence_of
+from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forecast import Forecaster
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.training_view import TrainingView, progress_panel
-from bertviz_lab.ui.view_contract import QUIET, TYPING
 
 _FILE_TYPES = [*FORMATS, ".zip"]
 _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}

@@ -12,9 +12,9 @@ from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.downloads import download_folder
 from bertviz_lab.ui.error_handling import sentence_of
+from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.uploads import uploaded_paths
 from bertviz_lab.ui.validation import MOST_CHARACTERS
-from bertviz_lab.ui.view_contract import QUIET
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")

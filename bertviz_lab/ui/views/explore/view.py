@@ -39,7 +39,9 @@ def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dic
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
     kinds = zip(encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
     tokens = [{"token": token, "segment": segment, "special": bool(special)} for token, segment, special in kinds]
-    return {"tokens": tokens, "note": checkpoint.length_warning(len(encoding.ids)) or ""}
+    dropped = len(encoding.dropped_a) + len(encoding.dropped_b)
+    cut = f"The text is too long for the model: {dropped:,} tokens are truncated." if dropped else ""
+    return {"tokens": tokens, "note": cut or checkpoint.length_warning(len(encoding.ids)) or ""}
 
 
 def random_text(state: AppState, model: ModelName, texts: list[Text]) -> str:

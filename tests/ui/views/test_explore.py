@@ -1,0 +1,76 @@
+"""The input bar of Explore: models, what one is, texts that it knows, and the tokens of a text."""
+
+import json
+from typing import Any
+
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.interpret import read_results
+from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.views.explore.view import EXPLORE
+from tests.ui.finetuned import RUN, tuned
+from tests.ui.test_models import RUN as PRETRAINED
+from tests.ui.test_models import make_run
+
+__all__ = ["tuned"]
+
+A, B = "the red cat sat", "she gave him the book"
+
+
+def ask(session: AppState, name: str, **arguments: Any) -> Any:
+    return EXPLORE.questions[name].ask(session, arguments)
+
+
+def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -> None:
+    make_run(session)
+    shipped, runs = ask(session, "models", own=[])
+    assert [name for name, _ in shipped["models"]] == ["little"]
+    assert [name for name, _ in runs["models"]] == [PRETRAINED]
+
+
+def test_the_facts_of_a_model_are_told(session: AppState) -> None:
+    items = dict(json.loads(ask(session, "about", model=""))["items"])
+    assert items["Layers"] == "2"
+
+
+def test_examples_are_texts_with_masked_tokens_and_pairs(session: AppState) -> None:
+    examples = ask(session, "examples", model="")
+    assert any("[MASK]" in text_a for text_a, _ in examples)
+    assert any(text_b for _, text_b in examples)
+
+
+def test_examples_of_a_fine_tuned_model_are_of_its_task(tuned: AppState) -> None:
+    held_out = {example.text_a for example in read_results(tuned.runs.folder(RUN)).examples}  # type: ignore[union-attr]
+    assert {text_a for text_a, _ in ask(tuned, "examples", model=RUN)} <= held_out
+
+
+def test_the_tokens_of_a_pair_know_their_segments(session: AppState) -> None:
+    tokens = ask(session, "encode", model="", text_a=A, text_b=B)["tokens"]
+    assert [token["token"] for token in tokens if token["special"]] == ["[CLS]", "[SEP]", "[SEP]"]
+    encoding = session.models.open().tokenizer.encode(A, B)
+    assert [token["segment"] for token in tokens] == list(encoding.token_type_ids)
+
+
+def test_a_text_that_is_too_long_is_told(session: AppState) -> None:
+    assert ask(session, "encode", model="", text_a="the cat " * 100, text_b="")["note"]
+    with pytest.raises(InputError):
+        ask(session, "encode", model="", text_a="", text_b="")
+
+
+def test_a_random_second_text_is_another_one(session: AppState) -> None:
+    first = ask(session, "random_text", model="", texts=[])
+    assert first
+    assert ask(session, "random_text", model="", texts=[first]) != first
+
+
+def test_a_drawing_is_saved_with_its_own_page(session: AppState) -> None:
+    assert '"the payload goes here"' in ask(session, "standalone_page", drawing="chart", label="<b>Title")
+    with pytest.raises(InputError, match="no drawing"):
+        ask(session, "standalone_page", drawing="nothing", label="")
+
+
+def test_a_model_that_is_not_there_is_told_in_a_sentence(session: AppState) -> None:
+    for name in ("examples", "encode"):
+        with pytest.raises(InputError, match="There is no model"):
+            ask(session, name, model="no/such/model", **({"text_a": A, "text_b": ""} if name == "encode" else {}))
