@@ -444,7 +444,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     page.locator("#tokens-strip [role=option]").nth(2).click()
     page.locator("#embedding-sum").scroll_into_view_if_needed()
     expect(page.locator("#embedding-sum .heading")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    expect(page.locator('[aria-busy="true"]')).to_have_count(0)  # what is busy is pale
     response = Axe().run(page, context=[f"#panel-{view}" for view in DRAWN]).response
     assert [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"
