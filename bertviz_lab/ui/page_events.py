@@ -21,7 +21,7 @@ from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.header import strip_of
 from bertviz_lab.ui.run_changes import CHANGE_RUN
 from bertviz_lab.ui.training_view import TrainingView
-from bertviz_lab.ui.view_contract import QUIET
+from bertviz_lab.ui.view_contract import QUIET, TYPING
 from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")
@@ -43,7 +43,7 @@ class PageEvents:
         """Join everything that crosses the border of a workspace."""
         starts = [bench.start for bench in self.benches]
         opened = page.load(self.arrive, self.own, [self.own, self.wire, self.strip, *starts, self.tabs], **QUIET)
-        self.wire.go(self.go, None, [self.tabs, self.forms], **QUIET)
+        self.wire.go(self.go, None, [self.tabs, self.forms], **TYPING)
         self.wire.change_run(self.change_run, self.own, [self.own, self.wire, self.strip, *starts], **QUIET)
         self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):

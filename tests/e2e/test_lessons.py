@@ -110,9 +110,10 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
             page.get_by_role("button", name="Next lesson").click()
     expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
     assert (page_log.errors, page_log.outside) == ([], [])
+    expect(page).to_have_url(re.compile("space=learn"))
     page.reload()
     page_log.clear()  # what was asked when the page was reloaded had no answer
-    expect_workspace(page, "learn")  # the address has kept where one was
+    expect_workspace(page, "learn")
     expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
     expect(page.locator("#lessons h2")).to_have_text(LESSONS[-1].title)
     expect(page.locator("#lessons .verdict")).to_be_visible()
