@@ -18,7 +18,7 @@ from bertviz_lab.ui.access import MOST_REMEMBERED, existing_runs
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.error_handling import sentence_of
-from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.header import strip_of
 from bertviz_lab.ui.run_changes import CHANGE_RUN
 from bertviz_lab.ui.training_view import TrainingView
@@ -43,7 +43,7 @@ class PageEvents:
         """Join everything that crosses the border of a workspace."""
         starts = [bench.start for bench in self.benches]
         opened = page.load(self.arrive, self.own, [self.own, self.wire, self.strip, *starts, self.tabs], **QUIET)
-        self.wire.go(self.go, None, [self.tabs, self.forms], **QUIET)
+        self.wire.go(self.go, None, [self.tabs, self.forms], **TYPING)
         self.wire.change_run(self.change_run, self.own, [self.own, self.wire, self.strip, *starts], **QUIET)
         self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):

@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
@@ -39,6 +40,7 @@ def visit(page: Page, address: str, view: str, text_a: str = A, text_b: str = ""
     asked = {"model": "little", "text_a": text_a, "text_b": text_b, "explore.open": view} | more
     page.goto(f"{address}?{urlencode(asked)}")
     for shown in view.split(","):
+        page.locator(f"#panel-{shown}").scroll_into_view_if_needed(timeout=60_000)
         expect(page.locator(f"#panel-{shown} .drawing .heading:visible").first).to_be_visible(timeout=60_000)
 
 
@@ -297,3 +299,25 @@ def test_every_drawing_is_saved(
     page_log.clear()
     page.goto(path.as_uri())  # the page that works without the server
     expect(page.locator(".heading").first).to_be_visible()
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+    page: Page, served: tuple[str, AppState], theme: str, width: int
+) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": width, "height": 900})
+    folds = ("attention.difference", "attribution.heads", "attribution.intervention")
+    settings = dict.fromkeys(folds, "open") | {"attribution.ablated": "0.1", "__theme": theme}
+    visit(page, served[0], "attention,attribution", TEXT, B, **settings)
+    token(page, 3).click()
+    page.locator("#attribution-change").scroll_into_view_if_needed()
+    expect(page.locator("#attribution-change .heading")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    response = Axe().run(page, context=["#panel-attention", "#panel-attribution"]).response
+    assert [
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in response["violations"]
+        for node in violation["nodes"]
+    ] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -13,7 +13,7 @@ from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.app_state import AppState
-from tests.browser import PageLog
+from tests.browser import PageLog, eventually
 from tests.ui.pages import event_loops, little_settings, serve
 
 __all__ = ["event_loops"]
@@ -35,28 +35,28 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
         yield served
 
 
-def open_compare(page: Page, address: str) -> None:
-    page.goto(address)
-    page.get_by_role("tab", name="Compare", exact=True).click()
-    expect(page.locator("#recipe-cards .card")).to_have_count(len(ABLATIONS))
+def open_views(page: Page, address: str) -> None:
+    page.goto(f"{address}?space=runs&runs.open=compare,ablation")
+    expect(page.locator("#ablation-cards .card")).to_have_count(len(ABLATIONS))
 
 
 def card(page: Page, name: str) -> Locator:
-    return page.locator(f"#recipe-cards .card[data-name={name}]")
+    return page.locator(f"#ablation-cards .card[data-name={name}]")
 
 
 def test_an_ablation_is_queued_predicted_and_revealed(
     page: Page, page_log: PageLog, served: tuple[str, AppState]
 ) -> None:
     address, session = served
-    open_compare(page, address)
+    open_views(page, address)
     # A model that ships is there to be looked at before anybody has trained.
     expect(page.locator("#compare-runs table")).to_contain_text("50.0%")
-    page.get_by_role("button", name="Training settings").click()
-    steps = page.locator("#recipe-steps input")
+    page.locator("#ablation-settings summary").click()
+    steps = page.locator("#ablation-steps")
+    expect(steps).to_have_value("2000")
     steps.fill("25")
     steps.press("Tab")
-    expect(page.locator("#recipe-cards")).to_contain_text("25 steps on Tiny Town")
+    expect(page.locator("#ablation-cards")).to_contain_text("25 steps on Tiny Town")
     for name in ABLATIONS:
         card(page, name).get_by_role("checkbox").set_checked(name == "one-layer")
     page.get_by_role("button", name="Train the full recipe and 1 ablation").click()
@@ -79,7 +79,6 @@ def test_an_ablation_is_queued_predicted_and_revealed(
 
     # It is all there after a reload: what was trained, what was predicted, what came of it.
     page.reload()
-    page.get_by_role("tab", name="Compare", exact=True).click()
     expect(card(page, "one-layer").locator(".outcome")).to_contain_text("one seed")
     assert page_log.outside == []
     page_log.clear()  # what was asked when the page was reloaded had no answer
@@ -88,6 +87,8 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     page.get_by_role("button", name="Compare their curves").click()
     table = page.locator("#compare-runs table")
     expect(table).to_contain_text("Layers")
+    expect(page.locator("#compare-chosen button")).to_have_count(2)
+    eventually(page, lambda: "compare.runs=" in page.url)
     expect(table).to_contain_text("MLM accuracy")
     expect(table).to_contain_text(f"{100 * score:.1f}%")
     plot = page.locator("#compare-runs .plot")
@@ -105,12 +106,13 @@ def test_an_ablation_is_queued_predicted_and_revealed(
     assert "held-out" in waiting.value.path().read_text(encoding="utf-8")
 
     # One question to both.
-    page.get_by_role("button", name="Same input for all models").click()
-    page.locator("#compare-text textarea").fill("The [MASK] is red.")
-    page.locator("#compare-b textarea").fill("Ben likes it.")
-    page.locator("#compare-ask").click()
+    page.locator("#compare-ask summary").first.click()
+    expect(page.locator("#compare-text")).not_to_have_value("")  # an example to begin with
+    page.locator("#compare-text").fill("The [MASK] is red.")
+    page.locator("#compare-b").fill("Ben likes it.")
+    page.locator("#compare-predict").click()
     expect(page.locator("#compare-fills")).to_contain_text("One layer")
-    expect(page.locator("#compare-follows")).to_contain_text("B follows A")
+    expect(page.locator("#compare-follows")).to_contain_text("One layer")
     expect(page.locator("#compare-heads canvas")).to_have_count(4 + 2)
 
 
@@ -121,21 +123,48 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     folder.mkdir(parents=True)
     write_state(folder, RunState("stopped", message="<img src=x onerror='window.hacked=1'>"))
     write_json(folder / "config.json", ablated(WHOLE, steps=999).to_dict())
-    open_compare(page, address)
-    chosen = page.locator("#compare-chosen input")
-    chosen.click()
-    page.get_by_role("option", name=f"Full recipe ({short_name(run_id)})").click()
+    open_views(page, address)
+    page.locator("#compare-add").select_option(f"Full recipe ({short_name(run_id)})")
     expect(page.locator("#compare-runs table")).to_contain_text("stopped")
     # A run that is removed while it is looked at.
     folder.rename(folder.with_name("gone"))
     (folder.with_name("gone") / "config.json").unlink()
-    chosen.fill("<b>nothing</b> {{7*7}}")
-    chosen.press("Enter")
-    expect(page.locator("#compare-runs")).to_contain_text("little")
-    page.locator("#compare-chosen").get_by_role("button", name=re.compile("Clear|Remove all")).first.click()
+    for run in page.locator("#compare-chosen button").all()[:-1][::-1]:
+        run.click()
+    expect(page.locator("#compare-runs")).to_contain_text("no longer here")
+    page.locator("#compare-chosen button").click()
     expect(page.locator("#compare-runs")).to_contain_text("Choose one or more runs")
-    page.get_by_role("button", name="Training settings").click()
-    page.locator("#recipe-steps input").fill("3")
-    page.locator("#recipe-steps input").press("Tab")
-    expect(page.locator("#recipe-cards")).to_contain_text("must lie between 20 and")
+    page.locator("#compare-add").select_option("little (comes with the lab)")
+    expect(page.locator("#compare-runs")).to_contain_text("50.0%")
+    page.locator("#ablation-settings summary").click()
+    page.locator("#ablation-steps").fill("3")
+    page.locator("#ablation-steps").press("Tab")
+    expect(page.locator("#ablation-cards")).to_contain_text("must lie between 20 and")
     assert page.evaluate("() => window.hacked") is None
+
+
+def test_a_link_compares_the_same_runs_and_asks_them_the_same(page: Page, served: tuple[str, AppState]) -> None:
+    address, _ = served
+    query = "compare.runs=little,%3Cb%3Egone&compare.ask=open&compare.text_a=the red [MASK] sat&compare.text_b=she sat"
+    page.goto(f"{address}?space=runs&runs.open=compare&{query}")
+    expect(page.locator("#compare-runs table")).to_contain_text("50.0%")
+    expect(page.locator("#compare-fills")).to_contain_text("little")
+    expect(page.locator("#compare-follows")).to_contain_text("little")
+    expect(page.locator("#compare-heads canvas")).to_have_count(4)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_everybody_can_read_it_on_any_screen(page: Page, served: tuple[str, AppState], scheme: str, width: int) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page.set_viewport_size({"width": width, "height": 900})
+    page.emulate_media(reduced_motion="reduce")
+    page.goto(f"{served[0]}?space=runs&runs.open=compare,ablation&compare.ask=open&__theme={scheme}")
+    expect(page.locator("#ablation-cards .card")).to_have_count(len(ABLATIONS))
+    expect(page.locator("#compare-heads canvas")).to_have_count(4)
+    page.locator("#ablation-settings summary").click()
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+    for panel in ("#panel-compare", "#panel-ablation"):
+        found = Axe().run(page, context=panel).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []

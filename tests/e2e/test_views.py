@@ -234,6 +234,17 @@ def test_sentences_words_and_a_word_in_two_contexts(page: Page, served: Served) 
     expect(page.locator("#contexts-path")).to_be_hidden()
 
 
+def test_charts_do_not_vanish_when_the_address_changes(page: Page, served: Served) -> None:
+    visit(page, served, "embeddings", "layers", text_a=TEXT)
+    page.locator("#panel-layers").scroll_into_view_if_needed()
+    expect(page.locator("#norms-by-layer .plot .point").first).to_be_attached()
+    clips = page.locator(".plot [clip-path]").evaluate_all(
+        "nodes => nodes.map((node) => node.getAttribute('clip-path'))"
+    )
+    assert clips
+    assert all(clip.startswith("url(#") for clip in clips), clips  # in this document, whatever its address
+
+
 # ---- Layers
 
 
@@ -444,7 +455,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     page.locator("#tokens-strip [role=option]").nth(2).click()
     page.locator("#embedding-sum").scroll_into_view_if_needed()
     expect(page.locator("#embedding-sum .heading")).to_be_visible()
-    page.wait_for_load_state("networkidle")
+    expect(page.locator('[aria-busy="true"]')).to_have_count(0)  # what is busy is pale
     response = Axe().run(page, context=[f"#panel-{view}" for view in DRAWN]).response
     assert [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"

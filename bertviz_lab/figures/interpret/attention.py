@@ -69,13 +69,14 @@ def difference_payload(
     difference: NDArray[np.floating],
     title: str = "",
     *,
+    key: str = "",
     special: Sequence[int] | None = None,
 ) -> Payload:
     """The payload of a grid of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
-    body = _frame(tokens, segment_ids, difference, title, "", special)
+    body = _frame(tokens, segment_ids, difference, title, key, special)
     fitting = max(1, WHOLE_MODEL_BYTES // (difference.size // len(difference)))
     sent = list(range(len(difference)))[-fitting:]
     bits = 16 if 2 * difference[sent].size <= PRECISE_BYTES else 8
@@ -109,9 +110,12 @@ def _frame(
     return body if special is None else body | {"special": [bool(flag) for flag in special]}
 
 
-def layer_cells(attentions: NDArray[np.floating], layer: int) -> str:
-    """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes, returned by `layer_values`."""
-    return base64_array(sqrt_codes(attentions[layer], 8))
+def layer_cells(attentions: NDArray[np.floating], layer: int, *, signed: bool = False) -> str:
+    """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes, returned by `layer_values`.
+
+    Differences are `signed`.
+    """
+    return base64_array((signed_codes if signed else sqrt_codes)(attentions[layer], 8))
 
 
 def pair_payload(

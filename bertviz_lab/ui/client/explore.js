@@ -22,8 +22,6 @@ const strip = h('div', { class: 'strip', id: 'tokens-strip', role: 'listbox', 'a
 const complaint = h('p', { class: 'complaint', role: 'status' });
 const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
 const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
-const link = h('button', { type: 'button', class: 'plain', id: 'copy-link', onclick: copyLink }, 'Copy link');
-const linked = h('span', { class: 'quiet', role: 'status' });
 complaint.hidden = true;
 root.append(
   h('div', { class: 'input-bar' },
@@ -31,7 +29,7 @@ root.append(
       h('label', {}, h('span', { class: 'name' }, 'Text A'), fields.text_a),
       h('label', {}, h('span', { class: 'name' }, 'Text B'), fields.text_b)),
     h('div', { class: 'models' }, modelBox.node, otherBox.node),
-    h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, link, linked)),
+    h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, makeLinkButton('copy-link', take))),
     facts.host),
   strip, complaint, next);
 
@@ -73,16 +71,6 @@ function grow(box) {
 async function anotherB() {
   const text = await page.ask('explore', 'random_text', { model: page.input.model, texts: [page.input.text_a, page.input.text_b] }).catch(() => '');
   if (text) fill(fields.text_a.value, text);
-}
-
-async function copyLink() {
-  take();
-  try {
-    await navigator.clipboard.writeText(page.address());
-    linked.textContent = 'Link copied';
-  } catch {
-    linked.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }));
-  }
 }
 
 /** A list of models and a field for one that is not in it. */

@@ -40,6 +40,24 @@ function makeField(kind, label, value, onChange, { options = [], min, max, step,
 }
 
 /**
+ * A button that copies the address of what is shown, which is written out where the browser does not let a page copy.
+ * `before()` is called first: something may have been typed that nobody has asked for yet.
+ */
+function makeLinkButton(id, before = () => {}) {
+  const status = h('span', { class: 'quiet', role: 'status' });
+  async function copy() {
+    before();
+    try {
+      await navigator.clipboard.writeText(page.address());
+      status.textContent = 'Link copied';
+    } catch {
+      status.replaceChildren(h('input', { type: 'text', readonly: true, value: page.address(), 'aria-label': 'Link to what is shown', onfocus: (event) => event.target.select() }));
+    }
+  }
+  return h('span', { class: 'copy-link' }, h('button', { type: 'button', class: 'plain', id, onclick: copy }, 'Copy link'), status);
+}
+
+/**
  * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation};
  * `prefix` begins ids and names of settings: a view that stands in several places has another one in each.
  */

@@ -17,6 +17,21 @@ function inColours(value) {
 }
 
 /**
+ * Where a page has a <base>, as Gradio's has, Plotly writes the page's address into references to clip paths; when the
+ * address changes later, as settings do, the marks would vanish. Plotly looks for it when it starts to draw.
+ */
+function withoutBase(act) {
+  const base = document.querySelector('base[href]');
+  const href = base?.getAttribute('href');
+  base?.removeAttribute('href');
+  try {
+    return act();
+  } finally {
+    base?.setAttribute('href', href);
+  }
+}
+
+/**
  * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title)` is a picture of it as an
  * address. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
  */
@@ -37,7 +52,7 @@ function makePlot(host, onPick = () => {}) {
     layout.font.family = getComputedStyle(host).fontFamily;
     const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
-    await library.react(host, data, { ...layout, ...size(), uirevision: layout.uirevision ?? 'keep' }, options);
+    await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: layout.uirevision ?? 'keep' }, options));
     drawn = mine;
     if (first) host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
   }

@@ -38,14 +38,14 @@ def test_the_exact_weights_of_a_head_can_be_asked(session: AppState) -> None:
     answer = ask(session, "exact_values", key=body["key"], layer=1, head=0)
     weights = np.frombuffer(base64.b64decode(answer), "<f4").reshape(len(trace.tokens), -1)
     np.testing.assert_array_equal(weights, trace.attentions[1, 0])
-    assert ask(session, "layer_values", key=body["key"], layer=1)
+    assert ask(session, "layer_values", key=body["key"], layer=1, signed=False)
 
 
 def test_a_head_that_is_not_there_and_a_forgotten_computation_have_no_weights(session: AppState) -> None:
     key = attention(session)["key"]
     for layer, head in ((2, 0), (0, 2)):
         assert ask(session, "exact_values", key=key, layer=layer, head=head) == ""
-    assert ask(session, "layer_values", key=key, layer=2) == ""
+    assert ask(session, "layer_values", key=key, layer=2, signed=False) == ""
     assert ask(session, "exact_values", key="unknown", layer=0, head=0) == ""
     with pytest.raises(InputError, match="layer"):
         ask(session, "exact_values", key=key, layer=-1, head=0)
@@ -90,6 +90,18 @@ def test_rows_of_an_attention_difference_sum_to_zero(session: AppState, against:
     roots = (codes - 32767) / 32767
     rows = (np.sign(roots) * roots**2).reshape(-1, len(body["tokens"])).sum(-1)
     np.testing.assert_allclose(rows, 0, atol=2e-3)
+
+
+def test_layers_of_a_difference_that_were_not_sent_can_be_asked(session: AppState) -> None:
+    key = difference(session, "causal")["key"]
+    checkpoint = session.models.open("little")
+    truth = interpret.attention_difference(
+        interpret.trace_text(checkpoint, A), interpret.trace_text(checkpoint, A, causal=True)
+    )
+    codes = np.frombuffer(base64.b64decode(ask(session, "layer_values", key=key, layer=1, signed=True)), np.uint8)
+    roots = (codes.astype(float) - 127) / 127
+    np.testing.assert_allclose((np.sign(roots) * roots**2).reshape(truth[1].shape), truth[1], atol=0.01)
+    assert ask(session, "query_key", key=key, layer=1, head=0, row=0, column=0) is None
 
 
 @pytest.mark.parametrize(("other_text", "words"), [("the cat", "equal length"), ("", "Type the other text")])

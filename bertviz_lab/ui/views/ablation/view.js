@@ -3,7 +3,7 @@
 const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
 const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
 const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status' });
-const cards = panel.drawing('recipe', 'Ablation study', { id: 'ablation-cards',
+const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
   events: {
     train_request: train,
     compare_request: ({ runs }) => page.open({ space: 'runs', settings: { 'compare.runs': runs.join(',') }, show: 'compare' }),

@@ -3,8 +3,14 @@
 const WORDS = ['of', 'scale', 'form', 'quarter', 'special', 'order'];
 const INDEXES = ['layer', 'head', 'column']; // counted from 0
 
-/** A grid whose settings the address keeps under names that begin with `prefix`. */
-function makeGrid(label, id, prefix, server = {}) {
+/** A grid of weights, or of differences (`signed`), whose settings the address keeps under names that begin with `prefix`. */
+function makeGrid(label, id, prefix, signed) {
+  const askMore = (name, more, line = name) => page.ask('attention', name, more, `${id} ${line}`);
+  const server = {
+    exact_values: (key, layer, head) => askMore('exact_values', { key, layer, head }),
+    layer_values: (key, layer) => askMore('layer_values', { key, layer, signed }, `layer ${layer}`),
+    query_key: (key, layer, head, row, column) => askMore('query_key', { key, layer, head, row, column }),
+  };
   const remembered = () => {
     const kept = (name) => panel.kept(prefix + name);
     const chosen = Object.fromEntries(WORDS.filter(kept).map((name) => [name, kept(name)]));
@@ -16,11 +22,7 @@ function makeGrid(label, id, prefix, server = {}) {
   return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep }, server: { ...server, remembered } });
 }
 
-const grid = makeGrid('Attention of every head', 'attention-grid', '', {
-  exact_values: (key, layer, head) => page.ask('attention', 'exact_values', { key, layer, head }),
-  layer_values: (key, layer) => page.ask('attention', 'layer_values', { key, layer }, `layer ${layer}`),
-  query_key: (key, layer, head, row, column) => page.ask('attention', 'query_key', { key, layer, head, row, column }),
-});
+const grid = makeGrid('Attention of every head', 'attention-grid', '', false);
 panel.part([grid.host], () => panel.show(grid, 'attention'));
 
 const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
@@ -28,7 +30,7 @@ const part = panel.fold('difference', 'Attention difference: two models, causal 
   const against = settings.field('against', 'select', 'Compare with', { id: 'attention-against',
     options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'], ['text', 'another text A']] });
   const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)', { id: 'attention-other-text' });
-  const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
+  const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_', true);
   host.append(h('div', { class: 'fields' }, against.node, text.node), difference.host);
   return () => {
     text.node.hidden = settings.values.against !== 'text';

@@ -71,11 +71,14 @@ def difference(
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
         if first.tokens != second.tokens:
             raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
+    values = attention_difference(first, second)
+    nothing = np.empty((*values.shape[:2], 0, 0), np.float32)  # a difference has no queries and keys
     return difference_payload(
         first.tokens,
         first.encoding.token_type_ids,
-        attention_difference(first, second),
+        values,
         title,
+        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values, nothing, nothing)),
         special=first.encoding.special_tokens_mask,
     )
 
@@ -86,16 +89,16 @@ def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> str:
     return "" if trace is None else head_cells(trace.attentions, layer, head)
 
 
-def layer_values(state: AppState, key: Word, layer: Index) -> str:
-    """The weights of one layer of a long text; "" where the computation is no longer kept."""
+def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> str:
+    """The weights of one layer of a long text, or their differences; "" where the computation is no longer kept."""
     trace = _trace(state, key, layer, 0)
-    return "" if trace is None else layer_cells(trace.attentions, layer)
+    return "" if trace is None else layer_cells(trace.attentions, layer, signed=signed)
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
     """The query of a token times the key of another, dimension by dimension; None where it is no longer kept."""
     trace = _trace(state, key, layer, head)
-    if trace is None or max(row, column) >= trace.attentions.shape[-1]:
+    if trace is None or max(row, column) >= trace.queries.shape[2]:
         return None
     query, attended = trace.queries[layer, head, row], trace.keys[layer, head, column]
     products = query * attended / np.sqrt(len(query))

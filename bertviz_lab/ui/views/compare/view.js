@@ -12,7 +12,7 @@ const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-run
   server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) } });
 const chosen = () => names ?? first;
 
-panel.part([h('div', { class: 'fields' }, chips, adding.node), runs.host], async () => {
+panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host], async () => {
   const before = JSON.stringify(chosen());
   const answer = await panel.ask('runs', { own: own() });
   if (!answer) return;
@@ -65,7 +65,7 @@ const asked = panel.fold('ask', 'Same input for all models', (host) => {
     await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name, name === 'predictions' ? alone : question)));
   };
   host.append(h('form', { class: 'fields', onsubmit: (event) => { event.preventDefault(); asked.redraw(); } },
-    fields.text_a.node, fields.text_b.node, h('button', { class: 'action', id: 'compare-ask' }, 'Predict')),
+    fields.text_a.node, fields.text_b.node, h('button', { class: 'action', id: 'compare-predict' }, 'Predict')),
   ...Object.values(answers).map(({ host: place }) => place));
   return predict;
 });

@@ -1,7 +1,7 @@
 // Training dynamics: a training run, a text, and the scrubber that shows what every snapshot of the run makes of it.
 
 const LOOK = ['step', 'layer', 'head'];
-const scrubber = panel.drawing('learning', 'Training dynamics', { id: 'dynamics-scrubber',
+const scrubber = panel.drawing('learning', 'Snapshots of the run', { id: 'dynamics-scrubber',
   events: { look: (place) => Object.entries(place).forEach(([name, value]) => panel.keep(name, value ?? '')) },
   server: {
     // Each step has a line of its own: frames do not take each other's place.
@@ -18,7 +18,7 @@ const examples = h('div', { class: 'examples', id: 'dynamics-examples', role: 'g
 const more = h('details', { class: 'fold', id: 'dynamics-more', open: Boolean(panel.kept('text_b') || panel.kept('words')) },
   h('summary', {}, 'Second sentence, words to track'), h('div', { class: 'fields' }, texts.text_b.node, texts.words.node));
 const form = h('form', { onsubmit: (event) => { event.preventDefault(); show(); } },
-  h('div', { class: 'fields question' }, picker.node, texts.text_a.node, h('button', { class: 'action', id: 'dynamics-show' }, 'Show')), examples, more);
+  h('div', { class: 'fields question' }, picker.node, texts.text_a.node, h('button', { class: 'action', id: 'dynamics-show' }, 'Show'), makeLinkButton('dynamics-link')), examples, more);
 
 let known = []; // examples of the run on show: [text A, text B, words]
 let run = panel.kept('run'); // the run on show; of the page's own choice until a person has chosen
