@@ -5,44 +5,48 @@
 
 import sys
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import sync_playwright
 
 from tests.browser import FLAGS
 from tests.get_browser import find
 
-TABS = (
-    "Learn",
-    "Fill-mask",
-    "Next sentence",
-    "Attention",
-    "Attribution",
-    "Embeddings",
-    "Tokens",
-    "Masking",
-    "Pretrain",
-    "Training dynamics",
-    "Compare",
-    "Fine-tune",
-    "Inference",
-)
+TEXT = {"text_a": "The river rises in the [MASK].", "text_b": "It flows into the sea near the city."}
+#: By name: what the address says, and the part of the page that is taken ("" for all of it).
+PICTURES = {
+    "explore": ({"space": "explore", "model": "wiki-mini", **TEXT}, ""),
+    "tokens": ({"space": "explore", "model": "wiki-mini", "explore.open": "tokens", **TEXT}, "#panel-tokens"),
+    "attribution": (
+        {"space": "explore", "model": "wiki-mini", "explore.open": "attribution", "attribution.heads": "open", **TEXT},
+        "#panel-attribution",
+    ),
+    "layers": ({"space": "explore", "model": "wiki-mini", "explore.open": "layers", **TEXT}, "#panel-layers"),
+    "pretrain": ({"space": "train"}, ""),
+    "fine-tune": ({"space": "train"}, ""),
+    "runs": ({"space": "runs", "run.id": "wiki-mini"}, ""),
+    "dynamics": ({"space": "runs", "runs.open": "dynamics"}, ""),
+    "learn": ({"space": "learn"}, ""),
+}
 
 
 def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -> None:
-    """One picture of each tab, as long as the tab is."""
+    """One picture of each place, as long as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
-        page = browser.new_page(viewport={"width": width, "height": 900})
-        page.goto(f"{address}?__theme={scheme}")
-        page.get_by_text("Predictions").first.wait_for(timeout=60_000)
-        for name in TABS:
-            page.get_by_role("tab", name=name, exact=True).click()
-            if name == "Attribution":
-                page.get_by_role("button", name="Head ablation").click()
-            page.wait_for_timeout(3000 if name in ("Pretrain", "Training dynamics", "Fine-tune") else 1200)
-            page.mouse.move(0, 0)
-            page.screenshot(path=folder / f"{name.lower().replace(' ', '-')}.png", full_page=True)
+        for name, (place, part) in PICTURES.items():
+            page = browser.new_page(viewport={"width": width, "height": 900})
+            page.goto(f"{address}?{urlencode({'__theme': scheme, **place})}")
+            page.get_by_role("tab", name="Explore", exact=True).wait_for(timeout=60_000)
+            if name == "fine-tune":
+                page.get_by_role("tab", name="Fine-tune", exact=True).click()
+            page.wait_for_load_state("networkidle")
+            page.wait_for_timeout(2500)
+            target = page.locator(part) if part else page
+            options = {} if part else {"full_page": True}
+            target.screenshot(path=folder / f"{name}.png", **options)  # type: ignore[arg-type]
+            page.close()
         browser.close()
 
 
