@@ -16,6 +16,7 @@ from bertviz_lab.interpret import answer_question, classify, label_words, read_r
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
 from tests.browser import eventually, fill_in
+from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve
 
 __all__ = ["event_loops"]
@@ -32,6 +33,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
 
 
 def tab(page: Page, name: str) -> None:
+    """A tab of Train."""
+    page.get_by_role("tab", name="Train", exact=True).click()
     page.get_by_role("tab", name=name, exact=True).click()
 
 
@@ -69,17 +72,24 @@ def tune(page: Page, session: AppState) -> str:
     page.locator("#tune").click()
     eventually(page, lambda: len(session.runs.ids()) > len(before), 30)
     (run_id,) = set(session.runs.ids()) - before
-    expect(page.locator("#tuning-chart")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
-    expect(page.locator("#tuning-chart .stage")).to_contain_text("Finished", timeout=TRAINING)
-    expect(page.locator("#results-summary")).to_contain_text("held-out examples after training on", timeout=TRAINING)
+    expect(page.locator("#finetune-chart")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
+    expect(page.locator("#finetune-chart .stage")).to_contain_text("Finished", timeout=TRAINING)
+    expect(page.locator("#finetune-summary")).to_contain_text("held-out examples after training on", timeout=TRAINING)
     return run_id
 
 
-def open_in_try_it(page: Page, session: AppState, run_id: str) -> None:
+def open_in_explore(page: Page, session: AppState, run_id: str) -> None:
     """Press the button, and wait until the model's own example stands there."""
-    page.locator("#tuning-try").click()
+    page.locator("#finetune-explore").click()
+    expect(page.locator("#model-picker")).to_have_value(run_id)
     ((text, _), *_) = session.task_examples(run_id)
-    expect(page.locator("#try-a textarea")).to_have_value(text, timeout=TRAINING)
+    expect(page.locator("#text-a")).to_have_value(text, timeout=TRAINING)
+
+
+def ask(page: Page, text_a: str, text_b: str = "") -> None:
+    """Type into the input bar of Explore."""
+    fill_in((page.locator("#text-a"), text_a), (page.locator("#text-b"), text_b))
+    page.locator("#text-a").press("Enter")
 
 
 def report_of(session: AppState, run_id: str) -> dict[str, Any]:
@@ -106,42 +116,40 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
 
     # The scores are those of the report, beside guessing and random weights.
     found = report_of(session, run_id)
-    summary = page.locator("#results-summary")
+    summary = page.locator("#finetune-summary")
     expect(summary).to_contain_text(f"{found['scores']['accuracy']:.1%}")
     expect(summary).to_contain_text(f"{found['guess']['accuracy']:.1%}")
     assert [trial["random"] for trial in found["trials"]] == [False, True]
-    expect(page.locator("#results-trials")).to_contain_text("random weights")
+    expect(page.locator("#finetune-trials")).to_contain_text("random weights")
 
     # A cell of the confusion matrix, its examples, one of them, and what its answer rests on.
     results = read_results(session.runs.folder(run_id))
     truth, said = results.report.labels[0], results.report.labels[1]  # type: ignore[union-attr]
     wrong = results.picked(truth, said)
     assert wrong
-    page.locator("#results-confusion [data-item='1']").click()
-    expect(page.locator("#results-list")).to_contain_text(f"{truth}, predicted as {said}")
-    items = page.locator("#results-list [role=option]")
+    data_table(page.locator("#finetune-confusion")).locator("[data-item='1']").click()
+    expect(page.locator("#finetune-list")).to_contain_text(f"{truth}, predicted as {said}")
+    items = page.locator("#finetune-list [role=option]")
     expect(items).to_have_count(min(50, len(wrong)))
     expect(items.first).to_contain_text(results.examples[wrong[0]].text_a.split()[0])
     items.first.click()
-    strip = page.locator("#results-why")
+    strip = page.locator("#finetune-attribution")
     expect(strip).to_contain_text(f"{said} rather than {truth}", timeout=TRAINING)
-    unfold(page, "results-attention-part")
-    expect(page.locator("#results-attention")).to_contain_text("After fine-tuning minus before", timeout=TRAINING)
-    for part, words in (("labels", "precision"), ("sure", "Expected calibration error"), ("slices", "length")):
-        unfold(page, f"results-{part}-part")
-        expect(page.locator(f"#results-{part}")).to_contain_text(words, timeout=TRAINING)
-    page.locator("#results-all").click()
-    expect(page.locator("#results-list")).to_contain_text("highest loss first")
+    page.locator("#finetune-attention > summary").click()
+    expect(page.locator("#finetune-attention-grid")).to_contain_text("After fine-tuning minus before", timeout=TRAINING)
+    for part, words in (("labels", "precision"), ("calibration", "Expected calibration error"), ("slices", "length")):
+        page.locator(f"#finetune-{part} > summary").click()
+        expect(page.locator(f"#finetune-{part}-chart")).to_contain_text(words, timeout=TRAINING)
+    page.locator("#finetune-all").click()
+    expect(page.locator("#finetune-list")).to_contain_text("highest loss first")
 
-    # The model answers in Try it as it does in Python, one text or a whole file.
-    open_in_try_it(page, session, run_id)
-    field = page.locator("#try-a textarea")
+    # The model answers in Explore as it does in Python, one text or a whole file.
+    open_in_explore(page, session, run_id)
     expect(page.locator("#model-facts")).to_contain_text("BertForSequenceClassification")
-    fill_in((field, "a wonderful , moving film"))
-    page.locator("#try-ask").click()
+    ask(page, "a wonderful , moving film")
     (first, *_) = classify(model_of(session, run_id), "a wonderful , moving film").labels
-    expect(page.locator("#try-verdict")).to_contain_text(f"Predicted label: {first.label}")
-    expect(page.locator("#try-verdict")).to_contain_text(f"{first.score:.1%}")
+    expect(page.locator("#task-labels")).to_contain_text(f"Predicted label: {first.label}")
+    expect(page.locator("#task-labels")).to_contain_text(f"{first.score:.1%}")
     texts = tmp_path / "reviews.txt"
     texts.write_text("a wonderful , moving film\n=1+1 is dull\n", encoding="utf-8")
     unfold(page, "try-file-part")
@@ -157,7 +165,7 @@ def test_sst2_from_the_file_to_the_reasons_for_a_mistake(
     # Downloaded, `transformers` says the same.
     tab(page, "Fine-tune")
     with page.expect_download(timeout=TRAINING) as waiting:
-        page.locator("#tuning-download").click()
+        page.locator("#finetune-download").click()
     with zipfile.ZipFile(waiting.value.path()) as archive:
         archive.extractall(tmp_path / "model")
     from transformers import pipeline
@@ -184,7 +192,7 @@ def test_mrpc_in_its_awkward_format_as_it_is(page: Page, served: tuple[str, AppS
     set_number(page, "epochs", "1")
     run_id = tune(page, session)
     assert report_of(session, run_id)["labels"] == ["0", "1"]
-    expect(page.locator("#results-list [role=option]").first).to_contain_text("predicted")
+    expect(page.locator("#finetune-list [role=option]").first).to_contain_text("predicted")
 
 
 def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], shared_data: Path) -> None:
@@ -201,15 +209,13 @@ def test_wnut17_and_its_entities(page: Page, served: tuple[str, AppState], share
     run_id = tune(page, session)
     found = report_of(session, run_id)
     assert found["task"] == "tokens"
-    expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
-    page.locator("#results-list [role=option]").first.click()
-    expect(page.locator("#results-why")).to_contain_text("Attribution for", timeout=TRAINING)
-    open_in_try_it(page, session, run_id)
-    field = page.locator("#try-a textarea")
-    fill_in((field, "Anna Smith flew from London to Paris with Emirates"))
-    page.locator("#try-ask").click()
+    expect(page.locator("#finetune-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
+    page.locator("#finetune-list [role=option]").first.click()
+    expect(page.locator("#finetune-attribution")).to_contain_text("Attribution for", timeout=TRAINING)
+    open_in_explore(page, session, run_id)
+    ask(page, "Anna Smith flew from London to Paris with Emirates")
     said = label_words(model_of(session, run_id), "Anna Smith flew from London to Paris with Emirates")
-    marked = page.locator("#try-marked")
+    marked = page.locator("#task-marked")
     expect(marked).to_contain_text("in 9 words" if said.entities else "no entities in 9 words")
     for entity in said.entities:
         expect(marked).to_contain_text(entity.type)
@@ -227,14 +233,13 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
     set_number(page, "epochs", "1")
     run_id = tune(page, session)
     found = report_of(session, run_id)
-    expect(page.locator("#results-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
-    open_in_try_it(page, session, run_id)
-    marked = page.locator("#try-marked")
+    expect(page.locator("#finetune-summary")).to_contain_text(f"{found['scores']['f1']:.1%}")
+    open_in_explore(page, session, run_id)
+    marked = page.locator("#task-marked")
     ((example, _), *_) = session.task_examples(run_id)
     expect(marked).to_contain_text(example)  # else its answer could come after that to one's own
     question, passage = "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
-    fill_in((page.locator("#try-a textarea"), question), (page.locator("#try-b textarea"), passage))
-    page.locator("#try-ask").click()
+    ask(page, question, passage)
     said = answer_question(model_of(session, run_id), question, passage)
     expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}")
     for answer in said.best[:3]:
@@ -243,19 +248,18 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
 
 def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:
     address, session = served
-    page.goto(address)
-    tab(page, "Inference")
-    expect(page.locator("#try-verdict")).to_contain_text("sentiment-mini, which comes with the lab, is used instead")
-    page.locator("#try-others button", has_text="entities").click()
+    page.goto(f"{address}?model=sentiment-mini")
+    expect(page.locator("#task-labels")).to_contain_text("Predicted label")
+    page.locator("#model-picker").select_option("entities-mini")
     expect(page.locator("#model-facts")).to_contain_text("BertForTokenClassification")
-    marked = page.locator("#try-marked")
+    marked = page.locator("#task-marked")
     ((text, _), *_) = session.task_examples("entities-mini")
-    expect(page.locator("#try-a textarea")).to_have_value(text)
+    expect(page.locator("#text-a")).to_have_value(text)
     entities = label_words(session.models.open("entities-mini"), text).entities
     assert entities
     for entity in entities:
         expect(marked.locator("mark", has_text=text[entity.start : entity.end])).to_contain_text(entity.type)
-    page.locator("#try-others button", has_text="answer").click()
+    page.locator("#model-picker").select_option("answers-town")
     expect(page.locator("#model-facts")).to_contain_text("BertForQuestionAnswering")
     ((question, passage), *_) = session.task_examples("answers-town")
     found = answer_question(session.models.open("answers-town"), question, passage)
@@ -302,9 +306,9 @@ def test_labels_with_markup_are_text(page: Page, served: tuple[str, AppState], t
     expect(page.locator("#examples-preview")).to_contain_text(markup)
     set_number(page, "epochs", "2")
     tune(page, session)
-    expect(page.locator("#results-list")).to_contain_text("{{value}}")
-    unfold(page, "results-labels-part")
-    expect(page.locator("#results-labels")).to_contain_text("precision")
+    expect(page.locator("#finetune-list")).to_contain_text("{{value}}")
+    page.locator("#finetune-labels > summary").click()
+    expect(page.locator("#finetune-labels-chart")).to_contain_text("precision")
     assert page.title() == "BertViz Lab"
 
 
@@ -330,17 +334,17 @@ def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[st
     expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
     set_number(page, "epochs", "200")
     page.locator("#tune").click()
-    stage = page.locator("#tuning-chart .stage")
+    stage = page.locator("#finetune-chart .stage")
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.reload()
     tab(page, "Fine-tune")
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
-    page.locator("#tuning-stop").click()
+    page.locator("#finetune-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     (run_id, *_) = session.runs.ids()
     step = session.runs.state(run_id).step
     assert step > 0
-    page.locator("#tuning-resume").click()
+    page.locator("#finetune-resume").click()
     eventually(page, lambda: session.runs.state(run_id).step > step, 60)
-    page.locator("#tuning-stop").click()
+    page.locator("#finetune-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)

@@ -63,7 +63,7 @@ def train(page: Page, time: str) -> Locator:
     """Press Train for so long; returns the line that says how far it is."""
     choose_time(page, time)
     page.get_by_role("button", name="Train", exact=True).click()
-    return page.locator("#run-chart .stage")
+    return page.locator("#pretrain-chart .stage")
 
 
 def write_little(path: Path, documents: int) -> Path:
@@ -75,7 +75,7 @@ def painted(page: Page, panel: str) -> int:
     """How many pixels of a curve are not background."""
     return page.evaluate(
         """panel => {
-          const canvas = document.querySelector(`#run-chart [data-panel="${panel}"] .base`);
+          const canvas = document.querySelector(`#pretrain-chart [data-panel="${panel}"] .base`);
           if (!canvas || !canvas.width) return 0;
           const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
           return data.filter((value, index) => index % 4 === 3 && value > 0).length;
@@ -160,8 +160,8 @@ def test_a_training_goes_on_with_a_model_that_is_there(
     stage = train(page, "12s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     change = re.compile(r"MLM accuracy: (\d+\.\d)% before, (\d+\.\d)% now")
-    expect(page.locator("#run-chart")).to_contain_text(change)
-    before, now = map(float, change.search(page.locator("#run-chart").inner_text()).groups())  # type: ignore[union-attr]
+    expect(page.locator("#pretrain-chart")).to_contain_text(change)
+    before, now = map(float, change.search(page.locator("#pretrain-chart").inner_text()).groups())  # type: ignore[union-attr]
     assert before < now
     started = next(row for row in session.runs.events(session.runs.ids()[0])[0] if row["event"] == "RunStarted")
     assert started["step"] == 0

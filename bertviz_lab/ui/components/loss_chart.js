@@ -24,7 +24,10 @@ const notes = h('ul', { class: 'quiet notes' });
 const spoken = h('p', { class: 'hush', role: 'status' });
 const readout = h('p', { class: 'readout' });
 const panels = h('div', { class: 'panels' });
-const boxes = PANELS.map(() => { // no run has more
+const optimization = h('div', { class: 'optimization' });
+const more = h('details', { ontoggle: want }, h('summary', { class: 'quiet' }, 'Learning rate, gradient norm and throughput'), optimization);
+// No run has more panels of losses and scores; those of the optimization come after them.
+const boxes = [...PANELS.map(() => panels), ...OPTIMIZATION.map(() => optimization)].map((group) => {
   const base = h('canvas', { class: 'base', 'aria-hidden': 'true' });
   const top = h('canvas', { class: 'top', tabindex: '0', role: 'application', 'aria-roledescription': 'line chart' });
   const name = h('p', { class: 'heading' });
@@ -32,8 +35,8 @@ const boxes = PANELS.map(() => { // no run has more
   const host = h('div', { class: 'curves' }, base, top);
   const node = h('div', { class: 'panel' },
     h('div', { class: 'panel-head' }, name, now), host);
-  panels.append(node);
-  const box = { name, base, top, now, host, node };
+  group.append(node);
+  const box = { group, name, base, top, now, host, node };
   top.addEventListener('pointermove', (event) => pointAt(box, event.clientX));
   top.addEventListener('pointerleave', () => setCursor(null));
   top.addEventListener('keydown', (event) => keyMove(event));
@@ -69,9 +72,9 @@ const why = h('p', { class: 'quiet why' }, 'Shaded: causal-LM warm-up. The model
   + 'faster, and when it switches to bidirectional MLM the MLM loss drops suddenly.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
 const abilities = abilityList();
-const curves = h('div', {}, knobs, panels, readout, keys, why, trialList, abilities.node);
+const curves = h('div', {}, knobs, panels, more, readout, keys, why, trialList, abilities.node);
 view.content.append(title, h('div', { class: 'state' }, stage, progress, detail, change, notes), spoken, curves);
-new ResizeObserver(want).observe(panels);
+[panels, optimization].forEach((group) => new ResizeObserver(want).observe(group));
 onThemeChange(want);
 
 // ---- following a run
@@ -149,7 +152,7 @@ function refresh() {
   heldKey.lastChild.data = `held-out ${read}`;
   const panelsNow = panelsOf(log);
   boxes.forEach((box, place) => {
-    box.panel = panelsNow[place] ?? null;
+    box.panel = (place < PANELS.length ? panelsNow[place] : OPTIMIZATION[place - PANELS.length]) ?? null;
     box.node.dataset.panel = box.panel?.id ?? '';
   });
   abilities.show(log, titles);
@@ -191,7 +194,7 @@ function draw() {
   const hasNsp = log.hasNsp();
   plans = boxes.map((box) => {
     box.node.hidden = !box.panel || (box.panel.nsp && !hasNsp);
-    if (box.node.hidden) return null;
+    if (box.node.hidden || (box.group === optimization && !more.open)) return null;
     const plan = planPanel(box.panel, log, look, box.host.clientWidth, 230);
     paintPanel(sharpContext(box.base, plan.width, plan.height), plan, paints);
     box.name.textContent = inWordsOf(log, box.panel.title);
@@ -209,7 +212,7 @@ function draw() {
     const forwards = log.forwardsUntil() < 0 ? ''
       : ` Up to step ${whole(log.columns.step[log.forwardsUntil()])} is causal-LM warm-up.`;
     box.top.setAttribute('aria-label', `${box.name.textContent}, ${box.name.title}. Now: ${
-      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}. Baselines: ${chance || 'unknown'}.${forwards} Arrow keys read the steps.`);
+      words.map(([one, text]) => `${one.name} ${text}`).join(', ')}.${box.panel.show ? '' : ` Baselines: ${chance || 'unknown'}.`}${forwards} Arrow keys read the steps.`);
     return plan;
   });
   drawCursor(paints);
@@ -230,7 +233,7 @@ function tell() {
     readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at a curve, or use the arrow keys on it, to read its values.'));
     return;
   }
-  readout.textContent = stepWords(log, cursor);
+  readout.textContent = stepWords(log, cursor, more.open);
 }
 
 function setCursor(index) {
@@ -261,7 +264,7 @@ function keyMove(event) {
 /** All panels side by side, as they are drawn now, at twice the size. */
 function picture() {
   const [width, height, head] = [460, 260, 58];
-  const shown = boxes.filter((box) => !box.node.hidden);
+  const shown = boxes.filter((_, place) => plans[place]);
   const lines = abilitiesOf(log, titles);
   const below = abilitiesHeight(lines, shown.length);
   const canvas = h('canvas', { width: 2 * (width * shown.length + 20), height: 2 * (height + head + 10 + below) });

@@ -45,7 +45,7 @@ function planPanel(panel, log, look, width, height) {
   const parts = partsOf(log);
   const series = panel.series.filter((one) => (hasNsp || !one.nsp) && (forwards >= 0 || !one.forwards))
     .map((one) => ({ ...one, name: inWordsOf(log, one.name), raw: log.column(one.field),
-      line: smoothed(log.column(one.field), log.count, parts) }));
+      line: one.exact ? log.column(one.field) : smoothed(log.column(one.field), log.count, parts) }));
   const chances = panel.chances(log.started?.baselines ?? {}, hasNsp).filter(([value]) => Number.isFinite(value));
   const xs = log.columns[look.axis];
   const evalX = (row) => row[look.axis] ?? (log.count ? xs[indexNear(log.columns.step, log.count, row.step)] : 0);
@@ -64,7 +64,7 @@ function planPanel(panel, log, look, width, height) {
   }
   for (const [value] of chances) take(value);
   if (low > high) [low, high] = [0, 1];
-  const log10 = look.logY && panel.loss;
+  const log10 = look.logY && panel.loss && !panel.show;
   // A loss has a true zero and an accuracy is a share: their axes start at 0, the latter's ends at 1.
   // Correlations may lie below 0.
   [low, high] = panel.loss ? [log10 ? Math.max(1e-4, low * 0.85) : 0, high * 1.08] : [Math.max(-1, Math.min(0, low * 1.1)), 1];
@@ -194,7 +194,7 @@ function paintAxes(context, plan, paints) {
     context.strokeStyle = paints.edge;
     strokePath(context, [[frame.left, y(tick)], [frame.right, y(tick)]]);
     context.fillStyle = paints.quiet;
-    const text = panel.loss || panel.plain ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)}%`;
+    const text = panel.tick ? panel.tick(tick) : panel.loss || panel.plain ? String(Number(tick.toPrecision(3))) : `${Math.round(100 * tick)}%`;
     context.fillText(text, frame.left - 6, y(tick));
   }
   context.textBaseline = 'top';

@@ -16,6 +16,17 @@ const PANELS = [
     chances: (base, hasNsp) => [[base.unigram_accuracy, 'unigram baseline'], [hasNsp ? 0.5 : null, 'chance']] },
 ];
 
+// How the training goes, whatever it is about; `show` writes a value, `tick` one on an axis.
+const rate = (value) => (value === 0 ? '0' : value.toExponential(1));
+const OPTIMIZATION = [
+  { id: 'rate', title: 'Learning rate', about: 'of each step, as the schedule sets it', show: rate, tick: rate,
+    series: [{ field: 'learning_rate', name: 'learning rate', paint: '--lab-a', exact: true }] },
+  { id: 'norm', title: 'Gradient norm', about: 'before clipping; peaks are steps that clipping holds back', show: (value) => short(value), tick: (value) => String(Number(value.toPrecision(3))),
+    series: [{ field: 'grad_norm', name: 'gradient norm', paint: '--lab-b' }] },
+  { id: 'speed', title: 'Throughput', about: 'tokens per second, without padding', show: (value) => `${compact(value)}/s`, tick: (value) => compact(value),
+    series: [{ field: 'tokens_per_second', name: 'tokens', paint: '--lab-kept' }] },
+].map((panel) => ({ ...panel, loss: true, chances: () => [] }));
+
 // What each task is judged by, the most telling measure first; `guess` is what the baseline does.
 const TASKS = {
   classification: { scores: [['accuracy', 'accuracy']], guess: 'majority-class baseline',
@@ -53,7 +64,7 @@ function panelsOf(log) {
 }
 
 /** A value of a panel in words: a loss, a correlation, or a share of 1. */
-const valueWords = (panel, value, digits = 1) => (panel.loss ? short(value) : panel.plain ? value.toFixed(3) : percent(value, digits));
+const valueWords = (panel, value, digits = 1) => (panel.show ? panel.show(value) : panel.loss ? short(value) : panel.plain ? value.toFixed(3) : percent(value, digits));
 
 /** A text about NSP, in the terms of SOP where that is the objective. */
 function inWordsOf(log, text) {

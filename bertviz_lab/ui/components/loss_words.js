@@ -71,8 +71,16 @@ function newestWords(log) {
   return `MLM loss ${short(log.newest('mlm_loss'))}${Number.isFinite(chance) ? `, uniform baseline ${short(chance)}` : ''}${forwards}`;
 }
 
-/** The values of one step. */
-function stepWords(log, cursor) {
+/** The values of one step; `entire` with those of the optimization. */
+function stepWords(log, cursor, entire) {
+  const optimization = (entire ? OPTIMIZATION : []).flatMap(({ series: [{ field, name }], show }) => {
+    const value = log.columns[field]?.[cursor];
+    return Number.isFinite(value) ? [`${name} ${show(value)}`] : [];
+  });
+  return [...scoreWords(log, cursor), ...optimization].join(' · ');
+}
+
+function scoreWords(log, cursor) {
   const at = (field) => log.columns[field]?.[cursor];
   const parts = [`step ${whole(at('step'))}`, duration(at('seconds')), `${compact(at('tokens'))} tokens`];
   if (taskOf(log)) {
@@ -80,11 +88,11 @@ function stepWords(log, cursor) {
     for (const panel of panelsOf(log)) {
       for (const { field, name } of panel.series) if (Number.isFinite(at(field))) parts.push(`${name} ${valueWords(panel, at(field))}`);
     }
-    return parts.join(' · ');
+    return parts;
   }
   for (const [kind, name] of [['causal', 'next-token'], ['mlm', 'MLM'], ['nsp', inWordsOf(log, 'NSP')]]) {
     if (Number.isFinite(at(`${kind}_loss`))) parts.push(`${name} loss ${short(at(`${kind}_loss`))}`);
     if (Number.isFinite(at(`${kind}_accuracy`))) parts.push(`accuracy ${percent(at(`${kind}_accuracy`))}`);
   }
-  return parts.join(' · ');
+  return parts;
 }

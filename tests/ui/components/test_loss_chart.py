@@ -155,7 +155,7 @@ def test_finished_log_is_replayed_without_asking(visit: Visit, feed: Feed, desk:
     feed("loss", replay_payload([*events(500), ending(500)], "Shipped model"))
     expect(page.locator("#loss .stage")).to_have_text("Finished: 500 steps in 1 min 0 s")
     expect(page.locator("#loss .state")).to_contain_text("unigram baseline: 5.2%")
-    expect(page.locator("#loss .panel")).to_have_count(3)
+    expect(page.locator("#loss .panels .panel")).to_have_count(3)
     assert desk.polls == []
 
 
@@ -200,6 +200,26 @@ def test_keys_and_mouse_read_the_values_of_a_step(visit: Visit, feed: Feed):
     expect(readout).to_contain_text("step 9")
     page.locator("#loss .panel-head").first.hover()
     expect(readout).to_contain_text("Point at a curve")
+
+
+def test_learning_rate_gradient_norm_and_throughput_are_drawn_where_they_are_unfolded(visit: Visit, feed: Feed):
+    page = visit()
+    rows = [row for row in events(200) if row["event"] == "StepDone"]
+    feed("loss", replay_payload(events(200)))
+    expect(page.locator('#loss [data-panel="mlm"]')).to_be_visible()
+    for panel in ("rate", "norm", "speed"):
+        assert painted(page, panel) == 0
+    page.get_by_text("Learning rate, gradient norm and throughput").click()
+    for panel in ("rate", "norm", "speed"):
+        expect(page.locator(f'#loss [data-panel="{panel}"] canvas').first).to_be_visible()
+        eventually(page, lambda panel=panel: painted(page, panel) > 100)
+    rate = page.locator('#loss [data-panel="rate"] .top')
+    rate.focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#loss .readout")).to_contain_text(
+        re.compile(rf"learning rate {rows[0]['learning_rate']:.1e}".replace("e-0", "e-0?"))
+    )
+    expect(page.locator("#loss .readout")).to_contain_text("gradient norm")
 
 
 def test_axes_can_be_switched(visit: Visit, feed: Feed):

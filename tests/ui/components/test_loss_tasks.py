@@ -28,7 +28,9 @@ def done(task: str, *names: str) -> list[dict[str, object]]:
 
 def has_panels(page: Page, *names: str) -> None:
     """Wait until these are shown and no others: they appear with the rows that they draw."""
-    shown = "() => [...document.querySelectorAll('#loss .panel:not([hidden])')].map(panel => panel.dataset.panel)"
+    shown = (
+        "() => [...document.querySelectorAll('#loss .panels .panel:not([hidden])')].map(panel => panel.dataset.panel)"
+    )
     eventually(page, lambda: page.evaluate(shown) == list(names))
 
 

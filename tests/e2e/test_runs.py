@@ -1,0 +1,126 @@
+"""The workspace Runs with real mouse and keyboard: the table, and one run that is followed, stopped and resumed."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from bertviz_lab import PretrainConfig
+from bertviz_lab.ui.app_state import AppState
+from tests.browser import eventually
+from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.test_models import RUN, make_run
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+OTHER = "calm-fox-fedcba9876543210"
+TRAINING = 120_000  # milliseconds until a training on a busy machine shows something
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+    with serve(little_settings(tmp_path_factory.mktemp("runs"))) as served:
+        make_run(served[1])
+        make_run(served[1], OTHER)
+        yield served
+
+
+def row(page: Page, run_id: str) -> Locator:
+    return page.locator(f"#runs-table tr[data-run='{run_id}']")
+
+
+def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    page.goto(f"{address}?space=runs")
+    expect(row(page, RUN)).to_contain_text("kind-otter")
+    expect(row(page, "little")).to_contain_text("shipped")
+    expect(row(page, "little").get_by_role("button", name="Delete")).to_be_hidden()
+
+    # Name, tags and note, by keyboard; markup is text.
+    row(page, RUN).get_by_role("button", name="Edit").press("Enter")
+    name = page.locator("#runs-name")
+    expect(name).to_be_focused()
+    name.fill("my <b>baseline</b>")
+    page.locator("#runs-tags").fill("seed 1, small")
+    page.locator("#runs-note").fill("The first one.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(row(page, RUN).locator(".name")).to_have_text("my <b>baseline</b>")
+    expect(row(page, RUN).locator(".tag")).to_have_text(["seed 1", "small"])
+    expect(row(page, RUN)).to_contain_text("The first one.")
+    notes = session.runs.notes(RUN)
+    assert (notes.name, notes.tags, notes.note) == ("my <b>baseline</b>", ("seed 1", "small"), "The first one.")
+
+    # What is wrong is said in the form, which stays.
+    row(page, RUN).get_by_role("button", name="Edit").click()
+    page.locator("#runs-tags").fill("x" * 31)
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("at most 30 characters")
+    page.keyboard.press("Escape")
+    expect(page.locator("#runs-tags")).to_have_count(0)
+
+    # Sorted by name, and filtered by a tag.
+    names = page.locator("#runs-table .name")
+    page.locator("#runs-table thead").get_by_role("button", name="Name").click()
+    expect(names).to_have_text(["calm-fox", "little", "my <b>baseline</b>"])
+    expect(page.locator("#runs-table [data-column=name]")).to_have_attribute("aria-sort", "ascending")
+    page.locator("#runs-filter").fill("seed 1")
+    expect(names).to_have_text(["my <b>baseline</b>"])
+    page.locator("#runs-filter").fill("")
+
+    # Deleted only after a second press, and gone from the pickers too.
+    row(page, OTHER).get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Cancel").click()
+    assert OTHER in session.runs.ids()
+    row(page, OTHER).get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete for good").click()
+    expect(row(page, OTHER)).to_have_count(0)
+    assert OTHER not in session.runs.ids()
+    expect(page.locator(f"#model-picker option[value='{OTHER}']")).to_have_count(0)
+    expect(page.locator(f"#model-picker option[value='{RUN}']")).to_have_text("my <b>baseline</b> (finished)")
+
+
+def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tuple[str, AppState]) -> None:
+    address, session = served
+    config = PretrainConfig(
+        corpus=("sample:tiny-town",), preset="tiny", steps=100_000, seq_len=16, batch_size=4, threads=1,
+        precision="fp32", checkpoint_every=2.0,
+    )  # fmt: skip
+    run_id = session.runs.start(config)
+    page.goto(f"{address}?space=runs")
+    state = row(page, run_id).locator(".status")
+    expect(state).to_contain_text(re.compile(r"training, step \d"), timeout=TRAINING)
+    expect(row(page, run_id).get_by_role("button", name="Delete")).to_be_disabled()
+    before = state.inner_text()
+    expect(state).not_to_have_text(before)  # it is live
+
+    row(page, run_id).locator(".name").click()
+    stage = page.locator("#run-chart .stage")
+    expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
+    assert f"run.id={run_id}" in page.evaluate("window.Lab.page.address()")
+    expect(row(page, run_id)).to_have_class(re.compile("chosen"))
+    page.locator("#run-stop").click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+    expect(state).to_contain_text("stopped")
+    step = session.runs.state(run_id).step
+    page.locator("#run-resume").click()
+    eventually(page, lambda: session.runs.state(run_id).step > step, 90)
+    expect(stage).to_contain_text("Training", timeout=TRAINING)
+    page.locator("#run-stop").click()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+
+    with page.expect_download() as waiting:
+        page.locator("#run-download").click()
+    assert waiting.value.suggested_filename == f"{session.runs.name(run_id)}.zip"
+    page.locator("#run-explore").click()
+    expect(page.locator("#model-picker")).to_have_value(run_id)
+    expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
+
+
+@pytest.mark.parametrize(
+    ("run_id", "told"), [(RUN, "The model of"), ("gone", "There is no run 'gone'"), ("little", "comes without a log")]
+)
+def test_a_link_opens_a_run_or_says_why_not(page: Page, served: tuple[str, AppState], run_id: str, told: str) -> None:
+    page.goto(f"{served[0]}?space=runs&run.id={run_id}")
+    expect(page.locator("#panel-run")).to_contain_text(told)
