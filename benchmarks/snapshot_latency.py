@@ -27,15 +27,15 @@ from bertviz_lab.ui.settings import Settings
 from tests.little import little_text
 
 #: Goals in milliseconds.
-GOALS = {"open": 100.0, "frame": 150.0, "drag": 50.0}
+GOALS = {"open": 100.0, "frame": 150.0, "drag": 33.0}
 _SIZES = {"tiny": 811, "mini": 8192}  # words of the vocabulary: those of Tiny Town, and of real text
 _STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 _TOKENS = 32
 
 # Runs in the page: every step and back, several times.
 _DRAG = """async (rounds) => {
-  const slider = document.querySelector('#learning-view input[type=range]');
-  const inside = document.querySelector('#learning-view [data-took]');
+  const slider = document.querySelector('#dynamics-scrubber input[type=range]');
+  const inside = document.querySelector('#dynamics-scrubber [data-took]');
   const frame = () => new Promise(requestAnimationFrame);
   const times = [];
   const places = [...Array(Number(slider.max) + 1).keys()];
@@ -102,20 +102,20 @@ def masked_text() -> str:
 
 def in_the_browser(page: Page, address: str, size: str, rounds: int) -> dict[str, Any]:
     """From pressing Show to the first picture and to all frames, and what a drag takes with parts folded or open."""
-    page.goto(f"{address}?tab=learning&history={size}&model={size}")
-    view = page.locator("#learning-view")
+    page.goto(f"{address}?space=runs&runs.open=dynamics&dynamics.run={size}")
+    view = page.locator("#dynamics-scrubber")
     view.locator("[data-took]").wait_for(timeout=120_000)
     page.wait_for_timeout(3000)
-    page.locator("#learning-a textarea").fill(masked_text())
+    page.locator("#dynamics-a").fill(masked_text())
     before = view.locator(".sentence").inner_text()
     began = time.perf_counter()
-    page.locator("#learning-show").click()
+    page.locator("#dynamics-show").click()
     page.wait_for_function(
-        "before => document.querySelector('#learning-view .sentence').innerText !== before", arg=before
+        "before => document.querySelector('#dynamics-scrubber .sentence').innerText !== before", arg=before
     )
     shown = time.perf_counter() - began
     page.wait_for_function(
-        "() => !document.querySelector('#learning-view .state').textContent.includes('on their way')"
+        "() => !document.querySelector('#dynamics-scrubber .state').textContent.includes('are loading')"
     )
     fetched = time.perf_counter() - began
     page.wait_for_timeout(1000)

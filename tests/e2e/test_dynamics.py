@@ -294,6 +294,15 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
     expect(view.locator(".watched .legend")).to_contain_text("dog")
 
 
+def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: tuple[str, AppState]) -> None:
+    page.goto(f"{served[0]}?space=runs&run.id=mini")
+    page.locator("#run-dynamics").click()
+    expect(page.locator("#dynamics-scrubber")).to_contain_text("Training dynamics of mini")
+    page.locator("#run-compare").click()
+    expect(page.locator("#compare-chosen button")).to_have_text("mini (comes with the lab) ×")
+    expect(page.locator("#compare-runs table")).to_contain_text("mini")
+
+
 def test_pictures_and_numbers_leave_the_page(
     page: Page, browser: Browser, served: tuple[str, AppState], tmp_path: Path
 ) -> None:

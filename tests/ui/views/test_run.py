@@ -50,7 +50,8 @@ def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> 
         write_state(folder, RunState(status))
         now = about(session, PRETRAINED)
         assert (now["can_stop"], now["can_resume"]) == (can_stop, can_resume)
-    assert about(session, "little")["shipped"]
+    shipped = about(session, "little")
+    assert (shipped["shipped"], shipped["snapshots"], shipped["pretraining"]) == (True, False, False)
     for unknown in ("gone", "../x", ""):
         with pytest.raises(InputError, match="There is no run"):
             about(session, unknown)

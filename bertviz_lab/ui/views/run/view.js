@@ -21,11 +21,15 @@ const stop = h('button', { type: 'button', class: 'plain', id: id('stop'), oncli
 const resume = h('button', { type: 'button', class: 'action', id: id('resume'), onclick: () => change('resume') }, 'Resume training');
 const explore = h('button', { type: 'button', class: 'action', id: id('explore'),
   onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }) }, 'Open in Explore');
+const dynamics = h('button', { type: 'button', class: 'plain', id: id('dynamics'),
+  onclick: () => page.open({ space: 'runs', settings: { 'dynamics.run': run.id }, show: 'dynamics' }) }, 'Training dynamics');
+const compare = h('button', { type: 'button', class: 'plain', id: id('compare'),
+  onclick: () => page.open({ space: 'runs', settings: { 'compare.runs': run.id }, show: 'compare' }) }, 'Compare');
 const download = h('a', { class: 'plain', id: id('download'), download: true }, 'Download the model');
 const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
-const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: 'buttons' }, stop, resume, explore, download, all));
+const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: 'buttons' }, stop, resume, explore, dynamics, compare, download, all));
 all.hidden = !kind;
-for (const node of [stop, resume, explore, download]) node.hidden = true;
+for (const node of [stop, resume, explore, dynamics, compare, download]) node.hidden = true;
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged } });
 const main = panel.part([head, note, said, chart.host], draw);
 
@@ -75,6 +79,8 @@ function showHead() {
   resume.hidden = !run.can_resume;
   [stop.disabled, stop.textContent] = [false, 'Stop'];
   explore.hidden = download.hidden = !run.saved;
+  dynamics.hidden = !run.snapshots;
+  compare.hidden = !run.pretraining;
   download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
   const place = run.path ? ` It is in ${run.path}.` : '';
   said.textContent = run.shipped && kind ? `There is no run of yours yet: this is how ${run.name}, which ships with the lab, was trained.`
