@@ -63,18 +63,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
 
 def _start(state: AppState) -> Payload:
     """What the page's scripts are told as it opens."""
-    explanations = {view.id: text for view, text in bundle.files_of_views("explanation.html")}
-    views = [
-        {
-            "id": view.id,
-            "title": view.title,
-            "gloss": view.gloss,
-            "workspace": view.workspace,
-            "explanation": explanations.get(view.id, ""),
-        }
-        for view in VIEWS
-    ]
-    return to_json({"views": views, "model": state.models.default(), "shared": state.settings.shared})
+    return to_json({"model": state.models.default(), "shared": state.settings.shared})
 
 
 def launch_options(state: AppState) -> dict[str, Any]:

@@ -7,6 +7,7 @@ prefix, in a frame and without a network.
 
 import gzip
 import hashlib
+import json
 import re
 from collections import defaultdict
 from functools import cache
@@ -72,8 +73,10 @@ def script() -> str:
         for island in ISLANDS
     )
     views = ",\n".join(f"{view.id!r}(panel, body, page) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
+    known = [{"id": v.id, "title": v.title, "gloss": v.gloss, "workspace": v.workspace} for v in VIEWS]
     return f"""(() => {{
 'use strict';
+const KNOWN_VIEWS = {json.dumps(known)};
 const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
 {source("tools.js")}
 {source("client/page.js")}
@@ -83,6 +86,7 @@ function shared({arguments}) {{
 {source("island.js")}
 return {{ {shared} }};
 }}
+const EXPLANATIONS = {json.dumps(dict((view.id, text) for view, text in files_of_views("explanation.html")))};
 const ISLANDS = {{
 {islands}
 }};

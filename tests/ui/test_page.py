@@ -41,6 +41,13 @@ def test_the_page_has_four_workspaces(settings: Settings) -> None:
     assert titles == ["Explore", "Train", "Runs", "Learn"]
 
 
+def test_the_page_stays_light(settings: Settings) -> None:
+    page = build(settings).get_config_file()
+    assert len(page["components"]) <= 200
+    assert len(page["dependencies"]) <= 70
+    assert len(json.dumps(page)) <= 215_000  # bytes: Gradio never compresses them
+
+
 def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:
     def secrets() -> set[str]:
         config = build(settings).get_config_file()["components"]

@@ -104,8 +104,8 @@ const page = (() => {
   }
 
   return {
-    /** What Python tells the page: its views, the default model, the runs of this browser. */
-    start: { views: [], model: '', own: [] },
+    /** What Python tells the page: the default model, the runs of this browser. */
+    start: { model: '', own: [] },
     /** What `open` was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: {},
     /**

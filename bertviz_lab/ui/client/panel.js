@@ -58,7 +58,7 @@ function makeLinkButton(id, before = () => {}) {
 }
 
 /**
- * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, explanation};
+ * The part of the page that a view's script draws in, with what it needs. `view` is {id, title, gloss, workspace};
  * `prefix` begins ids and names of settings: a view that stands in several places has another one in each.
  */
 function makePanel(view, body, prefix = view.id) {

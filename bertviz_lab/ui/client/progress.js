@@ -4,7 +4,7 @@ const root = element.querySelector('.lab');
 root.classList.add('workspace');
 const body = h('div', { class: 'lab-view-run' });
 root.append(body);
-const panel = Object.assign(makePanel(page.start.views.find(({ id }) => id === 'run'), body, props.kind), { kind: props.kind });
+const panel = Object.assign(makePanel(KNOWN_VIEWS.find(({ id }) => id === 'run'), body, props.kind), { kind: props.kind });
 VIEWS.run(panel, body, panel.page);
 new IntersectionObserver((entries) => panel.setSeen(entries.at(-1).isIntersecting), { rootMargin: NEAR }).observe(root);
 page.on('start', panel.refresh);

@@ -11,7 +11,7 @@ const FOLLOWED = 25; // such looks
 function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
-  const panels = page.start.views.filter((view) => view.workspace === name).map(makeView);
+  const panels = KNOWN_VIEWS.filter((view) => view.workspace === name).map(makeView);
   const find = (id) => panels.find(({ view }) => view.id === id);
   root.append(h('nav', { class: 'contents', 'aria-label': 'Views' }, ...panels.map(({ view, reveal }) =>
     h('button', { type: 'button', class: 'plain', 'data-view': view.id, onclick: () => reveal() }, view.title))),
@@ -45,9 +45,9 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
       if (isOpen() && near && !panel && isReady()) {
         panel = makePanel(view, body);
         VIEWS[view.id](panel, body, panel.page);
-        if (view.explanation) {
+        if (EXPLANATIONS[view.id]) {
           const words = h('div', { class: 'explanation' });
-          words.innerHTML = view.explanation; // our own words: see View.explanation
+          words.innerHTML = EXPLANATIONS[view.id]; // our own words: explanation.html of the view
           body.append(h('details', { class: 'fold' }, h('summary', {}, 'How is this computed?'), words));
         }
       }

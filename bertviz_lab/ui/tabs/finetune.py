@@ -1,7 +1,6 @@
 """Fine-tune: choose labelled examples, see how they were read, choose a model, press Fine-tune, watch, look closer."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -82,9 +81,16 @@ def create_finetune(session: AppState) -> TrainingView:
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
+    folds = ((labels_part, draw_labels, balance), (lengths_part, draw_lengths, lengths))
+    is_open = [gr.Checkbox(False, visible=False) for _ in folds]
+    for (part, _, _), flag in zip(folds, is_open, strict=True):
+        part.expand(None, None, flag, js="() => true", **QUIET)
+        part.collapse(None, None, flag, js="() => false", **QUIET)
+    form = inputs
+    inputs = [*is_open, *form]
     # One answer, not the steps that lead to it: now and then a page was left with the first of them.
-    show = in_order(partial(show_examples, session, names))
-    shown = [preview, told, *columns]
+    show = in_order(partial(show_all, session, names))
+    shown = [preview, told, *columns, balance, lengths]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     selected = [source.input(about_of, source, about, **QUIET)]
     selected += [
@@ -105,36 +111,20 @@ def create_finetune(session: AppState) -> TrainingView:
             show, inputs, shown, **TYPING | heavy
         )
     )
-    for part, draw, output in ((labels_part, draw_labels, balance), (lengths_part, draw_lengths, lengths)):
-        _draw_when_open(part, picture(partial(draw, session, names)), inputs, output, drawings)
+    for part, draw, output in folds:
+        part.expand(picture(partial(draw, session, names)), form, output, **TYPING)
     return TrainingView(
         tab="finetune",
         kind=FinetuneConfig,
         names=names,
-        inputs=inputs,
+        inputs=form,
         begin=partial(begin, session, names),
         start=start,
         button=button,
         message=message,
-        show=show,
-        shown=shown,
+        show=in_order(partial(show_examples, session, names)),
+        shown=shown[:-2],
     )
-
-
-def _draw_when_open(
-    accordion: gr.Accordion, draw: Callable[..., Any], inputs: Sequence[Any], output: gr.HTML, events: Sequence[Any]
-) -> None:
-    """Draw what is folded away when it is opened, and while it is open again after each of these events."""
-    is_open = gr.Checkbox(False, visible=False)
-    opened = accordion.expand(None, None, is_open, js="() => true", **QUIET)
-    accordion.collapse(None, None, is_open, js="() => false", **QUIET)
-    for event in (opened, *events):
-        event.then(
-            lambda is_open, *values: draw(*values) if is_open else gr.skip(),
-            [is_open, *inputs],
-            output,
-            **TYPING,
-        )
 
 
 def _upload(label: str, elem_id: str) -> gr.File:
@@ -204,6 +194,15 @@ def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> t
     """A column's name was pressed: it becomes the label, or the text where it was the label."""
     name = str(data.get("name", ""))
     return (name, text_b, "") if name == label else (text_a, text_b, name)
+
+
+def show_all(
+    session: AppState, names: tuple[str, ...], labels_open: bool, lengths_open: bool, *inputs: Any
+) -> tuple[Any, ...]:
+    """What `show_examples` shows, then labels and lengths where their folds are open."""
+    labels = picture(draw_labels)(session, names, *inputs) if labels_open else gr.skip()
+    lengths = picture(draw_lengths)(session, names, *inputs) if lengths_open else gr.skip()
+    return *show_examples(session, names, *inputs), labels, lengths
 
 
 def show_examples(

@@ -1,0 +1,92 @@
+"""What nobody sees is not computed: not as the page opens, not when the model changes, not at a checkpoint."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, Request, expect
+
+from bertviz_lab.ui.app_state import AppState
+from tests.little import little_folder
+from tests.ui.pages import event_loops, little_settings, serve
+
+__all__ = ["event_loops"]
+pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppState]]:
+    settings = little_settings(tmp_path_factory.mktemp("hidden"))
+    little_folder(settings.checkpoints / "other", seed=1)
+    with serve(settings) as served:
+        yield served
+
+
+@pytest.fixture
+def asked(page: Page) -> list[str]:
+    """The views that have asked Python something, in order."""
+    views: list[str] = []
+
+    def note(request: Request) -> None:
+        if request.url.endswith("/component_server"):
+            body = json.loads(request.post_data or "{}")
+            if body.get("fn_name") == "answer":
+                views.append(body["data"][1])
+
+    page.on("request", note)
+    return views
+
+
+def test_only_open_panels_ask_and_only_where_they_are_seen(
+    page: Page, served: tuple[str, AppState], asked: list[str]
+) -> None:
+    address, _ = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    expect(page.locator("#panel-attention canvas").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert {"explore", "predictions", "attention"} == set(asked) - {"run"}  # the strip looks for a run under way
+
+    for view in ("predictions", "attention"):
+        page.locator(f"#panel-{view} .panel-head").click()
+    asked.clear()
+    page.locator("#model-picker").select_option("other")
+    expect(page.locator("#model-facts")).to_contain_text("Layers")
+    page.wait_for_load_state("networkidle")
+    assert set(asked) == {"explore"}
+
+    page.locator("#panel-predictions .panel-head").click()
+    expect(page.locator("#fill-bars")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert "predictions" in asked
+    assert "attention" not in asked
+
+
+def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(
+    page: Page, served: tuple[str, AppState], asked: list[str]
+) -> None:
+    address, _ = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    page.get_by_role("tab", name="Learn", exact=True).click()
+    expect(page.get_by_role("heading", level=2).first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    asked.clear()
+    new_checkpoint = "() => window.Lab.page.emit('model', window.Lab.page.input.model)"
+    page.evaluate(new_checkpoint)
+    page.wait_for_timeout(500)
+    assert {"predictions", "attention"}.isdisjoint(asked)
+    page.get_by_role("tab", name="Explore", exact=True).click()
+    expect(page.locator("#fill-bars")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert "predictions" in asked
+
+
+def test_a_checkpoint_leaves_half_typed_text_alone(page: Page, served: tuple[str, AppState]) -> None:
+    address, _ = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    page.locator("#text-a").fill("")
+    page.evaluate("() => window.Lab.page.emit('model', window.Lab.page.input.model)")
+    page.wait_for_timeout(800)
+    expect(page.locator("#text-a")).to_have_value("")
