@@ -109,6 +109,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     expect(page).to_have_url(re.compile("space=train"))
     page.reload()
     expect(page.locator("#run-strip")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
+    page.locator("#pretrain-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
     expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
     assert session.runs.ids() == (run_id,)
     assert page_log.outside == []
@@ -146,6 +147,7 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], 
     page.locator("#pretrain-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     page.reload()
+    page.locator("#pretrain-progress").scroll_into_view_if_needed()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     page.locator("#pretrain-resume").click()
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
