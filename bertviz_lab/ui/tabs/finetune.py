@@ -109,7 +109,6 @@ def create_finetune(session: AppState) -> TrainingView:
         _draw_when_open(part, picture(partial(draw, session, names)), inputs, output, drawings)
     return TrainingView(
         tab="finetune",
-        kind=FinetuneConfig,
         names=names,
         inputs=inputs,
         begin=partial(begin, session, names),
