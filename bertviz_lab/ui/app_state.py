@@ -64,7 +64,7 @@ class AppState:
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
         self.runs.start_queue()
         self.models = Models(settings, self.runs)
-        self.histories = SnapshotStore(self.models)
+        self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
         self._answers = LruCache(_KEPT_ANSWERS)

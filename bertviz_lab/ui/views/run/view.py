@@ -43,7 +43,7 @@ def about(state: AppState, own: RunIds, run_id: Word) -> dict[str, Any]:
     """What a run, or a shipped model, is, and what can be done with it."""
     objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
-    shipped |= {"snapshots": state.histories.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
+    shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if run_id in state.models.shipped():
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         return {**shipped, **nothing, "saved": True, "path": ""}
