@@ -24,7 +24,7 @@ from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.controls import in_page_words
 from bertviz_lab.ui.examples import Examples, examples_for, examples_from
 from bertviz_lab.ui.lru_cache import LruCache
-from bertviz_lab.ui.models import Models, run_label, saved_at
+from bertviz_lab.ui.models import Models, saved_at
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.snapshots import SnapshotStore
 from bertviz_lab.ui.task_examples import task_examples
@@ -64,7 +64,7 @@ class AppState:
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
         self.runs.start_queue()
         self.models = Models(settings, self.runs)
-        self.histories = SnapshotStore(self.models)
+        self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
         self._answers = LruCache(_KEPT_ANSWERS)
@@ -218,11 +218,6 @@ class AppState:
             return isinstance(self.runs.config(run_id or ""), kind)
         except InputError:
             return False
-
-    def run_choices(self, own: Sequence[str], kind: type[RunConfig]) -> list[tuple[str, str]]:
-        """(label, id) of the runs of a kind that a visitor may see."""
-        visible = [run_id for run_id in self.models.visible_runs(own) if self.is_kind(run_id, kind)]
-        return [(run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id) for run_id in visible]
 
     def current_run(self, own: Sequence[str], kind: type[RunConfig] | None = None) -> str:
         """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""

@@ -13,7 +13,6 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui import links
 from bertviz_lab.ui.access import MOST_REMEMBERED, existing_runs
 from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice_payload
@@ -65,7 +64,7 @@ class PageEvents:
     def arrive(self, own: Any, request: gr.Request) -> tuple[Any, ...]:
         """A visitor opens the page, perhaps again, perhaps by a link: their runs are found again."""
         own = existing_runs(self.session, own)
-        address = links.told(request)
+        address = request.query_params
         space = "learn" if "lesson" in address else address.get("space")
         tabs = gr.Tabs(selected=space) if space in SPACES else gr.skip()
         strip = strip_of(self.session, self.session.current_run(own))

@@ -6,7 +6,6 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.config import RunConfig
 from bertviz_lab.ui import bundle
 from bertviz_lab.ui.components.assemble import component
 
@@ -17,7 +16,6 @@ class TrainingView:
 
     Attributes:
         tab: the id of its tab.
-        kind: the settings of its runs.
         names: the settings that the form has inputs for.
         inputs: the form: what it is about, then a value for each of `names`; `begin(*inputs)` starts a run and returns
             its id, or raises `InputError`.
@@ -26,7 +24,6 @@ class TrainingView:
     """
 
     tab: str
-    kind: type[RunConfig]
     names: tuple[str, ...]
     inputs: Sequence[Any]
     begin: Callable[..., str]

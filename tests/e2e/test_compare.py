@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -141,6 +142,36 @@ def test_nothing_that_a_person_does_breaks_the_page(page: Page, served: tuple[st
     page.locator("#ablation-steps").press("Tab")
     expect(page.locator("#ablation-cards")).to_contain_text("must lie between 20 and")
     assert page.evaluate("() => window.hacked") is None
+
+
+def test_a_run_in_training_is_followed_while_somebody_looks_and_after_a_lost_answer(
+    page: Page, served: tuple[str, AppState], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address, session = served
+    run_id = "brave-heron-0123456789abcdef"
+    folder = session.runs.root / run_id
+    folder.mkdir(parents=True)
+    write_state(folder, RunState("stopped"))
+    write_json(folder / "config.json", ablated(WHOLE, steps=998).to_dict())
+    asked: list[int] = []
+
+    def follow(run: str, start: int) -> dict[str, Any]:
+        asked.append(start)
+        if len(asked) == 2:
+            raise RuntimeError("this answer is lost")
+        return {"rows": [], "next": 0, "state": {"status": "training", "message": ""}}
+
+    monkeypatch.setattr(session, "follow", follow)
+    page.goto(f"{address}?space=runs&runs.open=compare&compare.runs={run_id}")
+    expect(page.locator("#compare-runs table")).to_contain_text("training")
+    eventually(page, lambda: len(asked) > 3, 30)
+    page.locator("#panel-compare .panel-head").click()
+    page.wait_for_timeout(500)  # what is under way is answered
+    before = len(asked)
+    page.wait_for_timeout(3000)
+    assert len(asked) == before
+    page.locator("#panel-compare .panel-head").click()
+    eventually(page, lambda: len(asked) > before, 30)
 
 
 def test_a_link_compares_the_same_runs_and_asks_them_the_same(page: Page, served: tuple[str, AppState]) -> None:

@@ -78,7 +78,7 @@ def guesses(view: Locator) -> list[str]:
 
 
 def truth(session: AppState, step: int, text: str = TEXT, second: str | None = None) -> list[str]:
-    found = interpret.fill_mask(session.histories.snapshot("tiny-town", step), text, 8, text_b=second)
+    found = interpret.fill_mask(session.snapshots.open("tiny-town", step), text, 8, text_b=second)
     return [one.token.removeprefix("##") for one in found.masks[0].candidates]
 
 
@@ -110,9 +110,9 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
         assert guesses(view) == truth(session, step, TEXT, SECOND)
         expect(view.locator(".where")).to_contain_text(f"Step {step}")
         expect(slider).to_have_attribute("aria-valuetext", re.compile(rf"^Step {step}\. "))
-        follows = interpret.next_sentence(session.histories.snapshot("tiny-town", step), TEXT, SECOND).is_next
+        follows = interpret.next_sentence(session.snapshots.open("tiny-town", step), TEXT, SECOND).is_next
         expect(view.locator(".said")).to_contain_text("is next" if follows > 0.5 else "not next")
-        watched = interpret.fill_mask(session.histories.snapshot("tiny-town", step), TEXT, text_b=SECOND, word="cat")
+        watched = interpret.fill_mask(session.snapshots.open("tiny-town", step), TEXT, text_b=SECOND, word="cat")
         asked = watched.masks[0].asked
         assert asked is not None
         expect(view.locator(".watched .legend")).to_contain_text(f"cat {100 * asked.probability:.1f}%")
@@ -193,7 +193,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
         view.locator(f"[data-part={part}] summary").click()
     # Heads: what the sentence says of the head that does it most is true.
     metrics = {
-        step: interpret.head_metrics(interpret.trace_text(session.histories.snapshot("tiny-town", step), TEXT)).metrics
+        step: interpret.head_metrics(interpret.trace_text(session.snapshots.open("tiny-town", step), TEXT)).metrics
         for step in STEPS
     }
     box = view.get_by_role("combobox", name="Head metric")
@@ -206,7 +206,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     view.get_by_role("button", name="Show this head").click()
     expect(view.locator(".one .heading").first).to_have_text(f"Layer {layer + 1}, head {head + 1}")
     # The lens: layers down, steps across; a press goes there.
-    first = interpret.logit_lens(session.histories.snapshot("tiny-town", STEPS[1]), TEXT, top_k=1)
+    first = interpret.logit_lens(session.snapshots.open("tiny-town", STEPS[1]), TEXT, top_k=1)
     cells = view.locator(f".lens td[data-step='{STEPS[1]}']")
     assert cells.all_inner_texts() == [layer.candidates[0].token.removeprefix("##") for layer in reversed(first.layers)]
     cells.first.click()
@@ -216,7 +216,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     places = "nodes => nodes.map((node) => node.getAttribute('transform'))"
     before = view.locator(".plane g").evaluate_all(places)
     expect(view.locator(".plane")).to_contain_text("cat")
-    loss = interpret.analyze_snapshot(session.histories.snapshot("tiny-town", STEPS[1]), TEXT).loss
+    loss = interpret.analyze_snapshot(session.snapshots.open("tiny-town", STEPS[1]), TEXT).loss
     expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats per token")
     view.get_by_role("slider").focus()
     page.keyboard.press("End")
@@ -230,7 +230,7 @@ def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState
     text = "the [MASK] cat sat on the [MASK]"
     view = ask(page, text, "", "cat")
     view.get_by_role("radio", name="rank").check(force=True)
-    found = interpret.fill_mask(session.histories.snapshot("tiny-town", STEPS[-1]), text, 8, word="cat").masks
+    found = interpret.fill_mask(session.snapshots.open("tiny-town", STEPS[-1]), text, 8, word="cat").masks
     for place, mask in enumerate(found):
         view.get_by_role("radiogroup", name="Masked token").get_by_role("radio", name=str(place + 1)).check(force=True)
         assert mask.asked is not None
@@ -324,7 +324,7 @@ def test_pictures_and_numbers_leave_the_page(
         rows = list(csv.DictReader(file))
     assert [int(row["step"]) for row in rows] == list(STEPS)
     for row in rows:
-        found = interpret.fill_mask(session.histories.snapshot("tiny-town", int(row["step"])), TEXT, word="dog")
+        found = interpret.fill_mask(session.snapshots.open("tiny-town", int(row["step"])), TEXT, word="dog")
         assert found.masks[0].asked is not None
         assert float(row["dog"]) == pytest.approx(found.masks[0].asked.probability, rel=0.01)
     assert save(watched.locator("[data-save=png]")).read_bytes().startswith(b"\x89PNG")
@@ -376,11 +376,11 @@ def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, AppStat
 
 def shares(session: AppState, run_id: str) -> list[dict[str, Any]]:
     """What the snapshots of a run say of the watched words."""
-    past = session.histories.past(run_id)
+    reader = session.snapshots.reader(run_id)
     found = []
-    for step in past.steps():
+    for step in reader.steps():
         words = {
-            word: interpret.fill_mask(past.open(step), COPY, word=word).masks[0].asked
+            word: interpret.fill_mask(reader.open(step), COPY, word=word).masks[0].asked
             for word in ("black", "white", "red")
         }
         found.append({"step": step} | {word: one.probability for word, one in words.items() if one is not None})
@@ -393,7 +393,7 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     # So many steps take a minute or two; on a busy machine longer, but what is learnt is the same.
     settings = {**SAMPLES["tiny-town"].settings, "steps": 4000, "threads": session.settings.threads}
     run_id = session.runs.start(PretrainConfig.of_recipe(corpus=("sample:tiny-town",), **settings))
-    wait_for(lambda: session.histories.has_snapshots(run_id))
+    wait_for(lambda: session.snapshots.has_snapshots(run_id))
 
     # While it trains: its snapshots are the ones that are shown, and the slider grows.
     view = at(page, address)
@@ -416,7 +416,7 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     eventually(page, lambda: slider.input_value() == slider.get_attribute("max"), 10)
 
     eventually(page, lambda: session.runs.state(run_id).status == "finished", 900)
-    last = session.histories.past(run_id).steps()[-1]
+    last = session.snapshots.reader(run_id).steps()[-1]
     at_step(ready(page), last)
     found = shares(session, run_id)
     black = [row["black"] for row in found]

@@ -129,7 +129,7 @@ def test_an_untouched_example_goes_with_its_model_and_ones_own_text_stays(
 def test_the_model_of_the_last_visit_is_chosen_again(page: Page, served: tuple[str, AppState]) -> None:
     visit(page, served[0])
     page.locator("#model-picker").select_option("tiny-town")
-    expect(page.locator("#model-facts")).to_contain_text("Tiny Town")
+    expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
     visit(page, served[0])
     expect(page.locator("#model-picker")).to_have_value("tiny-town")
 
@@ -156,7 +156,7 @@ def test_a_model_that_is_not_there_is_told_in_a_sentence(
     page.locator("#model-typed").press("Enter")
     expect(page.locator("#model-facts")).to_contain_text("nobody/no-such-model")
     page.locator("#model-picker").select_option("tiny-town")
-    expect(page.locator("#model-facts")).to_contain_text("Tiny Town")
+    expect(page.locator("#model-facts")).to_contain_text("sample:tiny-town")
     expect(first_candidate(page)).to_contain_text("blue")
 
 

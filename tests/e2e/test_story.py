@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.page_events import SPACES
 from tests.browser import PageLog, eventually, watch
-from tests.e2e.take_pictures import TABS
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -43,8 +43,8 @@ def own_text(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRe
         return path
 
 
-def tab(page: Page, name: str) -> None:
-    page.get_by_role("tab", name=name, exact=True).click()
+def workspace(page: Page, name: str) -> None:
+    page.locator("#spaces > .tab-wrapper").get_by_role("tab", name=name, exact=True).click()
 
 
 def choose_time(page: Page, time: str) -> None:
@@ -54,7 +54,7 @@ def choose_time(page: Page, time: str) -> None:
 
 
 def upload(page: Page, path: Path) -> None:
-    tab(page, "Pretrain")
+    workspace(page, "Train")
     page.locator("#text-files input[type=file]").set_input_files(path)
     expect(page.locator("#text-health")).to_contain_text("Sentences", timeout=TRAINING)
 
@@ -62,8 +62,14 @@ def upload(page: Page, path: Path) -> None:
 def train(page: Page, time: str) -> Locator:
     """Press Train for so long; returns the line that says how far it is."""
     choose_time(page, time)
-    page.get_by_role("button", name="Train", exact=True).click()
+    page.locator("#train").click()
     return page.locator("#pretrain-chart .stage")
+
+
+def predict(page: Page, text: str) -> None:
+    """Type a text into Explore and press Enter."""
+    page.locator("#text-a").fill(text)
+    page.locator("#text-a").press("Enter")
 
 
 def write_little(path: Path, documents: int) -> Path:
@@ -92,41 +98,44 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
 
     # A text of one's own: its health report, then Train.
-    page.get_by_role("button", name="Train your own").click()
     upload(page, own_text)
     stage = train(page, "25s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
         eventually(page, lambda panel=panel: painted(page, panel) > 100, 30)
 
-    # Reloaded in the middle, the page finds its run again.
+    # Reloaded in the middle, the page finds its workspace and its run again.
     (run_id,) = session.runs.ids()
+    expect(page).to_have_url(re.compile("space=train"))
     page.reload()
     expect(page.locator("#run-strip")).to_contain_text(run_id.rsplit("-", 1)[0], timeout=TRAINING)
-    tab(page, "Pretrain")
+    page.locator("#pretrain-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
     expect(stage).to_contain_text(re.compile("Training|Finished"), timeout=TRAINING)
     assert session.runs.ids() == (run_id,)
     assert page_log.outside == []
     page_log.clear()  # what was asked when the page was reloaded had no answer
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
-    expect(page.locator("#run-message")).to_contain_text("Your model")
+    expect(page.locator("#pretrain-message")).to_contain_text("can be opened in Explore")
 
-    # The model just trained answers in Fill-mask and shows its heads.
-    page.get_by_role("button", name="Open in Fill-mask").click()
+    # The model just trained predicts in Explore and shows its heads.
+    page.locator("#pretrain-explore").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#model-picker")).to_have_value(run_id)
+    expect(page.locator("#panel-predictions .panel-head")).to_be_focused()
     expect(page.locator("#model-facts")).to_contain_text(own_text.name)
-    page.wait_for_timeout(1500)  # the new model's own example arrives
-    sentence = page.locator("#fill-text textarea")
-    sentence.fill("He was born in [MASK].")
-    sentence.press("Enter")
+    predict(page, "He was born in [MASK].")
     expect(page.locator("#fill-bars")).to_contain_text("born")
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
-    tab(page, "Pretrain")
+    expect(page.locator("#fill-bars .candidate").first).to_be_visible()
+    page.locator("#panel-attention").scroll_into_view_if_needed()
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 2, head 1 of 2")
+
+    # It is in Runs, and can be downloaded.
+    workspace(page, "Runs")
+    expect(page.locator("#runs-table")).to_contain_text(run_id.rsplit("-", 1)[0])
+    workspace(page, "Train")
     with page.expect_download(timeout=TRAINING) as waiting:
-        page.get_by_role("button", name="Download the model").click()
+        page.locator("#pretrain-download").click()
     assert waiting.value.suggested_filename.endswith(".zip")
-    page.get_by_role("button", name="Open in Attention").click()
-    expect(page.locator("#tabs")).to_contain_text("Layer 1 of 2, head 1 of 2")
-    expect(page.locator("#model-facts")).to_contain_text(own_text.name)
 
 
 def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
@@ -135,11 +144,14 @@ def test_a_run_is_stopped_and_goes_on(page: Page, served: tuple[str, AppState], 
     upload(page, write_little(tmp_path / "little.txt", 200))
     stage = train(page, "10m")
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.locator("#pretrain-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
-    page.get_by_role("button", name="Resume training").click()
+    page.reload()
+    page.locator("#pretrain-progress").scroll_into_view_if_needed()
+    expect(stage).to_contain_text("Stopped", timeout=TRAINING)
+    page.locator("#pretrain-resume").click()
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
-    page.get_by_role("button", name="Stop", exact=True).click()
+    page.locator("#pretrain-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)
     run_id = session.runs.ids()[0]
     started = [row["step"] for row in session.runs.events(run_id)[0] if row["event"] == "RunStarted"]
@@ -160,8 +172,9 @@ def test_a_training_goes_on_with_a_model_that_is_there(
     stage = train(page, "12s")
     expect(stage).to_contain_text("Finished", timeout=2 * TRAINING)
     change = re.compile(r"MLM accuracy: (\d+\.\d)% before, (\d+\.\d)% now")
-    expect(page.locator("#pretrain-chart")).to_contain_text(change)
-    before, now = map(float, change.search(page.locator("#pretrain-chart").inner_text()).groups())  # type: ignore[union-attr]
+    chart = page.locator("#pretrain-chart")
+    expect(chart).to_contain_text(change)
+    before, now = map(float, change.search(chart.inner_text()).groups())  # type: ignore[union-attr]
     assert before < now
     started = next(row for row in session.runs.events(session.runs.ids()[0])[0] if row["event"] == "RunStarted")
     assert started["step"] == 0
@@ -169,7 +182,7 @@ def test_a_training_goes_on_with_a_model_that_is_there(
 
 def test_a_recipe_fills_in_the_settings_that_it_is_made_of(page: Page, served: tuple[str, AppState]) -> None:
     page.goto(served[0])
-    tab(page, "Pretrain")
+    workspace(page, "Train")
     page.get_by_role("button", name="Optimization").click()
     page.get_by_role("button", name="Sequences and masking").click()
     dropout = page.locator("#option-dropout input[type=number]")
@@ -214,35 +227,28 @@ def test_strangers_do_not_see_each_others_runs(
 )
 def test_hostile_text_is_only_text(page: Page, served: tuple[str, AppState], hostile: str) -> None:
     page.goto(served[0])
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
-    sentence = page.locator("#fill-text textarea")
-    sentence.fill(hostile)
-    sentence.press("Enter")
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
-    tab(page, "Tokens")
-    box = page.locator("#tabs [role=tabpanel]:visible textarea").first
-    box.fill(hostile)
-    box.press("Enter")
-    page.wait_for_timeout(800)
+    expect(page.locator("#fill-bars .candidate").first).to_be_visible(timeout=TRAINING)
+    page.locator("#panel-tokens .panel-head").click()
+    predict(page, hostile)
+    expect(page.locator("#tokens-strip .token.masked")).to_have_count(1)
+    expect(page.locator("#token-strip")).to_contain_text("[MASK]")
+    expect(page.locator("[aria-busy=true]")).to_have_count(0)
+    expect(page.locator("#explore img")).to_have_count(0)
     assert page.evaluate("() => window.hacked") is None
 
 
 @pytest.mark.parametrize(
-    ("sentence", "answer"),
-    [("", "Type a sentence"), ("the red [mask] sat", "[MASK]"), ("the red cat " * 5000 + "[MASK]", "")],
+    ("text", "answer"), [("the red [mask] sat", "[MASK]"), ("the red cat " * 5000 + "[MASK]", "shorten it")]
 )
-def test_what_cannot_be_filled_is_answered_and_the_page_lives_on(
-    page: Page, served: tuple[str, AppState], sentence: str, answer: str
+def test_what_cannot_be_predicted_is_answered_and_the_page_lives_on(
+    page: Page, served: tuple[str, AppState], text: str, answer: str
 ) -> None:
     page.goto(served[0])
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
-    box = page.locator("#fill-text textarea")
-    box.fill(sentence)
-    page.locator("#fill-predict").click()
+    expect(page.locator("#fill-bars .candidate").first).to_be_visible(timeout=TRAINING)
+    predict(page, text)
     expect(page.locator("#fill-bars")).to_contain_text(answer)
-    box.fill("the red [MASK] sat")
-    page.locator("#fill-predict").click()
-    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    predict(page, "the red [MASK] sat")
+    expect(page.locator("#fill-bars .candidate").first).to_be_visible()
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n" + bytes(4000), b"PK\x03\x04 not a zip"])
@@ -253,16 +259,16 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     path.write_bytes(content)
     before = served[1].runs.ids()
     page.goto(served[0])
-    tab(page, "Pretrain")
+    workspace(page, "Train")
     page.locator("#text-files input[type=file]").set_input_files(path)
     expect(page.locator("#text-health")).to_contain_text(re.compile("empty|not a text|not text|PNG|zip", re.I))
-    page.get_by_role("button", name="Train", exact=True).click()
+    page.locator("#train").click()
     expect(page.locator("#train-message")).to_contain_text(path.suffix)
     assert served[1].runs.ids() == before
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
-def test_every_tab_fits_and_can_be_read_by_everybody(
+def test_every_workspace_fits_and_can_be_read_by_everybody(
     page: Page, served: tuple[str, AppState], scheme: str, width: int
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -270,12 +276,10 @@ def test_every_tab_fits_and_can_be_read_by_everybody(
     page.set_viewport_size({"width": width, "height": 900})
     page.goto(f"{served[0]}?__theme={scheme}")
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=TRAINING)
-    for name in TABS:
-        tab(page, name)
-        folded = page.locator("#tabs [role=tabpanel]:visible button.label-wrap:not(.open)")
-        for _ in range(folded.count()):
-            folded.first.click()
-        page.wait_for_timeout(500)
+    for name in SPACES:
+        page.evaluate("name => window.Lab.page.open({ space: name })", name)  # a narrow window folds the tabs away
+        expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
+        expect(page.locator("[aria-busy=true]")).to_have_count(0)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         found = Axe().run(page).response["violations"]
         serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertviz_lab import BertForSequenceClassification, interpret
+from bertviz_lab import BertForSequenceClassification, BertModel, interpret
 from bertviz_lab.ui.app_state import AppState
 from tests.browser import eventually
 from tests.e2e.charts import data_table
@@ -33,6 +33,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     settings = little_settings(tmp_path_factory.mktemp("views"))
     little_folder(settings.checkpoints / "other", seed=1)
     little_folder(settings.checkpoints / "classifier", kind=BertForSequenceClassification)
+    little_folder(settings.checkpoints / "encoder", kind=BertModel)
     with serve(settings) as served:
         yield served
 
@@ -349,6 +350,10 @@ def test_a_model_without_a_head_hides_or_says_what_it_cannot_do(page: Page, serv
     expect(page.locator("#task-labels .heading")).to_contain_text("Predicted label")
     expect(folds.filter(visible=True)).to_have_count(0)
     expect(page.locator("#fill-bars")).to_be_hidden()
+    headless = page.get_by_text("This model has no prediction head.")
+    expect(headless).to_be_hidden()
+    page.locator("#model-picker").select_option("encoder")
+    expect(headless).to_be_visible()
     visit(page, served, "tokens", "layers", text_a=TEXT, model="classifier", **{"tokens.loss": "open"})
     expect(page.locator("#masking-loss")).to_contain_text("no masked-LM head")
     page.locator("#panel-layers").scroll_into_view_if_needed()

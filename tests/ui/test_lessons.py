@@ -52,7 +52,7 @@ def test_it_would_not_be_measured_on_a_model_that_has_learnt_nothing(shipped: Ap
     each = LESSONS[number - 1]
     random = untrained(shipped.models.open(each.model))
     stranger: Any = SimpleNamespace(
-        models=SimpleNamespace(open=lambda _: random), histories=SimpleNamespace(choices=lambda own: [])
+        models=SimpleNamespace(open=lambda _: random), snapshots=SimpleNamespace(choices=lambda own: [])
     )
     finding = each.claim(stranger, each)
     assert finding.answer != each.answer
@@ -96,11 +96,11 @@ def test_what_came_first_is_told_as_the_snapshots_show_it(shipped: AppState, mon
         return blue if word == "blue" else (colours - blue) / 7
 
     def session(steps: tuple[int, ...]) -> Any:
-        past = SimpleNamespace(steps=lambda: steps)
-        histories = SimpleNamespace(
-            choices=lambda own: [("", each.model)], past=lambda name: past, snapshot=lambda name, step: step
+        reader = SimpleNamespace(steps=lambda: steps)
+        snapshots = SimpleNamespace(
+            choices=lambda own: [("", each.model)], reader=lambda name: reader, open=lambda name, step: step
         )
-        return SimpleNamespace(histories=histories)
+        return SimpleNamespace(snapshots=snapshots)
 
     monkeypatch.setattr(claims, "_chance", chance)
     assert re.findall(r"step (\S+) (?:it|the)", claims._between(session(tuple(story)), each)) == ["200", "1,000"]

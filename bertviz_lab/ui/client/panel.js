@@ -108,7 +108,11 @@ function makePanel(view, body, prefix = view.id) {
      */
     settings(defaults, changed) {
       const fields = new Map();
-      const read = (name) => (typeof defaults[name] === 'number' ? Number(panel.kept(name, defaults[name])) : panel.kept(name, defaults[name]));
+      const read = (name) => {
+        const text = panel.kept(name, defaults[name]);
+        if (typeof defaults[name] !== 'number') return text;
+        return Number.isFinite(Number(text)) ? Number(text) : defaults[name]; // an address may say anything
+      };
       const values = Object.fromEntries(Object.keys(defaults).map((name) => [name, read(name)]));
       const change = (some) => {
         const names = Object.keys(some).filter((name) => values[name] !== some[name]);

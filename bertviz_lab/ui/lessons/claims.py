@@ -177,11 +177,11 @@ def _between(session: AppState, lesson: Lesson) -> str:
     """
     from bertviz_lab.data.samples.tiny_town.world import COLOURS
 
-    place, kept = lesson.look[0].place, [name for _, name in session.histories.choices(())]
-    steps = session.histories.past(lesson.model).steps() if lesson.model in kept else ()
+    place, kept = lesson.look[0].place, [name for _, name in session.snapshots.choices(())]
+    steps = session.snapshots.reader(lesson.model).steps() if lesson.model in kept else ()
     kind = right = None
     for step in steps:
-        checkpoint = session.histories.snapshot(lesson.model, step)
+        checkpoint = session.snapshots.open(lesson.model, step)
         chances = {colour: _chance(checkpoint, place.text_a, colour) for colour in COLOURS}
         kind = step if kind is None and sum(chances.values()) > 0.5 else kind
         right = step if right is None and chances[place.settings["word"]] > 0.5 else right

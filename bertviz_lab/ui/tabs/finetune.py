@@ -115,7 +115,6 @@ def create_finetune(session: AppState) -> TrainingView:
         part.expand(picture(partial(draw, session, names)), form, output, **TYPING)
     return TrainingView(
         tab="finetune",
-        kind=FinetuneConfig,
         names=names,
         inputs=form,
         begin=partial(begin, session, names),

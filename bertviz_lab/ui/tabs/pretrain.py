@@ -112,7 +112,6 @@ def create_pretrain(session: AppState) -> TrainingView:
     progress_panel("pretrain", "4. Training progress")
     return TrainingView(
         tab="pretrain",
-        kind=PretrainConfig,
         names=names,
         inputs=inputs,
         begin=partial(begin, session, names),

@@ -11,6 +11,7 @@ import pytest
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.app_state import AppState
@@ -55,11 +56,11 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
     (session.settings.runs_dir / "empty-run").mkdir(parents=True)
     write_json(session.settings.runs_dir / "empty-run" / "config.json", {"corpus": ["x"]})
     write_state(session.settings.runs_dir / "empty-run", RunState("finished"))
-    assert session.histories.choices([]) == [
+    assert session.snapshots.choices([]) == [
         ("calm-otter (finished)", RUN),
         ("tiny-town (comes with the lab)", "tiny-town"),
     ]
-    assert session.histories.default([]) == "tiny-town"
+    assert session.snapshots.default([]) == "tiny-town"
     with pytest.raises(InputError, match="has no snapshots"):
         opened(session, "empty-run")
 
@@ -67,7 +68,7 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
 def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training")
     monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
-    assert session.histories.default([]) == RUN
+    assert session.snapshots.default([]) == RUN
     assert opened(session, RUN)["live"]
     assert not opened(session)["live"]
 
@@ -75,8 +76,8 @@ def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.Mo
 def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, shared=True))
-    assert [name for _, name in shared.histories.choices([])] == ["tiny-town"]
-    assert [name for _, name in shared.histories.choices([RUN])] == [RUN, "tiny-town"]
+    assert [name for _, name in shared.snapshots.choices([])] == ["tiny-town"]
+    assert [name for _, name in shared.snapshots.choices([RUN])] == [RUN, "tiny-town"]
     for elsewhere in (
         str(session.settings.checkpoints / "tiny-town"),
         "../checkpoints/tiny-town",
@@ -95,7 +96,7 @@ def test_a_view_begins_with_the_last_step_and_can_be_asked_for_the_others(sessio
     assert body["curve"]["held"] == [[20, 4.5]]
     question = body["question"]
     for step in STEPS:
-        checkpoint = session.histories.snapshot("tiny-town", step)
+        checkpoint = session.snapshots.open("tiny-town", step)
         found = ask(session, "frame", **question, step=step)
         truth = interpret.fill_mask(checkpoint, TEXT, 8, text_b=SECOND).masks[0]
         assert [token for token, _ in found["masked_tokens"][0]["candidates"]] == [
@@ -107,7 +108,7 @@ def test_a_view_begins_with_the_last_step_and_can_be_asked_for_the_others(sessio
 
 
 def test_words_are_watched_that_a_person_names_or_else_the_likeliest_in_the_end(session: AppState) -> None:
-    last = session.histories.snapshot("tiny-town", STEPS[-1])
+    last = session.snapshots.open("tiny-town", STEPS[-1])
     likeliest = [one.token for one in interpret.fill_mask(last, TEXT, 3).masks[0].candidates]
     assert opened(session)["watched"] == likeliest
     assert opened(session, words="cat, dog,cat")["watched"] == ["cat", "dog"]
@@ -137,13 +138,13 @@ def test_questions_of_nobodys_page_get_a_sentence(session: AppState, changed: di
 
 def test_a_frame_is_computed_once_and_anew_where_its_file_is_another(session: AppState, monkeypatch: Any) -> None:
     question = TrackedText("tiny-town", TEXT, "")
-    first = session.histories.frame(question, 0)
+    first = session.snapshots.frame(question, 0)
     monkeypatch.setattr("bertviz_lab.interpret.analyze_snapshot", lambda *_, **__: pytest.fail("it is known already"))
-    assert session.histories.frame(question, 0) is first
+    assert session.snapshots.frame(question, 0) is first
     monkeypatch.undo()
     snapshots = session.settings.checkpoints / "tiny-town" / "snapshots"
     shutil.copy(snapshots / "step-00000020.safetensors", snapshots / "step-00000000.safetensors")
-    assert session.histories.frame(question, 0) != first
+    assert session.snapshots.frame(question, 0) != first
 
 
 def test_news_tell_of_new_steps_and_of_the_end(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -163,11 +164,30 @@ def test_news_tell_of_new_steps_and_of_the_end(session: AppState, monkeypatch: p
     assert "no longer here" in ask(session, "news", **question, last=5)["message"]
 
 
+def test_of_a_log_that_grows_only_what_is_new_is_read(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(session)
+    question, log = opened(session, RUN)["question"], session.settings.runs_dir / RUN / "events.jsonl"
+    starts: list[int] = []
+    read = Runs.events
+
+    def events(_: Any, run: str, start: int = 0) -> Any:
+        starts.append(start)
+        return read(session.runs, run, start)
+
+    monkeypatch.setattr("bertviz_lab.jobs.runs.Runs.events", events)
+    assert ask(session, "news", **question, last=20)["curve"]["held"] == [[20, 4.5]]
+    size = log.stat().st_size
+    with log.open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"event": "EvalDone", "step": 40, "mlm_loss": 4.0}) + "\n")
+    assert ask(session, "news", **question, last=20)["curve"]["held"] == [[20, 4.5], [40, 4.0]]
+    assert starts == [size, size]
+
+
 def test_a_run_of_tiny_town_is_begun_with_its_own_sentences(session: AppState) -> None:
     texts = tracked_examples(session, "tiny-town")
     assert all(a.strip() for a, _, _ in texts)
     for _, _, words in texts:  # only words that are tokens of this vocabulary are named
-        checkpoint = session.histories.snapshot("tiny-town", 0)
+        checkpoint = session.snapshots.open("tiny-town", 0)
         assert len(token_ids(checkpoint, words)) == len(words.split(",")) - (not words)
 
 

@@ -10,6 +10,7 @@ from bertviz_lab import (
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
+    BertModel,
     InputError,
     interpret,
 )
@@ -193,6 +194,7 @@ def test_the_next_sentence_is_predicted(session: AppState) -> None:
     [
         (None, True, True, False),
         (BertForMaskedLM, True, False, False),
+        (BertModel, False, False, False),
         (BertForSequenceClassification, False, False, True),
         (BertForTokenClassification, False, False, True),
         (BertForQuestionAnswering, False, False, True),

@@ -41,12 +41,12 @@ def tracked_examples(session: "AppState", name: str) -> list[TrackedExample]:
 
     Raises `InputError` where there is no such run.
     """
-    key = ("tracked examples", name, session.histories.past(name).kind.__name__)
+    key = ("tracked examples", name, session.snapshots.reader(name).kind.__name__)
     return session.remembered(key, lambda: _examples(session, name))
 
 
 def _examples(session: "AppState", name: str) -> list[TrackedExample]:
-    snapshots = session.histories.past(name)
+    snapshots = session.snapshots.reader(name)
     config = session.runs.config(name) if session.models.is_run(name) else None
     if snapshots.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):
         folder = snapshots.folder if config is not None else None

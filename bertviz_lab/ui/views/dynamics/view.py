@@ -30,11 +30,11 @@ def runs(state: AppState, own: RunIds, run: Word) -> dict[str, Any]:
 
     `run` is one that a link leads to: of a run only those who know its id are told.
     """
-    choices = [[name, label] for label, name in state.histories.choices(own)]
-    if run not in [name for name, _ in choices] and state.histories.has_snapshots(run):
+    choices = [[name, label] for label, name in state.snapshots.choices(own)]
+    if run not in [name for name, _ in choices] and state.snapshots.has_snapshots(run):
         choices.insert(0, [run, state.runs.name(run)])
-    live = [name for name, _ in choices if state.histories.is_live(name)]
-    return {"choices": choices, "first": state.histories.default(own), "live": live}
+    live = [name for name, _ in choices if state.snapshots.is_live(name)]
+    return {"choices": choices, "first": state.snapshots.default(own), "live": live}
 
 
 def examples(state: AppState, run: Word) -> list[TrackedExample]:
@@ -48,11 +48,11 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
 
     if not run:
         raise InputError(_NO_SNAPSHOTS)
-    snapshots = state.histories.past(run)
+    snapshots = state.snapshots.reader(run)
     steps = snapshots.steps()
     if not steps:
         raise InputError(f"{snapshots.name} has no snapshots any more; choose another training run.")
-    checkpoint = state.histories.snapshot(run, steps[-1])
+    checkpoint = state.snapshots.open(run, steps[-1])
     _refuse_long(checkpoint, text_a, text_b)
     watched = token_ids(checkpoint, words)
     analysis = analyze_snapshot(checkpoint, text_a, text_b or None)
@@ -73,14 +73,14 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
         steps=steps,
         tracked=[checkpoint.tokenizer.token(token) for token in watched],
         projected=[checkpoint.tokenizer.token(token) for token in mapped],
-        plane=state.histories.plane(tracked, steps[-1]) if mapped else {},
-        curve=state.histories.curve(run),
+        plane=state.snapshots.plane(tracked, steps[-1]) if mapped else {},
+        curve=state.snapshots.curve(run),
         metric_descriptions=METRICS,
         labels=checkpoint.config.labels if analysis.labels else (),
         words=[word.text for word in analysis.words],
         vocab_size=checkpoint.config.vocab_size,
-        live=state.histories.is_live(run),
-        first=state.histories.frame(tracked, steps[-1]),
+        live=state.snapshots.is_live(run),
+        first=state.snapshots.frame(tracked, steps[-1]),
     )
 
 
@@ -88,7 +88,7 @@ def frame(
     state: AppState, run: Word, text_a: Text, text_b: Text, watched: Watched, mapped: Mapped, step: Index
 ) -> Payload:
     """What the snapshot of one step makes of the text."""
-    return state.histories.frame(_tracked(state, run, text_a, text_b, watched, mapped), step)
+    return state.snapshots.frame(_tracked(state, run, text_a, text_b, watched, mapped), step)
 
 
 def news(
@@ -97,11 +97,11 @@ def news(
     """What has happened to a run since `last` was the last step that the page knew; {"message"} where it is gone."""
     try:
         tracked = _tracked(state, run, text_a, text_b, watched, mapped)
-        steps = state.histories.past(run).steps()
-        body: dict[str, Any] = {"live": state.histories.is_live(run), "steps": steps}
-        body["curve"] = state.histories.curve(run)
+        steps = state.snapshots.reader(run).steps()
+        body: dict[str, Any] = {"live": state.snapshots.is_live(run), "steps": steps}
+        body["curve"] = state.snapshots.curve(run)
         if steps and steps[-1] != last and mapped:
-            body["plane"] = state.histories.plane(tracked, steps[-1])
+            body["plane"] = state.snapshots.plane(tracked, steps[-1])
         return to_json(body)
     except InputError as error:  # nobody needs to ask again
         return message_payload(str(error))
@@ -119,7 +119,7 @@ def token_ids(checkpoint: Any, words: str) -> list[int]:
 
 def _tracked(state: AppState, run: str, text_a: str, text_b: str, watched: list[int], mapped: list[int]) -> TrackedText:
     """The question as `opening` wrote it. Raises `InputError` for tokens that the model does not have."""
-    size = state.histories.past(run).config.vocab_size
+    size = state.snapshots.reader(run).config.vocab_size
     if any(token >= size for token in (*watched, *mapped)):
         raise InputError("The tracked words are not in this model's vocabulary; press Show again.")
     return TrackedText(run, text_a, text_b, tuple(watched), tuple(mapped))

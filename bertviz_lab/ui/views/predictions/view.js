@@ -11,8 +11,11 @@ const topK = settings.field('top_k', 'range', 'Predictions per masked token (top
 const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
 const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
-const task = panel.part([labels.host, marked.host], async () => {
-  const { task: architecture } = await heads();
+const headless = h('p', { class: 'quiet' }, 'This model has no prediction head. Its tokens, attention, embeddings and layers can be looked at all the same.');
+headless.hidden = true;
+const task = panel.part([headless, labels.host, marked.host], async () => {
+  const { task: architecture, mlm: hasMlm, nsp: hasNsp } = await heads();
+  headless.hidden = Boolean(architecture || hasMlm || hasNsp);
   labels.host.hidden = architecture !== 'BertForSequenceClassification';
   marked.host.hidden = !architecture || !labels.host.hidden;
   if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');

@@ -1,6 +1,7 @@
 """What a run's panel asks: which run it shows, what that is, its curves, and the results of a fine-tuning."""
 
 import dataclasses
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -26,8 +27,10 @@ _UNTOLD = ("corpus", "train", "eval", "test", "out")
 
 
 def current(state: AppState, own: RunIds, kind: Literal["", "pretrain", "finetune"]) -> str:
-    """The run to show where none was chosen: the visitor's newest of a kind, else a shipped model; "" without any."""
-    run_id = state.current_run(own, _KINDS.get(kind))
+    """The run to show where none was chosen: the newest, in a tab that trains the visitor's newest of its kind, else a
+    shipped model; "" without any.
+    """
+    run_id = state.current_run(own, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(own)), "")
     return run_id or next((name for name in state.models.shipped() if _is_kind(state, name, kind)), "")
 
 
@@ -40,7 +43,7 @@ def about(state: AppState, own: RunIds, run_id: Word) -> dict[str, Any]:
     """What a run, or a shipped model, is, and what can be done with it."""
     objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
-    shipped |= {"snapshots": state.histories.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
+    shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if run_id in state.models.shipped():
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
         return {**shipped, **nothing, "saved": True, "path": ""}
@@ -90,12 +93,15 @@ def settings(state: AppState, run_id: Word) -> str:
     config = state.runs.config(run_id)
     told = [field for field in dataclasses.fields(config) if field.name not in _UNTOLD]  # type: ignore[arg-type]
     values = [(label_of(field), getattr(config, field.name)) for field in told]
-    return facts_payload([(label, _written(value)) for label, value in values if value not in (None, "", ())])
+    return facts_payload([(label, _written(state, value)) for label, value in values if value not in (None, "", ())])
 
 
-def _written(value: Any) -> str:
+def _written(state: AppState, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, str) and Path(value).is_absolute():  # a model to start from: its folder is nobody's business
+        parent = Path(value).parent.name
+        return state.runs.name(parent) if state.models.is_run(parent) else Path(value).name
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
