@@ -46,7 +46,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
                 with gr.Tab("Pretrain", id="pretrain"):
                     pretrain = create_pretrain(session)
-                with gr.Tab("Fine-tune", id="finetune"):
+                with gr.Tab("Fine-tune", id="finetune") as finetune_tab:
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")
@@ -54,7 +54,8 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
+        benches, form_tabs = (pretrain, finetune), (train_tab, finetune_tab)
+        PageEvents(session, own, wire, strip, tabs, forms, benches, form_tabs).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

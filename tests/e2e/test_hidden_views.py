@@ -22,13 +22,31 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
         yield served
 
 
+def test_forms_of_train_read_their_samples_when_they_are_seen(page: Page, served: tuple[str, AppState]) -> None:
+    address, _ = served
+    page.goto(address)
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#text-health")).to_have_count(0)
+    for place, (space, form, part, text) in enumerate(
+        (
+            ("train", "Pretrain", "#text-health", "Documents"),
+            ("train", "Fine-tune", "#examples-preview", "sentiment.tsv"),
+        )
+    ):
+        if place == 0:
+            page.goto(f"{address}?space={space}")
+        page.get_by_role("tab", name=form, exact=True).click()
+        expect(page.locator(part)).to_contain_text(text, timeout=60_000)
+
+
 @pytest.fixture
 def asked(page: Page) -> list[str]:
     """The views that have asked Python something, in order."""
     views: list[str] = []
 
     def note(request: Request) -> None:
-        if request.url.endswith("/component_server"):
+        if "/component_server" in request.url:
             body = json.loads(request.post_data or "{}")
             if body.get("fn_name") == "answer":
                 views.append(body["data"][1])

@@ -119,7 +119,7 @@ def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
 
 def queue(session: AppState, own: Any, **sent: Any) -> tuple[Any, ...]:
     """What the page's handler of the event answers: (own runs, wire, strip)."""
-    events = PageEvents(session, *[None] * 5, benches=())  # type: ignore[arg-type]
+    events = PageEvents(session, *[None] * 5, benches=(), form_tabs=())  # type: ignore[arg-type]
     own, wire, strip = events.train_ablations(gr.EventData(None, sent), own)
     return own, json.loads(wire), strip
 
