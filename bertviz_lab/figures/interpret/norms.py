@@ -47,13 +47,14 @@ def token_norms_payload(norms: "NormsByLayer", kind: NormKind) -> Payload:
     """A row for each layer, a column for each token."""
     rows = getattr(norms, kind)
     name = _NAMES[kind]
-    layers = [("embeddings" if kind == "hidden" else ""), *(f"layer {layer}" for layer in range(1, len(norms.hidden)))]
+    labels = ["embeddings"] if kind == "hidden" else []
+    labels += [f"layer {layer}" for layer in range(1, len(norms.hidden))]
     peak = float(np.max(rows))
     return scores_payload(
         norms.encoding,
         [
             ScoreRow(label, f"Norm of the {name}, {label}", values, peak=peak)
-            for label, values in zip([label for label in layers if label], rows, strict=True)
+            for label, values in zip(labels, rows, strict=True)
         ],
         title=f"Norm of the {name} at each layer",
         file=f"norms-{kind.replace('_', '-')}",
