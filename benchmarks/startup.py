@@ -27,15 +27,15 @@ def measure() -> dict[str, float]:
             address = server.stdout.readline().split()[-1]
             found["start_to_serving"] = time.perf_counter() - began
             page.goto(address)
-            page.locator("#tabs").wait_for()
+            page.locator("#spaces").wait_for()
             found["start_to_first_paint"] = time.perf_counter() - began
             page.get_by_text("Predictions").first.wait_for(timeout=60_000)
             found["start_to_first_prediction"] = time.perf_counter() - began
-            page.get_by_role("tab", name="Pretrain", exact=True).click()
+            page.get_by_role("tab", name="Train", exact=True).click()
             page.locator("#text-health").get_by_text("Sentences").first.wait_for(timeout=60_000)
             pressed = time.perf_counter()
             page.get_by_role("button", name="Train", exact=True).click()
-            stage = page.locator("#run-chart .stage", has_text=re.compile(r"Training: .*step \d"))
+            stage = page.locator("#pretrain-chart .stage", has_text=re.compile(r"Training: .*step \d"))
             stage.wait_for(timeout=120_000)
             found["train_to_first_loss_point"] = time.perf_counter() - pressed
         finally:

@@ -1,6 +1,7 @@
 """Norms layer by layer: of hidden states, and of what self-attention and the feed-forward network add to them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ def norms_by_layer(checkpoint: Checkpoint, text_a: str, text_b: str | None = Non
     Raises `InputError` without a text.
     """
     trace = trace_text(checkpoint, text_a, text_b)
-    layers = backbone(checkpoint).encoder.layers
+    layers: Any = backbone(checkpoint).encoder.layers
     attention = torch.stack([layer.attention_projection[0].norm(dim=-1) for layer in trace.layers])
     feed_forward = torch.stack(
         [

@@ -338,6 +338,7 @@ def test_it_is_stopped_found_again_and_gone_on_with(page: Page, served: tuple[st
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.reload()
     tab(page, "Fine-tune")
+    page.locator("#finetune-progress").scroll_into_view_if_needed()  # nothing is asked for what nobody sees
     expect(stage).to_contain_text(re.compile(r"step \d"), timeout=TRAINING)
     page.locator("#finetune-stop").click()
     expect(stage).to_contain_text("Stopped", timeout=TRAINING)

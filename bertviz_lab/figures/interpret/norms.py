@@ -23,23 +23,23 @@ _NAMES: dict[NormKind, str] = {
 def norms_payload(norms: "NormsByLayer", position: int | None = None) -> Payload:
     """Three lines over the layers: for the token at `position`, or the mean over all tokens."""
     tokens = norms.encoding.tokens
-    of_one = position is not None and position < len(tokens)
+    selected = position if position is not None and position < len(tokens) else None
 
     def series(kind: NormKind) -> list[float | None]:
         rows = getattr(norms, kind)
-        values = rows[:, position] if of_one else rows.mean(1)
+        values = rows.mean(1) if selected is None else rows[:, selected]
         return [None] * (len(norms.hidden) - len(values)) + [float(value) for value in values]
 
     return lines_payload(
         ["embeddings", *(str(layer) for layer in range(1, len(norms.hidden)))],
         [(name, series(kind)) for kind, name in _NAMES.items()],
-        title=f"Norms by layer: {tokens[position]} (position {position})" if of_one else "Norms by layer: mean",
+        title=f"Norms by layer: {'mean' if selected is None else f'{tokens[selected]} (position {selected})'}",
         place_name="layer",
         low=0.0,
         file="norms",
         sentence="The Euclidean norm of the hidden state after each layer, and of what self-attention and the "
         "feed-forward network add to it before LayerNorm.",
-        note="" if of_one else "The mean over all tokens; click a token to see its own.",
+        note="The mean over all tokens; click a token to see its own." if selected is None else "",
     )
 
 
@@ -47,13 +47,14 @@ def token_norms_payload(norms: "NormsByLayer", kind: NormKind) -> Payload:
     """A row for each layer, a column for each token."""
     rows = getattr(norms, kind)
     name = _NAMES[kind]
-    layers = [("embeddings" if kind == "hidden" else ""), *(f"layer {layer}" for layer in range(1, len(norms.hidden)))]
+    labels = ["embeddings"] if kind == "hidden" else []
+    labels += [f"layer {layer}" for layer in range(1, len(norms.hidden))]
     peak = float(np.max(rows))
     return scores_payload(
         norms.encoding,
         [
             ScoreRow(label, f"Norm of the {name}, {label}", values, peak=peak)
-            for label, values in zip([label for label in layers if label], rows, strict=True)
+            for label, values in zip(labels, rows, strict=True)
         ],
         title=f"Norm of the {name} at each layer",
         file=f"norms-{kind.replace('_', '-')}",

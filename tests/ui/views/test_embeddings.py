@@ -79,6 +79,7 @@ def test_a_word_is_followed_through_both_texts_of_the_input(session: AppState) -
     assert len(json.loads(answer["path"])["points"]) == 6
     # Without a word it is the longest that both have.
     assert ask(session, "contexts", "the small red cat", "The small dog", word="")["word"] == "small"
+    assert ask(session, "contexts", "the [MASK] cat", "a [MASK] ran to the mat", word="")["word"] == "the"
 
 
 def test_while_text_b_is_empty_an_example_is_shown(session: AppState) -> None:

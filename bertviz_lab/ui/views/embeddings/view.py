@@ -78,9 +78,11 @@ def contexts(state: AppState, model: ModelName, text_a: Text, text_b: Text, word
     if not (text_a.strip() and text_b.strip()):
         text_a, text_b, example = state.examples(model).contrast
         word = word.strip() or example
-    compared = compare_contexts(
-        state.models.open(model), text_a, text_b, word.strip() or _longest_common_word(text_a, text_b)
-    )
+    checkpoint = state.models.open(model)
+    if not word.strip():
+        mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
+        word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
+    compared = compare_contexts(checkpoint, text_a, text_b, word.strip())
     similarity_by_layer, path = context_payloads(compared)
     return {
         "text_a": text_a,
