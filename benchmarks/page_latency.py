@@ -1,6 +1,7 @@
 """Latency of the page's views in headless Chromium, and BertViz on the same tensors.
 
-Times run from pressing (or from opening a page) to painted: the last canvas or bar is there and two frames have passed.
+Times run from pressing Enter (or from opening a page) to painted: the last canvas or bar is there and two frames have
+passed.
 Models have random weights: what is looked at makes no difference to the time.
 
 BertViz (`pip install bertviz==1.4.1 ipython`) fetches its scripts from the net; $BERTVIZ_SCRIPTS names a folder that
@@ -14,6 +15,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 import torch
 from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSize
@@ -27,8 +29,8 @@ from tests.little import little_text
 
 #: Goals in milliseconds, where there are some.
 GOALS = {
-    "attention grid, mini, 64 tokens": 120,
-    "attention grid, base, 64 tokens": 350,
+    "attention grid, mini, 64 tokens": 70,
+    "attention grid, base, 64 tokens": 200,
     "attention grid, base, 128 tokens": 800,
     "attention grid, base, 256 tokens": 2000,
     "attention grid, base, 512 tokens": 6000,
@@ -36,31 +38,38 @@ GOALS = {
     "another layer": 16,
     "another token": 16,
     "another filter": 16,
-    "fill-mask, mini": 60,
+    "fill-mask, mini": 30,
     "fill-mask, base": 250,
     "effect of every head, base, 64 tokens": 6000,
 }
 _WINDOW: ViewportSize = {"width": 1280, "height": 900}
 _BERTVIZ_TOKENS = {16: 5, 64: 5, 128: 2}  # and how often each is opened: the largest takes BertViz minutes
 
-# Runs in the page: press, and wait until all canvases have been painted anew.
-_PAINTED = """async ({press, tokens}) => {
+# Runs in the page: what a person does who types a text and presses Enter.
+_TYPED = """const typed = (text) => {
+  const box = document.querySelector('#text-a');
+  box.value = text;
+  box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', bubbles: true, cancelable: true}));
+};
+const frame = () => new Promise(requestAnimationFrame);"""
+# Until all canvases have been painted anew.
+_PAINTED = f"""async ({{text, tokens}}) => {{
+  {_TYPED}
   const grid = document.querySelector('#attention-grid');
   for (const canvas of grid.querySelectorAll('.grid canvas')) canvas.width = 1;
-  const frame = () => new Promise(requestAnimationFrame);
   const start = performance.now();
-  document.querySelector(press).click();
-  const done = () => {
+  typed(text);
+  const done = () => {{
     const all = [...grid.querySelectorAll('.grid canvas')];
     return all.length > 0 && all.every((canvas) => canvas.width === tokens);
-  };
-  while (!done()) {
+  }};
+  while (!done()) {{
     if (performance.now() - start > 60000) throw new Error('it was not painted');
     await frame();
-  }
+  }}
   await frame(); await frame();
   return performance.now() - start;
-}"""
+}}"""
 # Runs in the page: how long one click keeps the page from doing anything else, drawing included.
 _HANDLED = """async (selector) => {
   const node = document.querySelector(selector);
@@ -68,28 +77,34 @@ _HANDLED = """async (selector) => {
   node.click();
   return performance.now() - start;
 }"""
-_CHANGED = """async ({press, watch}) => {
+_CHANGED = f"""async ({{text, watch}}) => {{
+  {_TYPED}
   const host = document.querySelector(watch);
-  const changed = new Promise((done) => {
-    const observer = new MutationObserver(() => { observer.disconnect(); done(); });
-    observer.observe(host, {childList: true, subtree: true, characterData: true});
-  });
+  const changed = new Promise((done) => {{
+    const observer = new MutationObserver(() => {{ observer.disconnect(); done(); }});
+    observer.observe(host, {{childList: true, subtree: true, characterData: true}});
+  }});
   const start = performance.now();
-  document.querySelector(press).click();
+  typed(text);
   await changed;
-  await new Promise(requestAnimationFrame);
+  await frame();
   return performance.now() - start;
-}"""
-_FOLD = "#why-heads-part button.label-wrap"
-_MAPPED = """async ({press, cells}) => {
-  document.querySelector('#why-heads .plot')?.replaceChildren();
+}}"""
+_FOLD = "#attribution-heads > summary"
+_MAPPED = """async (fold) => {
+  const map = document.querySelector('#attribution-head-map');
+  const heading = map?.querySelector('.heading');
+  if (heading) heading.textContent = '';
+  const frame = () => new Promise(requestAnimationFrame);
   const start = performance.now();
-  document.querySelector(press).click();
-  while (document.querySelectorAll('#why-heads [data-item]').length !== cells) {
+  document.querySelector(fold).click();
+  const done = () => document.querySelector('#attribution-head-map .heading')?.textContent
+    && document.querySelector('#attribution-head-map .heatmaplayer image');
+  while (!done()) {
     if (performance.now() - start > 60000) throw new Error('it was not painted');
-    await new Promise(requestAnimationFrame);
+    await frame();
   }
-  await new Promise(requestAnimationFrame);
+  await frame(); await frame();
   return performance.now() - start;
 }"""
 _LONGEST_TASK = """() => {
@@ -125,27 +140,26 @@ def session_of(folder: Path) -> AppState:
     return session
 
 
-def choose(page: Page, address: str, model: str, tab: str) -> None:
-    """Open the page at a tab with a model."""
-    page.goto(f"{address}?tab={tab}&model={model}")
+def choose(page: Page, address: str, model: str, view: str, text: str) -> None:
+    """Open the page at a view, with a model and a text."""
+    page.goto(f"{address}?{urlencode({'model': model, 'text_a': text, 'explore.open': view})}")
     page.locator("#model-facts").get_by_text("BertForPreTraining").first.wait_for(timeout=120_000)
-    page.wait_for_timeout(3000)  # the other tabs fetch what they show at first
-    if tab == "attention":
-        page.locator("#attention-b textarea").fill("")
+    page.locator(f"#panel-{view}").scroll_into_view_if_needed()
+    page.wait_for_timeout(3000)  # what is shown at first is fetched
     page.evaluate(_LONGEST_TASK)
 
 
 def grids(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
-    """From pressing Show attention to the last head painted; and the longest time that the page did not answer."""
+    """From pressing Enter to the last head painted; and the longest time that the page did not answer."""
     found: dict[str, list[float]] = {}
     for model, tokens in (("mini", 64), ("base", 64), ("base", 128), ("base", 256), ("base", 512)):
-        choose(page, address, model, "attention")
+        choose(page, address, model, "attention", text_of(tokens, "cat"))
         name = f"attention grid, {model}, {tokens} tokens"
         times = []
         for turn in range(rounds + 2):
-            page.locator("#attention-a textarea").fill(text_of(tokens, ("red", "old")[turn % 2]))
             page.wait_for_timeout(200)
-            times.append(page.evaluate(_PAINTED, {"press": "#attention-show", "tokens": tokens}))
+            text = text_of(tokens, ("red", "old")[turn % 2])
+            times.append(page.evaluate(_PAINTED, {"text": text, "tokens": tokens}))
         found[name] = times[2:]
         found[f"longest pause, {model}, {tokens} tokens"] = [page.evaluate("() => window.longest")]
         if (model, tokens) == ("base", 64):
@@ -176,47 +190,46 @@ def switches(page: Page, rounds: int) -> dict[str, list[float]]:
 
 
 def answers(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
-    """From pressing Predict to the bars; from switching off every head to the map of their effects."""
+    """From pressing Enter to the bars of the predictions."""
     found = {}
     for model in ("mini", "base"):
-        choose(page, address, model, "fill")
+        choose(page, address, model, "predictions", "the cat [MASK] sat on the mat")
         times = []
         for turn in range(rounds + 2):
-            page.locator("#fill-text textarea").fill(f"the {('red', 'old')[turn % 2]} [MASK] sat on the mat")
             page.wait_for_timeout(200)
-            times.append(page.evaluate(_CHANGED, {"press": "#fill-predict", "watch": "#fill-bars .blanks"}))
+            text = f"the {('red', 'old')[turn % 2]} [MASK] sat on the mat"
+            times.append(page.evaluate(_CHANGED, {"text": text, "watch": "#fill-bars .blanks"}))
         found[f"fill-mask, {model}"] = times[2:]
     return found
 
 
 def effects(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
-    """From opening the map of all heads to its last cell, for a text that is explained already.
+    """From opening the map of all heads to its picture.
 
     Each turn has another text: the page remembers what it has computed.
     """
-    choose(page, address, "base", "why")
+    words = ("red", "old", "cat", "sat", "on", "mat")[: 1 + min(rounds, 5)]
+    choose(page, address, "base", "attribution", f"{text_of(63, 'the')} [MASK]")
     times = []
-    for word in ("red", "old", "cat", "sat", "on", "mat")[: 1 + min(rounds, 5)]:
-        page.locator("#why-text textarea").fill(f"{text_of(63, word)} [MASK]")
-        page.evaluate(_CHANGED, {"press": "#why-explain", "watch": "#why-tokens"})
+    for word in words:
+        page.locator("#text-a").fill(f"{text_of(63, word)} [MASK]")
+        page.locator("#text-a").press("Enter")
         page.wait_for_timeout(1000)
-        page.wait_for_function("() => !document.querySelector('#direct .lab').textContent", timeout=60_000)
-        times.append(page.evaluate(_MAPPED, {"press": _FOLD, "cells": 12 * 13}))
+        page.wait_for_function("() => !document.querySelector('#wire .lab').textContent", timeout=60_000)
+        times.append(page.evaluate(_MAPPED, _FOLD))
         page.evaluate("(fold) => document.querySelector(fold).click()", _FOLD)  # folded for the next turn
     return {"effect of every head, base, 64 tokens": times[1:]}
 
 
 def rubbish(page: Page, address: str, rounds: int) -> dict[str, list[float]]:
     """What two hundred updates leave behind, as a share of what was there: 1 is nothing."""
-    choose(page, address, "mini", "attention")
+    choose(page, address, "mini", "attention", text_of(64, "cat"))
     session = page.context.new_cdp_session(page)
     session.send("Performance.enable")
 
-    page.locator("#attention-a textarea").fill(text_of(64))
-
     def update(times: int) -> dict[str, float]:
-        for _ in range(times):  # without typing: the browser keeps what was typed, to undo it
-            page.evaluate(_PAINTED, {"press": "#attention-show", "tokens": 64})
+        for turn in range(times):
+            page.evaluate(_PAINTED, {"text": text_of(64, ("red", "old")[turn % 2]), "tokens": 64})
         session.send("HeapProfiler.collectGarbage")
         return {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
@@ -132,8 +133,8 @@ def intervention(
     return {"facts": facts_payload([("Changed", changed)], note=note), "chart": chart}
 
 
-def _largest(scores: np.ndarray) -> list[int]:
-    return np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES].tolist()
+def _largest(scores: NDArray[np.floating]) -> list[int]:
+    return [int(index) for index in np.argsort(-scores, kind="stable")[:_SHOWN_CLASSES]]
 
 
 ATTRIBUTION = View(
