@@ -14,6 +14,7 @@ import pytest
 from bertviz_lab.__main__ import main
 from bertviz_lab.ui.app import build
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.views import VIEWS
 from tests.ui.pages import event_loops
 
 __all__ = ["event_loops"]
@@ -158,6 +159,8 @@ def page_texts() -> tuple[tuple[str, str], ...]:
             found += [(str(path.relative_to(ROOT)), text) for text in literals(path)]
     for ending in ("js", "css"):
         for path in sorted((ROOT / "bertviz_lab" / "ui").rglob(f"*.{ending}")):
+            if path.parent.name == "vendor":
+                continue  # not our words
             found += [(str(path.relative_to(ROOT)), text) for text in script_texts(path)]
     return tuple(found)
 
@@ -166,7 +169,8 @@ def page_texts() -> tuple[tuple[str, str], ...]:
 def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[tuple[str, str], ...]:
     """(place, text) of the labels, values, infos and tabs of the built page."""
     config = build(Settings(runs_dir=tmp_path_factory.mktemp("runs"))).get_config_file()
-    return tuple(("page", text) for part in config["components"] for text in component_texts(part["props"]))
+    headings = [("page", f"{view.title}: {view.gloss}") for view in VIEWS]
+    return (*headings, *(("page", text) for part in config["components"] for text in component_texts(part["props"])))
 
 
 def help_of(command: str) -> str:

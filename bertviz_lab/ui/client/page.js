@@ -57,6 +57,7 @@ const page = (() => {
   const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
   let space = start.get('space') ?? '';
+  let onTheWay = start.has('lesson') || !['', 'explore'].includes(space);
   let writing = 0;
 
   function address() {
@@ -119,7 +120,15 @@ const page = (() => {
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
-    setSpace(name) { space = name; writeAddress(); emit('space', name); },
+    /** A workspace has come into sight. The page always opens with Explore and only then goes where a link leads. */
+    setSpace(name) {
+      const passing = onTheWay && name === 'explore';
+      onTheWay = false;
+      if (passing) return;
+      space = name;
+      writeAddress();
+      emit('space', name);
+    },
     /**
      * Go to a workspace with some input and settings: {space, input, settings: {"view.name": text}, show: view, part}.
      * Settings, where some are given, are all that the shown view has: its others go back to their defaults. `part` is
