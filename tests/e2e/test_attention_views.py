@@ -129,7 +129,7 @@ def test_attention_is_read_with_the_keyboard_alone(page: Page, served: tuple[str
     expect(page.locator("#attention-difference")).to_contain_text("little minus before training")
 
 
-def test_the_address_keeps_the_place_in_the_grid(page: Page, served: tuple[str, AppState]) -> None:
+def test_the_address_keeps_the_place_in_the_grid(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
     visit(page, served[0], "attention")
     grid = page.locator("#attention-grid")
     grid.locator(".grid canvas[data-layer='1'][data-head='0']").click()
@@ -137,6 +137,7 @@ def test_the_address_keeps_the_place_in_the_grid(page: Page, served: tuple[str, 
     eventually(page, lambda: said(page).get("attention.layer") == "1" and said(page).get("attention.scale") == "head")
     page.reload()
     expect(grid).to_contain_text("Layer 2 of 2, head 1 of 2", timeout=60_000)
+    page_log.clear()  # the page was left while it still asked
     expect(grid.get_by_role("radio", name="per head")).to_be_checked()
     # It stays with another text and another model.
     type_into(page, "a small dog ran")
@@ -166,7 +167,9 @@ def test_settings_that_make_no_sense_are_passed_over(page: Page, served: tuple[s
 # ---- attribution
 
 
-def test_a_masked_token_is_explained_and_heads_are_ablated(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_masked_token_is_explained_and_heads_are_ablated(
+    page: Page, page_log: PageLog, served: tuple[str, AppState]
+) -> None:
     address, session = served
     visit(page, address, "attribution", TEXT)
     truth = interpret.attribute(session.models.open("little"), TEXT)
@@ -187,6 +190,7 @@ def test_a_masked_token_is_explained_and_heads_are_ablated(page: Page, served: t
     eventually(page, lambda: said(page).get("attribution.ablated") == "0.1")
     page.reload()
     expect(changed).to_contain_text("without layer 1 head 2 and causal mask", timeout=60_000)
+    page_log.clear()  # the page was left while it still asked
     page.get_by_role("button", name="Restore all heads").click()
     expect(changed).not_to_contain_text("layer 1 head 2")
     data_table(heads).locator("[data-item='5']").click()  # the column after the last head: the whole layer
