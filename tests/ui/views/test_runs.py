@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,3 +133,13 @@ def test_what_a_browser_sends_is_checked(session: AppState, sent: dict[str, Any]
     with pytest.raises(InputError):
         CHANGE_RUN.ask(session, {"own": [], "run_id": RUN, **sent})
     assert table(session)[RUN]["name"] == "kind-otter"
+
+
+def test_the_score_of_a_shipped_model_is_that_of_its_card(tmp_path: Path) -> None:
+    state = AppState(Settings(runs_dir=tmp_path))
+    rows = {row["id"]: row for row in RUNS.questions["table"].ask(state, {"own": []})}
+    for name in ("wiki-mini", "wiki-tiny", "tiny-town"):
+        card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
+        percent = rows[name]["score_words"].removeprefix("MLM accuracy ")
+        assert f"| {percent} (" in card
+        assert percent in (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
