@@ -137,8 +137,9 @@ def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppSt
 
 
 def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: tuple[str, AppState]) -> None:
-    page.goto(f"{served[0]}?text_b=My+own+sentence.&attention.layer=1&attention.head=1&attention.difference=open")
-    page.locator("#panel-attention").scroll_into_view_if_needed(timeout=60_000)
+    page.goto(
+        f"{served[0]}?text_a=My+text.&text_b=My+own+sentence.&attention.layer=1&attention.head=1&explore.open=attention"
+    )
     expect(page.locator("#attention-grid")).to_contain_text("Layer 2", timeout=60_000)
     page.get_by_role("tab", name="Learn", exact=True).click()
     page.locator("#lessons .list button").nth(4).click()

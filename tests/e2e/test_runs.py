@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import PretrainConfig
@@ -124,3 +125,21 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
 def test_a_link_opens_a_run_or_says_why_not(page: Page, served: tuple[str, AppState], run_id: str, told: str) -> None:
     page.goto(f"{served[0]}?space=runs&run.id={run_id}")
     expect(page.locator("#panel-run")).to_contain_text(told)
+
+
+@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(
+    page: Page, served: tuple[str, AppState], theme: str, width: int
+) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{served[0]}?__theme={theme}&space=runs&run.id={RUN}&run.settings=open")
+    expect(page.locator("#run-settings-facts")).to_contain_text("Seed")
+    row(page, RUN).get_by_role("button", name="Edit").click()
+    response = Axe().run(page, context=["#panel-runs", "#panel-run"]).response
+    assert [
+        f"{violation['id']}: {node['target']} {node['failureSummary']}"
+        for violation in response["violations"]
+        if violation["impact"] in ("serious", "critical")
+        for node in violation["nodes"]
+    ] == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

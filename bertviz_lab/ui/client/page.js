@@ -107,6 +107,8 @@ const page = (() => {
   return {
     /** What Python tells the page: the default model, the runs of this browser. */
     start: { model: '', own: [] },
+    /** The lesson that the page was opened with: its number, or "leader". */
+    lesson: start.get('lesson'),
     /** What `open` was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: {},
     /**

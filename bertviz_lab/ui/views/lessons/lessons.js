@@ -1,6 +1,5 @@
 // The list of lessons and the one that is open. What was revealed stays revealed after a reload.
 
-const ADDRESS = new URLSearchParams(location.search).get('lesson'); // the number of a lesson, or "leader"
 const content = h('div', { class: 'course' });
 const root = element.querySelector('.lab');
 root.setAttribute('aria-label', props.label);
@@ -23,8 +22,8 @@ async function begin() {
     place.replaceChildren(h('p', {}, error.message));
     return;
   }
-  if (ADDRESS === 'leader') openLeader(false);
-  else open([Number(ADDRESS), memory.at].find(find) ?? 1, false);
+  if (page.lesson === 'leader') openLeader(false);
+  else open([Number(page.lesson), memory.at].find(find) ?? 1, false);
 }
 
 const find = (number) => lessons.find((lesson) => lesson.number === number);
