@@ -1,5 +1,6 @@
 """Names of runs: easy to say, and impossible to guess."""
 
+import re
 import secrets
 
 _ADJECTIVES = """
@@ -17,6 +18,11 @@ _ANIMALS = """
 def new_run_id() -> str:
     """For example "kind-otter-9f86d081884c7d65"; the 64 random bits make the id a secret of who started the run."""
     return f"{secrets.choice(_ADJECTIVES)}-{secrets.choice(_ANIMALS)}-{secrets.token_hex(8)}"
+
+
+def is_run_id(name: str) -> bool:
+    """Whether a name has the form of a run's id, whether or not there is such a run."""
+    return re.fullmatch(r"[a-z]+-[a-z]+-[0-9a-f]{16}", name) is not None
 
 
 def short_name(run_id: str) -> str:

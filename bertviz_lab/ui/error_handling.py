@@ -6,8 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import gradio as gr
-
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 
@@ -55,21 +53,3 @@ def picture(draw: Callable[..., str]) -> Callable[..., str]:
             return message_payload(sentence_of(error))
 
     return in_order(answer)
-
-
-def clicked(handler: Callable[..., Any]) -> Callable[..., Any]:
-    """A listener for a component's own event: `handler(data, *inputs)`, data being what the browser sent with it."""
-
-    answer = in_order(handler)
-
-    def receive(event: gr.EventData, *inputs: Any) -> Any:
-        data = event._data
-        return answer(data if isinstance(data, dict) else {}, *inputs)
-
-    return receive
-
-
-def picked(data: dict[str, Any], count: int) -> tuple[str, ...]:
-    """The texts of an example that was clicked, filled up with empty ones."""
-    texts = [text for text in data.get("texts", ()) if isinstance(text, str)]
-    return tuple((texts + [""] * count)[:count])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.run_names import is_run_id, short_name
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import MEGABYTE, Settings
@@ -145,6 +146,8 @@ class Models:
                 )
                 raise InputError(f"{self.runs.name(model)} has no model yet: {ending}")
             return folder, self.runs.name(model)
+        if is_run_id(model):  # a secret, which no hub is told
+            raise InputError(f"The run {short_name(model)} is no longer here.")
         return self._locate_elsewhere(model)
 
     def version(self, model: str) -> str:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
-from bertviz_lab.ui.error_handling import picked, picture
+from bertviz_lab.ui.error_handling import picture
 
 
 def test_a_picture_knows_when_it_was_asked_for() -> None:
@@ -30,10 +30,3 @@ def test_a_mistake_of_the_page_is_a_sentence_too_and_is_logged(caplog: pytest.Lo
     assert "still alive" in answer
     assert "failed" in caplog.text
     assert answer.startswith(message_payload("")[:11])
-
-
-def test_what_a_click_brings_is_only_ever_text() -> None:
-    assert picked({"texts": ["a"]}, 2) == ("a", "")
-    assert picked({"texts": ["a", "b", "c"]}, 2) == ("a", "b")
-    assert picked({"texts": [1, None, "b"]}, 1) == ("b",)
-    assert picked({}, 1) == ("",)

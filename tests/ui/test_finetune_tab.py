@@ -111,9 +111,12 @@ def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppStat
 
 
 def test_a_pressed_column_becomes_the_label() -> None:
-    assert take_column({"name": "topic"}, "", "", "label") == ("", "", "topic")
-    assert take_column({"name": "label"}, "", "none", "label") == ("label", "none", "")
-    assert take_column({}, "a", "b", "c") == ("a", "b", "")
+    def pressed(**data: str) -> gr.EventData:
+        return gr.EventData(None, data)
+
+    assert take_column(pressed(name="topic"), "", "", "label") == ("", "", "topic")
+    assert take_column(pressed(name="label"), "", "none", "label") == ("label", "none", "")
+    assert take_column(pressed(), "a", "b", "c") == ("a", "b", "")
 
 
 def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:

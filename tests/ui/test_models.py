@@ -197,3 +197,13 @@ def test_a_model_too_large_for_the_page_is_refused_before_it_is_read(settings: S
 def test_a_model_of_another_head_still_opens(session: AppState) -> None:
     little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
     assert session.models.open("mlm").architecture == "BertForMaskedLM"
+
+
+def test_the_id_of_a_run_that_is_gone_is_told_to_no_hub(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "bertviz_lab.training.checkpoints.checkpoint.checkpoint_folder", lambda name, **_: asked.append(name)
+    )
+    with pytest.raises(InputError, match="kind-otter is no longer here"):
+        session.models.open("kind-otter-9f86d081884c7d65")
+    assert asked == []

@@ -17,7 +17,7 @@ from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
-from bertviz_lab.ui.error_handling import clicked, in_order, picture, sentence_of
+from bertviz_lab.ui.error_handling import in_order, picture, sentence_of
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.models import RANDOM
 from bertviz_lab.ui.texts import OWN
@@ -107,9 +107,7 @@ def create_finetune(session: AppState) -> TrainingView:
     settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
     drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
     drawings.append(
-        preview.column_select(clicked(take_column), columns, columns, **QUIET).then(
-            show, inputs, shown, **TYPING | heavy
-        )
+        preview.column_select(take_column, columns, columns, **QUIET).then(show, inputs, shown, **TYPING | heavy)
     )
     for part, draw, output in folds:
         part.expand(picture(partial(draw, session, names)), form, output, **TYPING)
@@ -189,9 +187,9 @@ def recommend(source: str) -> list[Any]:
     return [*("" for _ in _COLUMNS), *(values[name] for name in task_form.SUITED)]
 
 
-def take_column(data: dict[str, Any], text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
+def take_column(data: gr.EventData, text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
     """A column's name was pressed: it becomes the label, or the text where it was the label."""
-    name = str(data.get("name", ""))
+    name = str(getattr(data, "name", ""))
     return (name, text_b, "") if name == label else (text_a, text_b, name)
 
 
