@@ -109,8 +109,8 @@ const page = (() => {
     start: { model: '', own: [] },
     /** The lesson that the page was opened with: its number, or "leader". */
     lesson: start.get('lesson'),
-    /** What `open` was last told, until a workspace that was perhaps not there yet has opened the view. */
-    asked: {},
+    /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */
+    asked: { show: start.get('show'), part: start.get('part') ?? '' },
     /**
      * Stop, resume, rename or delete a run: {action, run_id, ...}, see `ui/run_changes.py`. Gives what a person is told
      * of it; throws an error whose message is for people.

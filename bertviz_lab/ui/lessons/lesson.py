@@ -67,6 +67,7 @@ class Place:
         fold = {f"{self.view}.{self.part}": "open"} if self.part else {}
         panels = {} if self.space == "train" else {f"{self.space}.open": self.view}
         query = {"space": self.space, **opening.get("input", {}), **panels, **opening["settings"], **fold}
+        query |= {"show": self.view, "part": self.part} if self.part else {}
         return "?" + urlencode({name: value for name, value in query.items() if value})
 
     def _input(self, model: str) -> dict[str, str]:
