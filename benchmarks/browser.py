@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from playwright.sync_api import Browser, sync_playwright
 
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import FLAGS
 from tests.get_browser import find
 

@@ -23,8 +23,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, ViewportSi
 from benchmarks.browser import chromium, served
 from benchmarks.machine import RESULTS, arguments, markdown, report, spread
 from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, interpret, save_checkpoint, show
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_text
 
 #: Goals in milliseconds, where there are some.

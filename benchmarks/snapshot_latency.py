@@ -22,8 +22,8 @@ from bertviz_lab import BertConfig, BertForPreTraining, Checkpoint, Tokenizer, i
 from bertviz_lab.figures.training.dynamics import frame_payload
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter, list_snapshots
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_text
 
 #: Goals in milliseconds.

@@ -1,10 +1,9 @@
 """The page: the only part of the lab, with `app.py`, that knows Gradio.
 
 In reading order: `app` (the four workspaces put together), `view` and `views/` (a view is a folder: its questions, its
-drawing, its explanation), `questions` (the line between scripts and Python), `client/` (what all views share in the
-browser), `components/` (drawings: each gets a payload and shows it), `bundle` (all scripts and rules as two files).
-Train is made of Gradio's components: `tabs/`, with `controls`, `options`, `form` and `task_form`; `page_events` joins
-them. `models` and `app_state` keep what is open; `lessons/` are the texts of Learn; `api` the endpoints for programs.
+drawing, its explanation), `client/` (what all views share in the browser), `components/` (drawings: each gets a payload
+and shows it), `server/` (between browser and Python), `state/` (what is kept for all visitors), `forms/` (Train, made
+of Gradio's components) and `page_events`, which joins them; `lessons/` (the texts of Learn), `settings`, `theme`.
 """
 
 import os

@@ -11,19 +11,20 @@ import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.ui import bundle, theme
-from bertviz_lab.ui.api import add_endpoints
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui import theme
 from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.downloads import model_route
 from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.forms.batch_prediction import create_whole_file
+from bertviz_lab.ui.forms.finetune import create_finetune
+from bertviz_lab.ui.forms.pretrain import create_pretrain
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
-from bertviz_lab.ui.questions import Questions
+from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.server.api import add_endpoints
+from bertviz_lab.ui.server.downloads import model_route
+from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.tabs.finetune import create_finetune
-from bertviz_lab.ui.tabs.pretrain import create_pretrain
-from bertviz_lab.ui.tabs.whole_file import create_whole_file
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds

@@ -5,9 +5,9 @@ from functools import partial
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
-from bertviz_lab.ui.models import saved_at
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import saved_at
 
 
 def _logo() -> str:

@@ -13,14 +13,14 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.access import MOST_REMEMBERED, existing_runs
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.notice import notice_payload
-from bertviz_lab.ui.error_handling import sentence_of
 from bertviz_lab.ui.event_options import QUIET, TYPING
+from bertviz_lab.ui.forms.training_view import TrainingView
 from bertviz_lab.ui.header import strip_of
-from bertviz_lab.ui.run_changes import CHANGE_RUN
-from bertviz_lab.ui.training_view import TrainingView
+from bertviz_lab.ui.server.access import MOST_REMEMBERED, existing_runs
+from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.run_changes import CHANGE_RUN
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 
 SPACES = ("explore", "train", "runs", "learn")

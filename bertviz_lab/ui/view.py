@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, validate_call
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.validation import MOST_CHARACTERS
+from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 
 if TYPE_CHECKING:
-    from bertviz_lab.ui.app_state import AppState
+    from bertviz_lab.ui.state.app_state import AppState
 
 Workspace = Literal["explore", "train", "runs", "learn"]
 
@@ -63,6 +63,11 @@ class Question:
         except ValidationError as error:
             (first, *_) = error.errors(include_url=False, include_input=False)
             name = str(first["loc"][0]) if first["loc"] else "argument"
+            if first["type"] == "string_too_long":
+                most = first["ctx"]["max_length"]
+                raise InputError(
+                    f"The {name.replace('_', ' ')} is too long; shorten it to {most:,} characters."
+                ) from None
             raise InputError(f"{name.replace('_', ' ')}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from None
 
 

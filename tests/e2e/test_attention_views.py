@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import BertForTokenClassification, BertModel, interpret
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, eventually
 from tests.e2e.charts import data_table, expect_marks
 from tests.little import little_folder

@@ -13,7 +13,7 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.jobs.run_names import short_name
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, eventually
 from tests.ui.pages import event_loops, little_settings, serve
 

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.samples import SAMPLES
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.dynamics.examples import tracked_examples
 from tests.browser import PageLog, eventually, watch
 from tests.ui.pages import event_loops, little_settings, serve, wait_for

@@ -7,8 +7,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from tests.browser import PageLog, eventually

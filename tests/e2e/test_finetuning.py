@@ -13,8 +13,8 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
 from bertviz_lab.interpret import answer_question, classify, label_words, read_results
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually, fill_in
 from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons import LESSONS, Lesson, Place
 from bertviz_lab.ui.lessons.measuring import measure
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog
 from tests.e2e.charts import data_table
 from tests.ui.pages import event_loops, serve

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve

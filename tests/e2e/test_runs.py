@@ -8,10 +8,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import PretrainConfig
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
 from tests.ui.pages import event_loops, little_settings, serve
-from tests.ui.test_models import RUN, make_run
+from tests.ui.state.test_models import RUN, make_run
 
 __all__ = ["event_loops"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")

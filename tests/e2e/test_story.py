@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.page_events import SPACES
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, eventually, watch
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve

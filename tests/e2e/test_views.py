@@ -10,7 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, BertModel, interpret
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
 from tests.e2e.charts import data_table
 from tests.little import little_folder

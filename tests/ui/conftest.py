@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.pages import event_loops, little_settings
 
 __all__ = ["event_loops"]

@@ -7,7 +7,7 @@ import pytest
 from bertviz_lab import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.run_folder import record
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.pages import little_settings
 
 RUN = "sharp-otter-0123456789abcdef"

@@ -15,8 +15,8 @@ import pytest
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
 
 

@@ -13,11 +13,11 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.interpret import fill_mask, next_sentence, untrained
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons import LESSONS, PLACES, Lesson, Place, claims
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.lessons.view import LEARN
 from tests.ui.pages import little_settings
@@ -202,6 +202,8 @@ def test_a_place_has_an_address() -> None:
         "explore.open": "attribution",
         "attribution.choice": "x",
         "attribution.heads": "open",
+        "show": "attribution",
+        "part": "heads",
     }
 
 

@@ -11,12 +11,12 @@ import anyio.to_thread
 import pytest
 
 from bertviz_lab import InputError
-from bertviz_lab.ui.api import NAMES
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.model_facts import describe
+from bertviz_lab.ui.server.api import NAMES
 from bertviz_lab.ui.settings import Settings
-from tests.ui.test_models import RUN, make_run
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.model_facts import describe
+from tests.ui.state.test_models import RUN, make_run
 
 ROOT = Path(__file__).parents[2]
 
@@ -67,7 +67,7 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_sentence(tmp_path: Path)
 def test_the_page_is_built_before_any_heavy_library_is_imported(tmp_path: Path) -> None:
     code = (
         "import sys; from pathlib import Path; from bertviz_lab.ui.app import build, launch_options;"
-        "from bertviz_lab.ui.settings import Settings; from bertviz_lab.ui.app_state import AppState;"
+        "from bertviz_lab.ui.settings import Settings; from bertviz_lab.ui.state.app_state import AppState;"
         f"s = Settings(runs_dir=Path({str(tmp_path)!r})); build(s); launch_options(AppState(s));"
         "heavy = ('torch', 'transformers', 'plotly', 'datasets', 'sklearn', 'matplotlib');"
         "print([m for m in heavy if m in sys.modules])"

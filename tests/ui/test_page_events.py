@@ -7,10 +7,10 @@ from typing import Any
 import gradio as gr
 import pytest
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.settings import Settings
-from tests.ui.test_models import RUN, make_run
+from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.state.test_models import RUN, make_run
 
 OTHER = "calm-fox-fedcba9876543210"
 

@@ -1,7 +1,7 @@
 """Joins the JavaScript and CSS files of a view into an island: a part of the page that draws itself.
 
 The files lie beside this one as package data. Joining files by plain text makes their top-level functions private to
-one island, without a bundler; `ui/bundle.py` serves all islands as one script and one style sheet.
+one island, without a bundler; `ui/server/bundle.py` serves all islands as one script and one style sheet.
 """
 
 import html

@@ -6,8 +6,8 @@ Imports are inside the functions: a page is built long before somebody asks for 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson
+from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
-    from bertviz_lab.ui.app_state import AppState
+    from bertviz_lab.ui.state.app_state import AppState
 
 #: The models that the lessons are about.
 TOWN, REVIEWS = "tiny-town", "sentiment-mini"

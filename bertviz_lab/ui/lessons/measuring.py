@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson, Step
+from bertviz_lab.ui.state.app_state import AppState
 
 _OTHERWISE = (
     "This lesson was written for a model with other predictions. What follows was measured on the model that is here."

@@ -21,13 +21,13 @@ from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction
-from bertviz_lab.ui import bundle
 from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
 from bertviz_lab.ui.components.chart import chart
 from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.example_list import example_list
 from bertviz_lab.ui.components.marked_text import marked_text
 from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.server import bundle
 from tests.browser import in_event_loop
 from tests.ui.components import tuned
 

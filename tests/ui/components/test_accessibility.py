@@ -96,7 +96,7 @@ def test_the_views_of_fine_tuning_pass_in_their_other_states_too(visit: Visit, f
     three = ("seed 0", "seed 1", "seed 2")
     feed("loss", replay_payload([*tuned.task_events("regression", three), ending(360)], "A run"))
     expect(page.locator("#loss .panels")).to_be_visible()
-    page.locator("#loss summary").click()
+    page.locator("#loss summary", has_text="The trials").click()
     states = [
         (preview_payload(*tuned.sentence_data()), examples_payload(tuned.tagged(), title="One"), "counts"),
         (preview_payload(*tuned.question_data()), examples_payload(tuned.answered(), title="Two"), "histogram"),

@@ -11,10 +11,10 @@ from playwright.sync_api import Page, expect
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui import bundle
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.questions import Questions
+from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
 from tests.browser import PageLog
 from tests.ui.components.harness import HOSTILE, running

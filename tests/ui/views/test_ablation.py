@@ -12,8 +12,8 @@ from bertviz_lab.config import ABLATIONS, ablated
 from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.page_events import PageEvents
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.ablation.view import ABLATION
 from tests.ui.pages import little_settings

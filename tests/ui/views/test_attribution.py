@@ -15,7 +15,7 @@ from bertviz_lab import (
     interpret,
 )
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.attribution.view import ATTRIBUTION
 from tests.little import little_folder
 

@@ -12,7 +12,7 @@ from bertviz_lab.config.ablations import WHOLE
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.compare.runs import logged
 from bertviz_lab.ui.views.compare.view import COMPARE

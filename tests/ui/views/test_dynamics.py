@@ -14,9 +14,9 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.snapshots import TrackedText
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.snapshots import TrackedText
 from bertviz_lab.ui.views.dynamics.examples import tracked_examples
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS, token_ids
 from tests.ui.snapshots import STEPS, little_history

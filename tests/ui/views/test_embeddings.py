@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab import InputError, interpret
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.embeddings.view import EMBEDDINGS
 
 A, B = "the red cat sat", "she gave him the book"

@@ -7,11 +7,11 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.interpret import read_results
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.explore.view import EXPLORE
 from tests.ui.finetuned import RUN, tuned
-from tests.ui.test_models import RUN as PRETRAINED
-from tests.ui.test_models import make_run
+from tests.ui.state.test_models import RUN as PRETRAINED
+from tests.ui.state.test_models import make_run
 
 __all__ = ["tuned"]
 

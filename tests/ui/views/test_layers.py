@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bertviz_lab import BertForSequenceClassification, InputError, interpret
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.layers.view import LAYERS
 from tests.little import little_folder
 

@@ -14,7 +14,7 @@ from bertviz_lab import (
     InputError,
     interpret,
 )
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.predictions.view import PREDICTIONS
 from tests.little import little_folder
 

@@ -17,14 +17,14 @@ from bertviz_lab.interpret import read_results
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.app import build, launch_options
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.downloads import zip_model
+from bertviz_lab.ui.server.downloads import zip_model
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.pages import serve
-from tests.ui.test_models import RUN as PRETRAINED
-from tests.ui.test_models import make_run
+from tests.ui.state.test_models import RUN as PRETRAINED
+from tests.ui.state.test_models import make_run
 
 __all__ = ["tuned"]
 

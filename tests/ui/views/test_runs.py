@@ -9,11 +9,11 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.run_changes import CHANGE_RUN
+from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.runs.view import RUNS, task_name
-from tests.ui.test_models import RUN, make_run
+from tests.ui.state.test_models import RUN, make_run
 
 OTHER = "calm-fox-fedcba9876543210"
 

@@ -9,7 +9,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 
 #: What is ticked before anybody has chosen.
 TICKED = ("no-positions", "causal")

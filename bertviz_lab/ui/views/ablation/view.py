@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import RunIds, View, Word, question
 from bertviz_lab.ui.views.ablation import study
 

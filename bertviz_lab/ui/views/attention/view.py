@@ -13,8 +13,8 @@ from bertviz_lab.figures.interpret.attention import (
     pair_payload,
 )
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.app_state import AppState, CachedTrace
-from bertviz_lab.ui.comparison_model import open_comparison
+from bertviz_lab.ui.state.app_state import AppState, CachedTrace
+from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 

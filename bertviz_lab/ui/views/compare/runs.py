@@ -13,8 +13,8 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
 from bertviz_lab.training.runs.run_folder import read_shipped_log
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.controls import collect, label_of
+from bertviz_lab.ui.forms.controls import collect, label_of
+from bertviz_lab.ui.state.app_state import AppState
 
 MOST = 6
 #: Until somebody has trained: the models that ship and have a log of their pretraining.

@@ -11,7 +11,7 @@ from bertviz_lab.figures.interpret.attention import attention_payload
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import RunIds, Text, View, Word, question
 from bertviz_lab.ui.views.compare import runs as comparable
 

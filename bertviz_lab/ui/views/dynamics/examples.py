@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from
-from bertviz_lab.ui.task_examples import task_examples
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from
+from bertviz_lab.ui.state.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.tokenization import Tokenizer
-    from bertviz_lab.ui.app_state import AppState
+    from bertviz_lab.ui.state.app_state import AppState
 
 #: Text A, text B, words to track; the words that should win come first.
 TrackedExample = tuple[str, str, str]

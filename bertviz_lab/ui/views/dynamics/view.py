@@ -9,8 +9,8 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.snapshots import TrackedText
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.snapshots import TrackedText
 from bertviz_lab.ui.view import Index, RunIds, Text, View, Word, question
 from bertviz_lab.ui.views.dynamics.examples import TrackedExample, tracked_examples
 

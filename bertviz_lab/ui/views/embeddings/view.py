@@ -11,7 +11,7 @@ from bertviz_lab.figures.interpret.embeddings import (
     similarity_payload,
 )
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.app_state import AppState
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 _MOST_SENTENCES = 20

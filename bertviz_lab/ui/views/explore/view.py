@@ -4,9 +4,9 @@ import random
 from typing import Any
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.model_facts import describe
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.model_facts import describe
 from bertviz_lab.ui.view import ModelName, RunIds, Text, View, Word, question
 
 
@@ -52,7 +52,7 @@ def random_text(state: AppState, model: ModelName, texts: list[Text]) -> str:
 
 def standalone_page(state: AppState, drawing: Word, label: Word) -> str:
     """A page that shows a drawing without this server; its payload is put in by the browser. Raises `InputError`."""
-    from bertviz_lab.ui.bundle import ISLANDS  # which lists the scripts of all views, this one's too
+    from bertviz_lab.ui.server.bundle import ISLANDS  # which lists the scripts of all views, this one's too
 
     assembly: Assembly | None = next((island for island in ISLANDS if island.name == drawing), None)
     if assembly is None:

@@ -6,10 +6,10 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.lessons import LESSONS
 from bertviz_lab.ui.lessons.handout import handout_page
 from bertviz_lab.ui.lessons.measuring import Measured, measure, step_body
+from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import View, Word, question
 
 _ADDRESS = re.compile(r"https?://[\w.:\[\]-]+/[\w./-]*")

@@ -10,8 +10,8 @@ from bertviz_lab.figures.interpret.attention import difference_payload
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.metric_names import NAMES
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
 

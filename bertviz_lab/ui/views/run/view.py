@@ -12,11 +12,11 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
-from bertviz_lab.ui.access import may_change
-from bertviz_lab.ui.app_state import AppState
 from bertviz_lab.ui.components.facts import facts_payload
-from bertviz_lab.ui.controls import label_of
-from bertviz_lab.ui.models import newest_model
+from bertviz_lab.ui.forms.controls import label_of
+from bertviz_lab.ui.server.access import may_change
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import newest_model
 from bertviz_lab.ui.view import RunIds, View, Word, question
 from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import task_name

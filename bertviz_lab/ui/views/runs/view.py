@@ -7,9 +7,9 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
-from bertviz_lab.ui.access import may_change
-from bertviz_lab.ui.app_state import AppState
-from bertviz_lab.ui.metric_names import NAMES, shown
+from bertviz_lab.ui.server.access import may_change
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.metric_names import NAMES, shown
 from bertviz_lab.ui.view import RunIds, View, question
 
 

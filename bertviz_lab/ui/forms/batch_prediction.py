@@ -1,0 +1,75 @@
+"""Try it, folded away: a file of texts in, a table of predictions out."""
+
+import csv
+import re
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.components.notice import notice, notice_payload
+from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.server.downloads import download_folder
+from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.uploads import uploaded_paths
+from bertviz_lab.ui.server.validation import MOST_CHARACTERS
+from bertviz_lab.ui.state.app_state import AppState
+
+_FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
+_MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
+
+
+def create_whole_file(session: AppState) -> None:
+    """Draw the part and join it."""
+    with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
+        gr.HTML(
+            "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each."
+            "</p>"
+        )
+        files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
+        message = notice(elem_id="try-file-message")
+        table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
+    model = gr.Textbox("", visible=False)  # filled in by the click: the model of Explore
+    files.upload(
+        partial(predict_file, session),
+        [model, files],
+        [table, message],
+        js="(_, files) => [window.Lab.page.input.model, files]",
+        **QUIET | {"concurrency_limit": 1},
+    )
+    files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
+
+
+def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
+    """The table of predictions for the download button, and a sentence."""
+    from bertviz_lab.data.tasks.loading.raw_data import DropReport
+    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs
+    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
+
+    try:
+        name = session.models.tuned(model)
+        if not name:
+            raise InputError("Choose a model that was fine-tuned first.")
+        (path,) = uploaded_paths(file)
+        checkpoint, report = session.models.open(name), DropReport()
+        max_inputs = _MOST_SHARED if session.settings.shared else MAX_INPUTS
+        examples = read_inputs(
+            path, task_of(checkpoint), report=report, max_inputs=max_inputs, max_characters=MOST_CHARACTERS
+        )
+        predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
+        table = download_folder() / f"{path.stem}-predicted.csv"
+        with table.open("w", encoding="utf-8", newline="") as stream:
+            csv.writer(stream).writerows(map(_harmless, prediction_table(checkpoint, examples, predictions)))
+    except Exception as error:
+        return gr.update(visible=False), notice_payload(sentence_of(error))
+    told = [f"{len(examples):,} predictions by {checkpoint.name}."]
+    told += [truncation_warning(checkpoint, examples)]
+    told += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
+
+
+def _harmless(row: list[Any]) -> list[Any]:
+    """A quotation mark before what a spreadsheet would compute; a number or a sign alone is left as it is."""
+    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]

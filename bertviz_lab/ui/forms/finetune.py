@@ -1,0 +1,281 @@
+"""Fine-tune: choose labelled examples, see how they were read, choose a model, press Fine-tune, watch, look closer."""
+
+import dataclasses
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.preview import preview_payload
+from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
+from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.ui.components.data_preview import data_preview
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.event_options import QUIET, TYPING
+from bertviz_lab.ui.forms import controls, options, task_form
+from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
+from bertviz_lab.ui.server.error_handling import in_order, picture, sentence_of
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+
+_MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
+_FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
+_COLUMNS = ("text_a", "text_b", "label")
+
+
+def create_finetune(session: AppState) -> TrainingView:
+    """Draw the tab and join the parts of its form."""
+    first = task_form.choices()[0][1]
+    gr.HTML("<h2>1. Choose a labelled data set</h2>")
+    with gr.Row():
+        with gr.Column(scale=3, min_width=280):
+            source = gr.Radio(
+                task_form.choices(),
+                value=first,
+                label="Data set",
+                show_label=False,
+                container=False,
+                elem_id="examples-source",
+            )
+            about = facts(
+                facts_payload([], note=task_form.about(first)), label="About this data set", elem_id="examples-about"
+            )
+        files = _upload("Training file: a table, CoNLL or SQuAD", "examples-files")
+        scored = _upload("Validation file (optional)", "examples-scored")
+    gr.HTML("<h2>2. Check the data</h2>")
+    preview = data_preview(elem_id="examples-preview")
+    told = facts(label="Data set statistics", elem_id="examples-facts")
+    defaults = task_form.suited(first)
+    drawn: dict[str, Any] = {}
+    with gr.Accordion("Parsing options", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
+        drawn |= _reading_controls(defaults)
+    with gr.Accordion("Labels", open=False, elem_id="examples-labels-part") as labels_part:
+        balance = chart(label="Label distribution", elem_id="examples-labels")
+    with gr.Accordion("Sequence lengths", open=False, elem_id="examples-lengths-part") as lengths_part:
+        lengths = chart(label="Distribution of sequence lengths", elem_id="examples-lengths")
+    gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
+    with gr.Row(equal_height=False):
+        drawn["model"] = start = gr.Dropdown(
+            session.models.starts(()),
+            value=session.models.default() or RANDOM,
+            label=controls.label_of(_FIELDS["model"]),
+            info=controls.help_of(_FIELDS["model"]),
+            filterable=False,
+            min_width=280,
+            elem_id="tuning-model",
+        )
+        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
+    drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
+    for name, title, group in options.TUNING_GROUPS:
+        with gr.Accordion(title, open=False, elem_id=f"tuning-{name}"), gr.Row(elem_classes="settings"):
+            drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
+    button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
+    message = notice(elem_id="tune-message")
+    progress_panel("finetune", "4. Training progress and results")
+
+    names = tuple(drawn)
+    inputs = [source, files, scored, *drawn.values()]
+    columns = [drawn[name] for name in _COLUMNS]
+    folds = ((labels_part, draw_labels, balance), (lengths_part, draw_lengths, lengths))
+    is_open = [gr.Checkbox(False, visible=False) for _ in folds]
+    for (part, _, _), flag in zip(folds, is_open, strict=True):
+        part.expand(None, None, flag, js="() => true", **QUIET)
+        part.collapse(None, None, flag, js="() => false", **QUIET)
+    form = inputs
+    inputs = [*is_open, *form]
+    # One answer, not the steps that lead to it: now and then a page was left with the first of them.
+    show = in_order(partial(show_all, session, names))
+    shown = [preview, told, *columns, balance, lengths]
+    heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
+    selected = [source.input(about_of, source, about, **QUIET)]
+    selected += [
+        trigger(source_of, [source, files], [source, about], **QUIET)
+        for trigger in (files.upload, files.clear, files.delete)
+    ]
+    suited = [drawn[name] for name in task_form.SUITED]
+    source.input(partial(task_form.start_for, session), [source, start], start, **QUIET)
+    events = [selection.then(recommend, source, [*columns, *suited], **QUIET) for selection in selected]
+    drawings = [event.then(show, inputs, shown, **TYPING | heavy) for event in events]
+    drawings += [
+        trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
+    ]
+    settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
+    drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
+    drawings.append(
+        preview.column_select(take_column, columns, columns, **QUIET).then(show, inputs, shown, **TYPING | heavy)
+    )
+    for part, draw, output in folds:
+        part.expand(picture(partial(draw, session, names)), form, output, **TYPING)
+    return TrainingView(
+        tab="finetune",
+        names=names,
+        inputs=form,
+        begin=partial(begin, session, names),
+        start=start,
+        button=button,
+        message=message,
+        show=in_order(partial(show_examples, session, names)),
+        shown=shown[:-2],
+    )
+
+
+def _upload(label: str, elem_id: str) -> gr.File:
+    # Any ending is welcome: published data sets have endings such as .annotated or .all, and the content is looked at.
+    return gr.File(
+        label=label,
+        file_count="multiple",
+        scale=2,
+        min_width=220,
+        height=150,
+        elem_id=elem_id,
+    )
+
+
+def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
+    """How files are read: columns by name where a file has such, the rest as any setting."""
+    drawn = controls.draw(FinetuneConfig, ("task",), defaults, prefix="tuning")
+    for name in _COLUMNS:
+        drawn[name] = gr.Dropdown(
+            [],
+            value="",
+            label=controls.label_of(_FIELDS[name]),
+            info=controls.help_of(_FIELDS[name]),
+            allow_custom_value=True,
+            min_width=240,
+            elem_id=f"tuning-{name}",
+        )
+    rest = [name for name in task_form.READING if name not in drawn and name != "seed"]
+    return drawn | controls.draw(FinetuneConfig, rest, defaults, prefix="tuning")
+
+
+def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
+    found = task_form.chosen(source, files, scored)
+    config = task_form.config_from(session, found, names, values)
+    _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
+    if session.settings.shared:
+        from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
+
+        work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
+        if work > _MOST_SHARED:
+            raise InputError(
+                f"This asks for {work:,} examples over all epochs and trainings, and a page that others use too takes "
+                f"{_MOST_SHARED:,}: choose fewer epochs, seeds or examples."
+            )
+    return session.runs.start(config, found.files, found.scored)
+
+
+def about_of(source: str) -> str:
+    """The line under the samples."""
+    return facts_payload([], note=task_form.about(source))
+
+
+def source_of(source: str, files: Any) -> tuple[str, str]:
+    """An upload chooses itself."""
+    source = OWN if files else source
+    return source, about_of(source)
+
+
+def recommend(source: str) -> list[Any]:
+    """Columns are to be guessed anew, and what suits the examples is filled in."""
+    values = task_form.suited(source)
+    return [*("" for _ in _COLUMNS), *(values[name] for name in task_form.SUITED)]
+
+
+def take_column(data: gr.EventData, text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
+    """A column's name was pressed: it becomes the label, or the text where it was the label."""
+    name = str(getattr(data, "name", ""))
+    return (name, text_b, "") if name == label else (text_a, text_b, name)
+
+
+def show_all(
+    session: AppState, names: tuple[str, ...], labels_open: bool, lengths_open: bool, *inputs: Any
+) -> tuple[Any, ...]:
+    """What `show_examples` shows, then labels and lengths where their folds are open."""
+    labels = picture(draw_labels)(session, names, *inputs) if labels_open else gr.skip()
+    lengths = picture(draw_lengths)(session, names, *inputs) if lengths_open else gr.skip()
+    return *show_examples(session, names, *inputs), labels, lengths
+
+
+def show_examples(
+    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
+) -> tuple[Any, ...]:
+    """The first rows with the guess, the examples in numbers, and the columns to choose from."""
+    try:
+        found = task_form.chosen(source, files, scored)
+        config = task_form.config_from(session, found, names, values)
+        report, data, _ = task_form.report_of(session, config, _start(names, values))
+    except Exception as error:  # whatever happens, the page must live on
+        return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
+    (info, *_) = data.files
+    return preview_payload(info, data.examples[:8]), _numbers(report), *_column_updates(info)
+
+
+def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
+    return str(dict(zip(names, values, strict=True)).get("model") or RANDOM)
+
+
+def _column_updates(info: Any) -> list[Any]:
+    """The columns that the file has, with those chosen that were recognised."""
+    found = []
+    for name in _COLUMNS:
+        choices = [("auto", ""), *(("none", "none") for _ in range(name == "text_b"))]
+        choices += [(column, column) for column in info.columns]
+        found.append(gr.update(choices=choices))
+    return found
+
+
+_TASKS = {
+    "classification": "Sequence classification: a label per text",
+    "regression": "Regression: a number per text",
+    "tokens": "Token classification (NER): a label per word",
+    "qa": "Extractive question answering",
+}
+
+
+def _numbers(report: Any) -> str:
+    """Data set statistics, and what should be known about them."""
+    items = [
+        ("Task", _TASKS[report.task]),
+        ("Training examples", f"{report.train_count:,}"),
+        ("Held-out examples", f"{report.held_count:,}"),
+    ]
+    if report.task in ("classification", "tokens"):
+        items.append(("Labels", f"{len(report.classes):,}"))
+    items.append(("Tokens, median", f"{report.lengths.median:.0f}"))
+    if report.lengths.cut:
+        items.append(("Truncated or split", f"{report.lengths.cut:,}"))
+    for what, count in (
+        ("Duplicates", report.duplicates),
+        ("Contradictory labels", report.contradictions),
+        ("Leaked into training", report.overlap),
+        ("Rows dropped", sum(dropped.count for dropped in report.dropped)),
+    ):
+        if count:
+            items.append((what, f"{count:,}"))
+    return facts_payload(items, note=" ".join(report.notes))
+
+
+def draw_labels(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """Label distribution."""
+    report = _report(session, names, source, files, scored, values)
+    if report.task == "regression":
+        return message_payload("This is a regression task: it has numbers, not labels.")
+    return balance_payload(report.classes)
+
+
+def draw_lengths(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+    """Distribution of sequence lengths in tokens of the chosen model."""
+    return lengths_payload(_report(session, names, source, files, scored, values).lengths)
+
+
+def _report(
+    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
+) -> Any:
+    config = task_form.config_from(session, task_form.chosen(source, files, scored), names, values)
+    return task_form.report_of(session, config, _start(names, values))[0]

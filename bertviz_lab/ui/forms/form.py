@@ -1,0 +1,95 @@
+"""The form of the Pretrain tab as settings of a run: what fills it in, and what came back from it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any
+
+from bertviz_lab.config import RECIPES, BertConfig, PretrainConfig
+from bertviz_lab.data.corpora.health import HealthReport
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.forms import controls, texts
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+#: Decide how a text is read and split, which is what the health report depends on.
+READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
+#: A model that is gone on with has these already, and what it learnt by reading forwards too.
+BROUGHT = ("preset", "layers", "heads", "vocab_size", "algorithm", "lowercase", "share_layers", "causal_share")
+#: Set anew for each text that is chosen; the size of the model stays what the person chose.
+BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
+BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
+
+
+def filled_in(recipe: str, source: str, size: int = 0) -> dict[str, Any]:
+    """What the form holds once a recipe and a text are chosen: by name, all that either of them decides.
+
+    How long to train depends on the text alone; what else suits a text goes with the lab's own recipe only.
+    """
+    found = asdict(PretrainConfig.of_recipe(recipe, corpus=("a text",))) | {"recipe": recipe}
+    suited = texts.recommended(source, size)
+    return found | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
+
+
+def config_from(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:
+    """The form as settings of a run. Raises `InputError`, in the words of the page."""
+    try:
+        options = controls.collect(PretrainConfig, names, values)
+        chosen = options.pop("init_from", "")
+        start = start_of(session, chosen)
+        if start:
+            options = {name: value for name, value in options.items() if name not in BROUGHT}
+            options |= {"causal_share": 0.0, "init_from": str(session.models.start_folder(chosen))}
+        corpus = text.corpus or tuple(path.name for path in text.files)
+        config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
+        if start and config.seq_len > start.config.max_position_embeddings:
+            longest = start.config.max_position_embeddings
+            raise InputError(f"{start.name} has a max sequence length of {longest} tokens; lower --seq-len to that.")
+    except InputError as error:
+        raise InputError(controls.in_page_words(PretrainConfig, str(error))) from error
+    return _prompt(config)
+
+
+def start_of(session: AppState, name: str) -> "Checkpoint | None":
+    """The model to go on training that the form names, None for random weights. Raises `InputError`."""
+    if name in ("", RANDOM):
+        return None
+    session.models.start_folder(name)  # refuses whatever is not on the list
+    return session.models.open(name)
+
+
+def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int) -> BertConfig:
+    """The shape of the model that a run trains: its own, or that of the one it starts from."""
+    if start is None:
+        return config.model_config(vocab_size)
+    return start.config.replace(
+        hidden_dropout_prob=config.dropout,
+        attention_probs_dropout_prob=config.dropout,
+        is_decoder=start.config.is_decoder or not config.bidirectional,
+    )
+
+
+def report_of(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> HealthReport:
+    """What the text holds, read and split as the form says. Raises `InputError`."""
+    given = {
+        name: value for name, value in zip(names, values, strict=True) if name in (*READING, "recipe", "init_from")
+    }
+    options = controls.collect(PretrainConfig, tuple(given), tuple(given.values()))
+    chosen = options.pop("init_from", "")
+    start = start_of(session, chosen)
+    config = PretrainConfig.of_recipe(corpus=("checked",), **options)
+    options = {name: getattr(config, name) for name in READING} | {"text_field": config.text_field or None}
+    return session.examine(text.paths, model=chosen if start else "", **options)
+
+
+def _prompt(config: PretrainConfig) -> PretrainConfig:
+    """Short runs are looked at and saved more often than the defaults say, so that the page has something to show."""
+    seconds = config.time_budget_seconds or 120.0
+    changes: dict[str, float] = {}
+    for name, share, least in (("eval_every", 10, 3.0), ("checkpoint_every", 8, 5.0)):
+        default = float(getattr(PretrainConfig, name))
+        if getattr(config, name) == default:
+            changes[name] = min(default, max(least, seconds / share))
+    return replace(config, **changes)  # type: ignore[arg-type]

@@ -1,0 +1,251 @@
+"""Pretrain: choose a text, see whether it is fit, choose a model, a recipe and a time, press Train, watch."""
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.config import PretrainConfig, parse_duration
+from bertviz_lab.data.corpora.sources import FORMATS
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.figures.training.health import health_payload
+from bertviz_lab.ui.components.facts import facts, facts_payload
+from bertviz_lab.ui.components.health_cards import health_cards
+from bertviz_lab.ui.components.notice import notice
+from bertviz_lab.ui.event_options import QUIET, TYPING
+from bertviz_lab.ui.forms import controls, form, options, texts
+from bertviz_lab.ui.forms.forecast import Forecaster
+from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
+from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+
+_FILE_TYPES = [*FORMATS, ".zip"]
+_FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
+#: What the forecast depends on besides the text.
+_FORECAST = (
+    "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
+    "mask_probability dropout precision bidirectional"
+).split()
+
+
+def create_pretrain(session: AppState) -> TrainingView:
+    """Draw the tab and join the parts of its form."""
+    forecaster = Forecaster()
+    gr.HTML("<h2>1. Choose a corpus</h2>")
+    with gr.Row():
+        with gr.Column(scale=3, min_width=280):
+            choices = texts.choices()
+            source = gr.Radio(
+                choices, value=choices[0][1], label="Corpus", show_label=False, container=False, elem_id="text-source"
+            )
+            about = facts(
+                facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about"
+            )
+        files = gr.File(
+            label="Your own text: .txt, .md, .csv, .jsonl or .zip",
+            file_count="multiple",
+            file_types=_FILE_TYPES,
+            scale=2,
+            min_width=260,
+            height=150,
+            elem_id="text-files",
+        )
+    gr.HTML("<h2>2. Check the corpus</h2>")
+    health = health_cards(elem_id="text-health")
+    gr.HTML("<h2>3. Choose a model and train it</h2>")
+    defaults = form.filled_in("lab", choices[0][1])
+    chosen = controls.draw(PretrainConfig, ("preset",), defaults)
+    with gr.Row(equal_height=False):
+        chosen["init_from"] = start = gr.Dropdown(
+            session.models.starts(()),
+            value=RANDOM,
+            label=controls.label_of(_FIELDS["init_from"]),
+            info=controls.help_of(_FIELDS["init_from"]),
+            filterable=False,
+            min_width=280,
+            elem_id="option-init_from",
+        )
+        chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
+    chosen |= controls.draw(PretrainConfig, ("recipe",), defaults)
+    for name, title, group in options.GROUPS:
+        with gr.Accordion(title, open=False, elem_id=f"options-{name}"), gr.Row(elem_classes="settings"):
+            chosen |= controls.draw(PretrainConfig, group, defaults)
+    forecast = facts(label="Estimated cost", elem_id="forecast")
+    train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
+    message = notice(elem_id="train-message")
+
+    names = tuple(chosen)
+    inputs = [source, files, *chosen.values()]
+    show = partial(show_text, session, forecaster, names)
+    outputs = [health, forecast]
+    heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
+    recipe = chosen["recipe"]
+    selected = [source.input(texts_about, source, about, **QUIET)]
+    selected += [
+        trigger(source_of, [source, files], [source, about], **QUIET)
+        for trigger in (files.upload, files.clear, files.delete)
+    ]
+    by_text = [chosen[name] for name in form.BY_TEXT]
+    for selection in selected:
+        selection.then(
+            partial(recommend, session, form.BY_TEXT), [recipe, start, source, files], by_text, **QUIET
+        ).then(show, inputs, outputs, **TYPING | heavy)
+    by_recipe = [chosen[name] for name in form.BY_RECIPE]
+    recipe.input(partial(recommend, session, form.BY_RECIPE), [recipe, start, source, files], by_recipe, **QUIET)
+    brought = [chosen[name] for name in (*form.BROUGHT, "seq_len")]
+    start.input(partial(start_chosen, session), [start, chosen["seq_len"]], brought, **QUIET).then(
+        show, inputs, outputs, **TYPING | heavy
+    )
+    # One listener for all of a kind: a recipe changes many at once, and the text is to be read once.
+    gr.on([chosen[name].change for name in form.READING], show, inputs, outputs, **TYPING | heavy)
+    gr.on(
+        [chosen[name].change for name in _FORECAST],
+        partial(forecast_line, session, forecaster, names),
+        inputs,
+        forecast,
+        **TYPING | heavy,
+    )
+    progress_panel("pretrain", "4. Training progress")
+    return TrainingView(
+        tab="pretrain",
+        names=names,
+        inputs=inputs,
+        begin=partial(begin, session, names),
+        start=start,
+        button=train,
+        message=message,
+        show=show,
+        shown=outputs,
+    )
+
+
+def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, *values: Any) -> str:
+    """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
+    text = texts.chosen(source, files)
+    config = form.config_from(session, text, names, values)
+    # The report is there already; a text that it refuses is refused here, not by a run that fails.
+    form.report_of(session, text, names, values)
+    return session.runs.start(config, text.files)
+
+
+def texts_about(source: str) -> str:
+    """The line under the samples."""
+    return facts_payload([], note=texts.about(source))
+
+
+def source_of(source: str, files: list[str] | None) -> tuple[str, str]:
+    """An upload chooses itself."""
+    source = texts.OWN if files else source
+    return source, texts_about(source)
+
+
+def recommend(
+    session: AppState, names: Sequence[str], recipe: str, start: str, source: str, files: list[str] | None
+) -> list[Any]:
+    """What the recipe and the text that were chosen set: a value for each of `names`."""
+    try:
+        size = sum(path.stat().st_size for path in texts.chosen(source, files).files)
+    except (InputError, OSError):
+        size = 0
+    found = form.filled_in(recipe, source, size)
+    found["seq_len"] = min(found["seq_len"], _longest(session, start))
+    return [found[name] for name in names]
+
+
+def start_chosen(session: AppState, start: str, seq_len: Any) -> list[Any]:
+    """What does not apply to a model that brings its own is shown so: an update for each of BROUGHT, and seq_len."""
+    own = start in ("", RANDOM)
+    updates = []
+    for name in form.BROUGHT:
+        told = "Not with this model" if name == "causal_share" else "The model to start from brings its own"
+        info = controls.help_of(_FIELDS[name]) if own else f"{told}."
+        updates.append(gr.update(interactive=own, info=info))
+    length = min(seq_len, _longest(session, start)) if isinstance(seq_len, (int, float)) else seq_len
+    return [*updates, gr.update(value=length)]
+
+
+def _longest(session: AppState, start: str) -> int:
+    """Tokens in the longest example that a model takes; more than any setting for one that is built to measure."""
+    try:
+        model = form.start_of(session, start)
+    except InputError:  # the forecast says so
+        model = None
+    return model.config.max_position_embeddings if model else 10**6
+
+
+def show_text(
+    session: AppState,
+    forecaster: Forecaster,
+    names: tuple[str, ...],
+    source: str,
+    files: list[str] | None,
+    *values: Any,
+) -> Iterator[tuple[str, str]]:
+    """The health report of the chosen text, after a word that it is being read; then what training will take."""
+    try:
+        text = texts.chosen(source, files)
+        yield message_payload(f"Reading {text.title} …"), ""
+        report = form.report_of(session, text, names, values)
+        yield health_payload(report, text.title), ""
+        yield health_payload(report, text.title), forecast_line(session, forecaster, names, source, files, *values)
+    except Exception as error:  # whatever happens, the page must live on
+        yield message_payload(controls.in_page_words(PretrainConfig, sentence_of(error))), ""
+
+
+def forecast_line(
+    session: AppState,
+    forecaster: Forecaster,
+    names: tuple[str, ...],
+    source: str,
+    files: list[str] | None,
+    *values: Any,
+) -> str:
+    """How fast this machine will train the chosen model on the chosen text, and how much memory that takes."""
+    try:
+        text = texts.chosen(source, files)
+        config = form.config_from(session, text, names, values)
+        report = form.report_of(session, text, names, values)
+        start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
+        found = forecaster.forecast(config, form.model_of(config, start, report.vocab_size))
+    except InputError as error:
+        return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
+    except Exception as error:
+        return facts_payload([], note=sentence_of(error), tone="error")
+    speed, gigabyte = found.tokens_per_second, 2**30
+    if config.steps is None:
+        tokens = speed * parse_duration(config.time_budget)
+        length = config.time_budget
+    else:
+        tokens = float(config.steps * config.batch_size * config.seq_len)
+        length = f"{config.steps:,} steps, about {_duration(tokens / speed)}"
+    items = [
+        ("Time", length),
+        ("Throughput on this machine", f"about {_round(speed):,} tokens a second"),
+        ("Epochs over the text", f"about {_times(tokens / max(1, report.tokens))}"),
+        ("Memory", f"about {found.memory_bytes / gigabyte:.1f} GB of {found.available_bytes / gigabyte:.1f} GB free"),
+    ]
+    tight = found.memory_bytes > found.available_bytes
+    note = (
+        "This is more memory than is free: choose a smaller model or more gradient accumulation steps." if tight else ""
+    )
+    return facts_payload(items, note=note, tone="error" if tight else "plain")
+
+
+def _round(number: float) -> int:
+    """Two digits are all that an estimate is worth."""
+    digits = max(0, len(str(int(number))) - 2)
+    return round(number / 10**digits) * 10**digits
+
+
+def _times(count: float) -> str:
+    return f"{count:.1f} times" if count < 10 else f"{count:,.0f} times"
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} minutes" if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -1,0 +1,114 @@
+"""The labelled examples that a person fine-tunes on: a sample, or files of their own, and how these are to be read."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.finetune import RANDOM as RANDOM_START
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.forms import controls
+from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui.server.uploads import uploaded_paths
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.task_report import TaskReport
+
+#: What decides how the examples are read and parted.
+READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
+#: All that a sample may decide; set anew for each that is chosen.
+SUITED = tuple(sorted({name for sample in TASK_SAMPLES.values() for name in sample.settings}))
+
+
+@dataclass(frozen=True)
+class LabelledSource:
+    """A sample by its name, or files: to train on, and to score on."""
+
+    title: str
+    names: tuple[str, ...]
+    files: tuple[Path, ...]
+    scored: tuple[Path, ...]
+
+
+def choices() -> list[tuple[str, str]]:
+    """(label, value) of the examples on offer."""
+    return [(sample.title, name) for name, sample in TASK_SAMPLES.items()] + [("My own file", OWN)]
+
+
+def about(source: str) -> str:
+    """What a sample is, in a sentence or two."""
+    if source in TASK_SAMPLES:
+        return TASK_SAMPLES[source].description
+    return (
+        "A table (.csv, .tsv, .jsonl, .parquet) with a column of texts and one of labels, lines of a label and a text, "
+        "words with their labels (CoNLL), or questions about passages (SQuAD .json)."
+    )
+
+
+def suited(source: str) -> dict[str, Any]:
+    """What the form holds for a source: the defaults, and what does well on a sample."""
+    defaults = {name: getattr(FinetuneConfig, name) for name in SUITED}
+    return defaults | dict(TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {})
+
+
+def start_for(session: AppState, source: str, start: str) -> str:
+    """The model to start from when a sample has been chosen: its own in place of the default, and back again."""
+    default = session.models.default() or RANDOM
+    wanted = TASK_SAMPLES[source].start if source in TASK_SAMPLES else ""
+    if start == default and wanted in session.models.shipped():
+        return wanted
+    return default if start in {sample.start for sample in TASK_SAMPLES.values()} - {wanted} else start
+
+
+def chosen(source: str, files: Any, scored: Any) -> LabelledSource:
+    """The examples that the form names. Raises `InputError` while there are none."""
+    if source in TASK_SAMPLES:
+        return LabelledSource(TASK_SAMPLES[source].title, (f"sample:{source}",), (), ())
+    train, held = uploaded_paths(files), uploaded_paths(scored)
+    if not train:
+        raise InputError("Drop a labelled file into the box, or choose one of the samples.")
+    more = f" and {len(train) - 1} more" if len(train) > 1 else ""
+    return LabelledSource(f"{train[0].name}{more}", (), train, held)
+
+
+def config_from(
+    session: AppState, found: LabelledSource, names: Sequence[str], values: Sequence[Any]
+) -> FinetuneConfig:
+    """The form as settings of a run. Raises `InputError`, in the words of the page."""
+    try:
+        options = controls.collect(FinetuneConfig, names, values)
+        start = options.pop("model", "") or RANDOM
+        folder = RANDOM_START if start == RANDOM else str(session.models.start_folder(start))
+        return FinetuneConfig(
+            train=found.names or tuple(map(str, found.files)),
+            eval=tuple(map(str, found.scored)),
+            model=folder,
+            threads=session.settings.threads,
+            **options,
+        )
+    except InputError as error:
+        raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
+
+
+def report_of(session: AppState, config: FinetuneConfig, start: str) -> "tuple[TaskReport, Any, Any]":
+    """What the examples are like as the chosen model would read them, how they were read, and the examples themselves.
+
+    Raises `InputError`, in the words of the page.
+    """
+    from bertviz_lab.data.tasks.task_report import examine_task
+
+    try:
+        data, labelled = session.labelled(config)
+        measured = "" if start == RANDOM else start  # a vocabulary that is still to be learnt cannot measure
+        checkpoint = session.models.open(measured)
+        length = config.length_for(data.task, checkpoint.config.max_position_embeddings, checkpoint.trained_length)
+        train = replace(data, examples=labelled.train, labels=labelled.labels, notes=labelled.notes)
+        key = ("task report", session.models.version(measured), length, *session.data_key(config))
+        report = session.remembered(key, lambda: examine_task(train, labelled.held_out, checkpoint.tokenizer, length))
+    except InputError as error:
+        raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
+    return report, data, labelled

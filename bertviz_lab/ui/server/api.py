@@ -1,0 +1,108 @@
+"""The endpoints that programs call: the same answers as the page's, as JSON."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.validation import checked
+from bertviz_lab.ui.state.app_state import AppState
+
+#: The weights in one answer of `/attention`; as text they take some ten bytes each.
+MOST_WEIGHTS = 2_000_000
+
+NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify")
+
+
+def add_endpoints(session: AppState) -> None:
+    """Publish the endpoints; `model` is a name from `/models`, a run, a folder or a hub id, "" the default.
+
+    A text or model that cannot be used is an error whose message is one plain sentence.
+    """
+
+    def models() -> dict[str, Any]:
+        """The models that can be asked; runs of visitors are listed on one's own machine only."""
+        found = [
+            {"name": name, "title": name, "kind": "shipped", "status": "finished"} for name in session.models.shipped()
+        ]
+        for run_id in session.models.visible_runs(()):
+            status = session.runs.state(run_id).status
+            found.append({"name": run_id, "title": session.runs.name(run_id), "kind": "run", "status": status})
+        return {"default": session.models.default(), "models": found}
+
+    def tokenize(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
+        """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
+        from bertviz_lab.interpret.inputs import encode_inputs
+
+        encoding = encode_inputs(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
+        return {
+            "tokens": list(encoding.tokens),
+            "ids": list(encoding.ids),
+            "token_type_ids": list(encoding.token_type_ids),
+            "attention_mask": list(encoding.attention_mask),
+            "special_tokens_mask": list(encoding.special_tokens_mask),
+            "offsets": [list(pair) for pair in encoding.offsets],
+            "word_ids": list(encoding.word_ids),
+        }
+
+    def fill_mask(text: str, model: str = "", top_k: int = 5) -> dict[str, Any]:
+        """For each [MASK] the `top_k` likeliest tokens with their probabilities."""
+        from bertviz_lab.interpret import fill_mask as predict
+
+        found = predict(session.models.open(model), checked(text), _whole(top_k))
+        return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
+
+    def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
+        """The probabilities that B follows A and that it comes from elsewhere."""
+        from bertviz_lab.interpret import next_sentence as predict
+
+        found = predict(session.models.open(model), checked(text_a), checked(text_b))
+        return {"is_next": found.is_next, "is_random": found.is_random}
+
+    def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
+        """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
+        from bertviz_lab.interpret import trace_text
+
+        trace = trace_text(session.models.open(model), checked(text_a), checked(text_b) or None)
+        weights = trace.attentions
+        if weights.size > MOST_WEIGHTS:
+            raise InputError(f"This text has {weights.size:,} attention weights; shorten it to {MOST_WEIGHTS:,}.")
+        return {
+            "tokens": list(trace.tokens),
+            "token_type_ids": list(trace.encoding.token_type_ids),
+            "attentions": [[head.tolist() for head in layer] for layer in weights],
+        }
+
+    def classify(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
+        """The labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first."""
+        from bertviz_lab.interpret import classify as predict
+
+        found = predict(session.models.open(model), checked(text_a), checked(text_b) or None)
+        return {"labels": [asdict(label) for label in found.labels]}
+
+    for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):
+        gr.api(_plainly(endpoint), api_name=endpoint.__name__, concurrency_limit=4, concurrency_id="endpoints")
+
+
+def _plainly(endpoint: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+    """The endpoint with its errors as sentences that reach the caller, and no traceback on the server's screen."""
+
+    @functools.wraps(endpoint)
+    def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
+        try:
+            return endpoint(*arguments, **named)
+        except Exception as error:
+            raise gr.Error(sentence_of(error), print_exception=False) from error
+
+    return answer
+
+
+def _whole(number: Any) -> int:
+    """A whole number from a caller who may send anything."""
+    if isinstance(number, bool) or not isinstance(number, (int, float)) or number != int(number):
+        raise InputError(f"top_k must be a whole number, not {str(number)[:40]!r}.")
+    return int(number)

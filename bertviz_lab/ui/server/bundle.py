@@ -1,0 +1,171 @@
+"""One script and one style sheet for all islands of the page, served once under names that tell their content.
+
+A page visit would otherwise carry each island's script and rules as often as the island occurs. A browser keeps the two
+files for a year; another version of the lab has other names. Their addresses are relative, so they hold behind a
+prefix, in a frame and without a network.
+"""
+
+import gzip
+import hashlib
+import json
+import re
+from collections import defaultdict
+from functools import cache
+from importlib import resources
+
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from bertviz_lab.ui.components.assemble import PLOTLY, Assembly, source
+from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
+from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.facts import FACTS
+from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
+from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
+from bertviz_lab.ui.components.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.marked_text import MARKED_TEXT
+from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
+from bertviz_lab.ui.components.notice import NOTICE
+from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
+from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.run_strip import RUN_STRIP
+from bertviz_lab.ui.components.scores import SCORES
+from bertviz_lab.ui.components.scrubber import SCRUBBER
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.word_split import WORD_SPLIT
+from bertviz_lab.ui.server.questions import WIRE
+from bertviz_lab.ui.view import View
+from bertviz_lab.ui.views import VIEWS
+
+EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
+RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))
+LEARN = Assembly(
+    "lessons",
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
+    ("views/lessons/lessons.css", "views/lessons/leaders.css"),
+)
+LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
+PROGRESS = Assembly("progress", ("client/progress.js",), ("client/workspace.css",))
+
+ISLANDS: tuple[Assembly, ...] = (
+    WIRE, EXPLORE, RUNS, PROGRESS, LEARN, LESSON_BAR,
+    ATTENTION_GRID, CHART, DATA_PREVIEW, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
+    LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
+    SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
+)  # fmt: skip
+
+_FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
+_FOLDER = "lab-static"
+_MEDIA = {"js": "text/javascript", "css": "text/css"}
+_FOREVER = "public, max-age=31536000, immutable"
+
+
+def script() -> str:
+    """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
+    arguments = "element, props, trigger, server, watch"
+    shared = ", ".join(_FUNCTION.findall(source("island.js")))
+    islands = ",\n".join(
+        f"{island.name!r}({arguments}, page) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
+        for island in ISLANDS
+    )
+    views = ",\n".join(f"{view.id!r}(panel, body, page) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
+    known = [{"id": v.id, "title": v.title, "gloss": v.gloss, "workspace": v.workspace} for v in VIEWS]
+    return f"""(() => {{
+'use strict';
+const KNOWN_VIEWS = {json.dumps(known)};
+const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
+{source("tools.js")}
+{source("client/page.js")}
+{source("client/panel.js")}
+{source("client/workspace.js")}
+function shared({arguments}) {{
+{source("island.js")}
+return {{ {shared} }};
+}}
+const EXPLANATIONS = {json.dumps(dict((view.id, text) for view, text in files_of_views("explanation.html")))};
+const ISLANDS = {{
+{islands}
+}};
+const VIEWS = {{
+{views}
+}};
+/** Draw an island into `element`, a `gr.HTML`'s; Gradio lends its script the rest, and a panel its own `page`. */
+function mount(name, {arguments}, own = page) {{
+  element.classList.add('lab-island', `lab-island-${{name}}`);
+  ISLANDS[name]({arguments}, own);
+}}
+// Gradio puts script and style sheet into the head and waits for neither. Places that came before the script stand in
+// line in `Lab`; all wait for the rules, because colours and widths that a view measures without them are wrong.
+const sheet = document.querySelector('link[href*="{_FOLDER}/"]');
+const styled = new Promise((resolve) => {{
+  if (!sheet || sheet.sheet) resolve();
+  else sheet.addEventListener('load', resolve);
+  setTimeout(resolve, 5000); // the rules may fail to come
+}});
+const waiting = window.Lab ?? [];
+window.Lab = {{ page, push: (place) => styled.then(() => mount(...place)) }};
+waiting.forEach(window.Lab.push);
+}})();
+"""
+
+
+def styles() -> str:
+    """The rules of each sheet once, nested under all islands that use it.
+
+    `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through.
+    """
+    users = defaultdict(list)
+    for island in ISLANDS:
+        for sheet in island.sheets:
+            users[sheet].append(f".lab-island-{island.name}")
+    rules = [f":is(#lab, .lab-island) {{\n{source('shared.css')}\n}}"]
+    rules += [f":is(#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
+    rules += [f":is(#lab, .lab-view-{view.id}) {{\n{text}\n}}" for view, text in files_of_views("view.css")]
+    return "\n".join(rules)
+
+
+def files_of_views(name: str) -> list[tuple[View, str]]:
+    """The views that have a file of that name, each with its text."""
+    files = [(view, resources.files("bertviz_lab.ui.views") / view.id / name) for view in VIEWS]
+    return [(view, file.read_text(encoding="utf-8")) for view, file in files if file.is_file()]
+
+
+@cache
+def _files() -> dict[str, tuple[str, bytes, bytes]]:
+    """By name: the media type, the content, and the same compressed."""
+    texts = (("lab", "js", script()), ("lab", "css", styles()), ("plotly", "js", source(PLOTLY)))
+    return {
+        _name(text, stem, ending): (_MEDIA[ending], text.encode(), gzip.compress(text.encode(), mtime=0))
+        for stem, ending, text in texts
+    }
+
+
+def _name(text: str, stem: str, ending: str) -> str:
+    """The name under which a text is served: another text has another one."""
+    return f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:12]}.{ending}"
+
+
+def head() -> str:
+    """The lines of the document's head that load both files."""
+    code, rules, *_ = _files()
+    return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
+
+
+def route() -> Route:
+    """What serves the files, for Gradio's `launch(app_kwargs={"routes": ...})`."""
+
+    async def asset(request: Request) -> Response:
+        known = _files().get(request.path_params["name"])
+        if known is None:
+            return PlainTextResponse("There is no such file.", status_code=404)
+        media, content, compressed = known
+        headers = {"Cache-Control": _FOREVER, "Vary": "Accept-Encoding", "X-Content-Type-Options": "nosniff"}
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(compressed, media_type=media, headers={**headers, "Content-Encoding": "gzip"})
+        return Response(content, media_type=media, headers=headers)
+
+    return Route(f"/{_FOLDER}/{{name}}", asset)

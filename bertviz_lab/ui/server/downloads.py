@@ -1,0 +1,63 @@
+"""Files that are made for a visitor to download, and the route of a run's model."""
+
+import re
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.access import is_logged_in
+from bertviz_lab.ui.state.app_state import AppState
+
+_PREFIX, _KEPT_SECONDS = "bertviz-lab-download-", 600
+
+
+def download_folder() -> Path:
+    """A new folder for one file; those of earlier downloads are removed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        try:
+            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
+                for path in folder.iterdir():
+                    path.unlink()
+                folder.rmdir()
+        except OSError:
+            continue  # another visitor's download is removing it too
+    return Path(tempfile.mkdtemp(prefix=_PREFIX))
+
+
+def model_route(state: AppState) -> Route:
+    """`lab-model/NAME.zip`: the newest model of a run, or a shipped one; only for who may see the page."""
+
+    async def download(request: Request) -> Response:
+        if not await is_logged_in(request):
+            return PlainTextResponse("Log in first.", status_code=401)
+        return await run_in_threadpool(answer, request.path_params["name"])
+
+    def answer(name: str) -> Response:
+        try:
+            path = zip_model(state, name)
+        except InputError as error:
+            return PlainTextResponse(str(error), status_code=404)
+        return FileResponse(path, filename=path.name, headers={"X-Content-Type-Options": "nosniff"})
+
+    return Route("/lab-model/{name}.zip", download)
+
+
+def zip_model(state: AppState, name: str) -> Path:
+    """The newest model of a run, or a shipped one, as a zip. Raises `InputError` for any other name."""
+    if not (state.models.is_run(name) or name in state.models.shipped()):
+        raise InputError("There is no such run or model.")
+    folder, title = state.models.locate(name)
+    stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
+    target = download_folder() / f"{stem}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for path in sorted(folder.iterdir()):
+            if path.is_file() and not path.name.startswith(("optimizer.", "trainer.", "checksums.")):
+                archive.write(path, f"{stem}/{path.name}")
+    return target

@@ -1,0 +1,227 @@
+"""What the page keeps between two clicks: open models, runs, and computations that pictures ask more about."""
+
+import contextlib
+import hashlib
+import importlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.data.corpora.health import HealthReport, examine_files
+from bertviz_lab.data.corpora.sources import MAX_BYTES
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs import Runs
+from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.training.runs.summary import RunSummary
+from bertviz_lab.ui.forms.controls import in_page_words
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.examples import Examples, examples_for, examples_from
+from bertviz_lab.ui.state.lru_cache import LruCache
+from bertviz_lab.ui.state.models import Models, saved_at
+from bertviz_lab.ui.state.snapshots import SnapshotStore
+from bertviz_lab.ui.state.task_examples import task_examples
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.examples import TaskData
+    from bertviz_lab.training.finetuning.task_data import TaskSplits
+
+_KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
+_KEPT_REPORTS = 16
+_KEPT_ANSWERS = 32
+_KEPT_LABELLED = 4  # each may be a file of a hundred megabytes
+_MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
+
+ResultT = TypeVar("ResultT")
+
+
+@dataclass(frozen=True)
+class CachedTrace:
+    """What a picture of attention asks more about."""
+
+    attentions: NDArray[np.float32]  # (layers, heads, tokens, tokens)
+    queries: NDArray[np.float32]  # (layers, heads, tokens, head size)
+    keys: NDArray[np.float32]
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.attentions.nbytes + self.queries.nbytes + self.keys.nbytes
+
+
+class AppState:
+    """Everything that the tabs share. One for all visitors: nothing in it belongs to one of them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
+        self.runs.start_queue()
+        self.models = Models(settings, self.runs)
+        self.snapshots = SnapshotStore(self.models)
+        self._lock = threading.Lock()
+        self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
+        self._answers = LruCache(_KEPT_ANSWERS)
+        self._reports = LruCache(_KEPT_REPORTS)
+        self._examples = LruCache(64)
+        self._labelled = LruCache(_KEPT_LABELLED)
+        self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to
+
+    def warm_up(self) -> None:
+        """Import torch and what analyses models, and open the default one: the first visitor need not wait for it."""
+        with contextlib.suppress(InputError):  # no model yet: the page says so
+            self.models.open()
+        importlib.import_module("bertviz_lab.interpret")
+
+    # ---- attention that was computed, for exact values, further layers, and queries and keys
+
+    def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
+        """Remember a computation for a while; returns the key to ask for it."""
+        body = json.dumps([self.models.version(model), trace.attentions.shape, *texts])
+        key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
+        with self._lock:
+            self._traces[key] = trace
+            self._traces.move_to_end(key)
+            while len(self._traces) > 1 and sum(kept.size for kept in self._traces.values()) > _KEPT_BYTES:
+                self._traces.popitem(last=False)
+        return key
+
+    def trace(self, key: str) -> CachedTrace | None:
+        """A computation that is still remembered."""
+        with self._lock:
+            return self._traces.get(key)
+
+    def remembered(self, question: tuple[Any, ...], make: Callable[[], ResultT]) -> ResultT:
+        """An answer that takes long, made once while it is among the last few questions."""
+        return cast(ResultT, self._answers.get(question, make))
+
+    # ---- texts
+
+    def examine(self, paths: Sequence[str | Path], *, model: str = "", **options: Any) -> HealthReport:
+        """A health report, made once for a text and its options; with `model`, as its vocabulary splits the text.
+
+        Raises `InputError` for a text that is none.
+        """
+        version = self.models.version(model) if model else ""
+        key = (tuple(str(path) for path in paths), version, *sorted(options.items()))
+
+        def make() -> HealthReport:
+            tokenizer = self.models.open(model).tokenizer if model else None
+            return examine_files(list(paths), tokenizer=tokenizer, **options)
+
+        return cast(HealthReport, self._reports.get(key, make))
+
+    def labelled(self, config: FinetuneConfig) -> "tuple[TaskData, TaskSplits]":
+        """The examples that a fine-tuning would use, with all that reading found out, read once for its data settings.
+
+        Raises `InputError` for data that cannot be learnt from.
+        """
+        from bertviz_lab.training.finetuning.task_data import load_task_splits
+
+        most = _MOST_SHARED if self.settings.shared else MAX_BYTES
+        found = self._labelled.get(self.data_key(config), lambda: load_task_splits(config, most))
+        return cast("tuple[TaskData, TaskSplits]", found)
+
+    def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
+        """What decides which examples a fine-tuning uses."""
+        names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", *config.reading)
+        return tuple(getattr(config, name) for name in names)
+
+    def examples(self, model: str) -> Examples:
+        """Sentences to try on a model: from the very text it was trained on where the page has that."""
+        name = model.strip() or self.models.default()
+        return cast(Examples, self._examples.get(name, lambda: self._examples_of(name)))
+
+    def _examples_of(self, name: str) -> Examples:
+        tokenizer = self.models.open(name).tokenizer
+        found = None
+        config = self.runs.config(name) if self.models.is_run(name) else None
+        if isinstance(config, PretrainConfig):
+            found = examples_from(config.corpus, tokenizer, config.documents)
+        return found or examples_for(tokenizer)
+
+    def task_examples(self, model: str) -> list[tuple[str, str]]:
+        """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""
+        name = model.strip() or self.models.default()
+        folder = self.runs.folder(name) if self.models.is_run(name) else None
+        key = ("task examples", self.models.version(name))
+        return self.remembered(key, lambda: task_examples(self.models.open(name), folder))
+
+    # ---- runs
+
+    def follow(self, run_id: str, start: int) -> dict[str, Any] | None:
+        """A run's events after the first `start` bytes of its log, for the loss chart; None for an unknown run."""
+        try:
+            rows, end = self.runs.events(run_id, max(0, start))
+            state = self.runs.state(run_id)
+        except (InputError, ValueError):
+            return None
+        for row in rows:
+            if row.get("message"):
+                row["message"] = self._in_page_words(run_id, row["message"])
+        message = self._in_page_words(run_id, state.message)
+        return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
+
+    def summary(self, name: str) -> RunSummary:
+        """What came of a run, or of a shipped model, in one line. Raises `InputError` for an unknown run."""
+        known, start = self._summaries.get(name, (RunSummary(), 0))
+        if name not in self.models.shipped():
+            rows, end = self.runs.events(name, start)
+        elif start:
+            return known
+        else:
+            rows = read_shipped_log(self.settings.checkpoints / name)
+            end = 1  # it is complete
+        self._summaries[name] = (known.after(rows), end)
+        return self._summaries[name][0]
+
+    def glance(self, run_id: str) -> dict[str, Any] | None:
+        """Where a run stands, for the strip at the top of the page; None for an unknown run."""
+        try:
+            folder = self.runs.folder(run_id)
+            state = self.runs.state(run_id)
+        except InputError:
+            return None
+        saved = saved_at(folder)
+        return {
+            "name": self.runs.name(run_id),
+            "status": state.status,
+            "message": self._in_page_words(run_id, state.message),
+            "step": state.step,
+            "total_steps": state.total_steps,
+            "seconds": state.seconds,
+            "eta_seconds": state.eta_seconds if state.status in ACTIVE else None,
+            "saved": str(saved) if saved else "",
+            "path": self.model_path(run_id) if saved else "",
+        }
+
+    def _in_page_words(self, run_id: str, message: str) -> str:
+        kind = type(self.runs.config(run_id)) if message else PretrainConfig
+        return in_page_words(kind, message)
+
+    def model_path(self, run_id: str) -> str:
+        """Where a person finds a run's model; nothing about this machine is told to strangers."""
+        if self.settings.shared:
+            return ""
+        folder, _ = self.models.locate(run_id)
+        return str(folder.resolve())
+
+    def is_kind(self, run_id: str | None, kind: type[RunConfig]) -> bool:
+        """Whether a run is a pretraining, or a fine-tuning, as `kind` says; a name that is none is neither."""
+        try:
+            return isinstance(self.runs.config(run_id or ""), kind)
+        except InputError:
+            return False
+
+    def current_run(self, own: Sequence[str], kind: type[RunConfig] | None = None) -> str:
+        """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""
+        visible = [run_id for run_id in self.models.visible_runs(own) if kind is None or self.is_kind(run_id, kind)]
+        mine = [run_id for run_id in visible if run_id in own]
+        active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
+        return next(iter(mine or active), "")

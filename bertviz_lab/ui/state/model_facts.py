@@ -1,0 +1,66 @@
+"""What a model is, as facts: its size, its vocabulary, and what it was trained on."""
+
+import re
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.state.app_state import AppState
+
+
+def describe(session: AppState, model: str | None) -> str:
+    """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+
+    try:
+        checkpoint = session.models.open(model or "")
+        config, tokenizer = checkpoint.config, checkpoint.tokenizer
+        kind = "WordPiece" if tokenizer.algorithm == "wordpiece" else "BPE"
+        items = [
+            ("Layers", f"{config.num_hidden_layers}"),
+            ("Hidden size", f"{config.hidden_size}"),
+            ("Heads", f"{config.num_attention_heads} per layer"),
+            *([("Attention", "causal")] if config.is_decoder else []),
+            ("Vocabulary", f"{tokenizer.vocab_size:,} ({kind}, {'lower-cased' if tokenizer.lowercase else 'cased'})"),
+            ("Parameters", _millions(parameter_count(checkpoint.model))),
+            ("Architecture", checkpoint.architecture),
+        ]
+        trained_on = _trained_on(session, model or session.models.default(), checkpoint.card)
+        if trained_on:
+            items.append(("Trained on", trained_on))
+        missing = checkpoint.report.missing
+        note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
+        return facts_payload(items, note=note or _progress(session, model or ""))
+    except Exception as error:  # whatever happens, the page must live on
+        return (
+            facts_payload([], note=sentence_of(error), tone="error") if model else message_payload(sentence_of(error))
+        )
+
+
+def _trained_on(session: AppState, model: str, card: str) -> str:
+    if session.models.is_run(model):
+        config = session.runs.config(model)
+        names = [_text_name(name) for name in (config.corpus if isinstance(config, PretrainConfig) else config.train)]
+        return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")
+    line = next((line for line in card.splitlines() if line.startswith("- Text:")), "")
+    return line.removeprefix("- Text:").split("(")[0].replace("`", "").strip()
+
+
+def _text_name(path: str) -> str:
+    """The name under which a person knows a text; the copies in a run's folder are numbered."""
+    return re.sub(r"^\d\d-|^sample:", "", path.replace("\\", "/").split("/")[-1])
+
+
+def _progress(session: AppState, model: str) -> str:
+    if not session.models.is_run(model):
+        return ""
+    state = session.runs.state(model)
+    if state.status not in ACTIVE:
+        return ""
+    return "Still training: this is its latest checkpoint; everything below is updated with the next one."
+
+
+def _millions(count: int) -> str:
+    return f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"

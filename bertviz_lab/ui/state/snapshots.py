@@ -1,0 +1,173 @@
+"""Snapshots of training runs and of shipped models: which there are, opened models, and what they make of a text."""
+
+import contextlib
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
+from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.ui.state.lru_cache import LruCache
+from bertviz_lab.ui.state.models import Models, run_label
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
+
+#: Without a run under way the view begins with this one.
+FIRST = "tiny-town"
+
+_KEPT_FRAMES = 80_000_000  # bytes of frames of all visitors
+_KEPT_OPEN = 200_000_000  # bytes of opened snapshots
+_KEPT_READERS, _KEPT_LOGS = 16, 8
+#: What the loss curve needs of an event.
+_CURVE_FIELDS = ("event", "step", "mlm_loss", "loss", "causal_loss", "seconds", "tokens", "objective", "baselines")
+
+
+@dataclass(frozen=True)
+class TrackedText:
+    """What every snapshot of a training run is asked: texts, and the ids of the tokens that are tracked in them."""
+
+    run: str
+    text_a: str
+    text_b: str
+    watched: tuple[int, ...] = ()  # tokens whose probability is followed
+    mapped: tuple[int, ...] = ()  # tokens on the embedding map
+
+
+class SnapshotStore:
+    """Lists, opens and keeps snapshots, by the name of their run or shipped model; safe to use from many threads."""
+
+    def __init__(self, models: Models) -> None:
+        self._models, self._runs = models, models.runs
+        self._readers = LruCache(_KEPT_READERS)
+        self._open = LruCache(_KEPT_OPEN, weigh=lambda checkpoint: _bytes_of(checkpoint))
+        self._frames = LruCache(_KEPT_FRAMES, weigh=len)
+        self._logs = LruCache(_KEPT_LOGS)
+
+    def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+        """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
+        runs = [
+            (run_label(self._runs.name(run_id), self._runs.state(run_id)), run_id)
+            for run_id in self._models.visible_runs(own)
+            if self._has_snapshots(self._runs.folder(run_id))
+        ]
+        shipped = [name for name in self._models.shipped() if self._has_snapshots(self._shipped(name))]
+        shipped.sort(key=lambda name: name != FIRST)
+        return runs + [(f"{name} (comes with the lab)", name) for name in shipped]
+
+    def has_snapshots(self, name: str) -> bool:
+        """Whether a name is that of a run, or shipped model, with snapshots."""
+        try:
+            return self._has_snapshots(self.folder(name))
+        except InputError:
+            return False
+
+    def default(self, own: Sequence[str]) -> str:
+        """The run under way, else the first that ships, else the newest run; "" where there is none at all."""
+        names = [name for _, name in self.choices(own)]
+        runs = [name for name in names if self._models.is_run(name)]
+        active = [name for name in runs if self.is_live(name)]
+        shipped = [name for name in names if name not in runs]
+        return next(iter([*active, *shipped, *runs]), "")
+
+    def is_live(self, name: str) -> bool:
+        """Whether more snapshots are to be expected."""
+        with contextlib.suppress(InputError):
+            return self._models.is_run(name) and self._runs.state(name).status in ACTIVE
+        return False
+
+    def folder(self, name: str) -> Path:
+        """The folder of a run or shipped model, never one that somebody typed. Raises `InputError`."""
+        if name in self._models.shipped():
+            return self._shipped(name)
+        if not self._models.is_run(name):
+            raise InputError("This run is no longer here; choose another one.")
+        return self._runs.folder(name)
+
+    def reader(self, name: str) -> "SnapshotReader":
+        """The snapshots of a run. Raises `InputError` where it has none, or is not there."""
+        from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+
+        folder = self.folder(name)
+        short = self._models.runs.name(name) if self._models.is_run(name) else name
+        files = [folder / "snapshots" / "config.json", folder / "config.json"]
+        changed = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
+        return cast("SnapshotReader", self._readers.get((folder, changed), lambda: open_snapshots(folder, short)))
+
+    def open(self, name: str, step: int) -> Any:
+        """A checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
+        reader = self.reader(name)
+        return self._open.get((*self._version(reader.folder, step), step), lambda: reader.open(step))
+
+    def frame(self, tracked: TrackedText, step: int) -> Payload:
+        """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""
+        from bertviz_lab.interpret import analyze_snapshot
+
+        def make() -> Payload:
+            checkpoint = self.open(tracked.run, step)
+            found = analyze_snapshot(
+                checkpoint,
+                tracked.text_a,
+                tracked.text_b or None,
+                tracked=tracked.watched,
+                projected=tracked.mapped,
+            )
+            return frame_payload(found, step)
+
+        key = (tracked, step, *self._version(self.folder(tracked.run), step))
+        return cast(Payload, self._frames.get(key, make))
+
+    def plane(self, tracked: TrackedText, step: int) -> dict[str, Any]:
+        """The plane of the word map, fitted on a snapshot."""
+        from bertviz_lab.interpret import embedding_plane
+        from bertviz_lab.interpret.training_dynamics import word_embeddings
+
+        plane = embedding_plane(word_embeddings(self.open(tracked.run, step), tracked.mapped))
+        return plane_body(plane.mean, plane.axes, plane.explained)
+
+    def curve(self, name: str) -> dict[str, Any]:
+        """The loss over a run; of a log that grows only what is new is read."""
+        if not self._models.is_run(name):
+            return curve_body(read_shipped_log(self.folder(name)))
+        log: _RunLog = self._logs.get(name, _RunLog)
+        return log.curve(lambda start: self._runs.events(name, start))
+
+    def _shipped(self, name: str) -> Path:
+        return self._models.settings.checkpoints / name
+
+    def _has_snapshots(self, folder: Path) -> bool:
+        return any((folder / "snapshots").glob("step-*.safetensors"))
+
+    def _version(self, folder: Path, step: int) -> tuple[Path, int]:
+        """Changes when the file of a snapshot does: a run that is begun again in its folder writes other ones."""
+        path = folder / "snapshots" / f"step-{step:08d}.safetensors"
+        with contextlib.suppress(OSError):
+            return path, path.stat().st_mtime_ns
+        return path, 0  # gone by now, or the model itself that ships
+
+
+def _bytes_of(checkpoint: Any) -> int:
+    return sum(p.numel() * p.element_size() for p in checkpoint.model.parameters())
+
+
+class _RunLog:
+    """The loss curve of a run, and the part of its log that is in it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._rows: list[dict[str, Any]] = []
+        self._end = 0  # in bytes
+        self._curve = curve_body(())
+
+    def curve(self, read: Callable[[int], tuple[list[dict[str, Any]], int]]) -> dict[str, Any]:
+        """The curve with what `read(start)` gives: the events after so many bytes, and where they end."""
+        with self._lock:
+            rows, self._end = read(self._end)
+            if rows:
+                self._rows += [{name: row[name] for name in _CURVE_FIELDS if name in row} for row in rows]
+                self._curve = curve_body(self._rows)
+            return self._curve

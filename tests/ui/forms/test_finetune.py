@@ -1,0 +1,147 @@
+"""Fine-tune: the form as settings, and what the examples are told to be; a whole file of texts."""
+
+import csv
+import dataclasses
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertviz_lab import FinetuneConfig, InputError, interpret
+from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
+from bertviz_lab.ui.forms import batch_prediction as whole_file
+from bertviz_lab.ui.forms import options, task_form
+from bertviz_lab.ui.forms.finetune import create_finetune, recommend, show_examples, source_of, take_column
+from bertviz_lab.ui.forms.texts import OWN
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+from tests.little import little_folder
+from tests.ui.finetuned import RUN, tuned, write_reviews
+
+__all__ = ["tuned"]
+NAMES = ("model", "epochs", "batch_size", "eval_share", "task")
+VALUES = ("little", 2, 8, 0.25, "auto")
+
+
+def body(payload: Any) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(payload["value"] if isinstance(payload, dict) else payload)
+    return found
+
+
+def test_every_setting_has_its_place(session: AppState) -> None:
+    with gr.Blocks():
+        bench = create_finetune(session)
+    fields = {f.name for f in dataclasses.fields(FinetuneConfig)}
+    assert set(bench.names) == fields - set(options.TUNING_NOT_ON_THE_PAGE)
+    assert len(bench.inputs) == 3 + len(bench.names)
+    values = [component.value for component in bench.inputs[3:]]
+    found = task_form.chosen("sentiment", None, None)
+    config = task_form.config_from(session, found, bench.names, values)
+    told = {"train": ("sample:sentiment",), "threads": session.settings.threads, "model": config.model}
+    assert config == FinetuneConfig(**told, **task_form.suited("sentiment"))
+    assert Path(config.model).name == "little"
+
+
+def test_samples_and_files_are_chosen(tmp_path: Path) -> None:
+    assert [value for _, value in task_form.choices()] == [*TASK_SAMPLES, OWN]
+    for source in (*TASK_SAMPLES, OWN):
+        assert task_form.about(source)
+    path = write_reviews(tmp_path / "reviews.csv")
+    assert task_form.chosen(OWN, [str(path)], None).files == (path,)
+    assert task_form.chosen(OWN, str(path), [str(path)]).scored == (path,)
+    for files, told in ((None, "Drop a labelled file"), ([str(tmp_path / "gone.csv")], "upload it again")):
+        with pytest.raises(InputError, match=told):
+            task_form.chosen(OWN, files, None)
+    assert source_of("sentiment", [str(path)])[0] == OWN
+    assert source_of("sentiment", None)[0] == "sentiment"
+
+
+def test_a_sample_that_wants_a_model_of_its_own_gets_it_and_gives_it_back(session: AppState) -> None:
+    start_for = partial(task_form.start_for, session)
+    assert start_for("town-questions", "little") == "little"  # that model does not come with this page
+    for name in ("wiki-mini", "tiny-town"):
+        little_folder(session.settings.checkpoints / name)
+    assert start_for("town-questions", "wiki-mini") == "tiny-town"
+    assert start_for("town-questions", "tiny-town") == "tiny-town"
+    assert start_for("topics", "tiny-town") == "wiki-mini"
+    assert start_for("topics", "wiki-mini") == "wiki-mini"
+    for source in ("topics", "town-questions"):
+        for chosen in ("little", RANDOM, "kind-otter-0123456789abcdef"):
+            assert start_for(source, chosen) == chosen
+
+
+def test_what_suits_a_sample_is_filled_in() -> None:
+    for source in (*TASK_SAMPLES, OWN):
+        text_a, text_b, label, *values = recommend(source)
+        assert (text_a, text_b, label) == ("", "", "")
+        filled = dict(zip(task_form.SUITED, values, strict=True))
+        expected = TASK_SAMPLES[source].settings if source in TASK_SAMPLES else {}
+        assert {name: filled[name] for name in expected} == dict(expected)
+        FinetuneConfig(train=("x.csv",), **filled)
+
+
+def test_a_mistake_in_the_form_is_told_in_the_words_of_the_page(session: AppState) -> None:
+    found = task_form.chosen("topics", None, None)
+    for name, value, told in (
+        ("epochs", 0, '"Epochs" must lie between'),
+        ("learning_rate", "fast", '"Peak learning rate" must be a number'),
+        ("model", "../../etc", "choose another one from the list"),
+    ):
+        with pytest.raises(InputError, match=told):
+            task_form.config_from(session, found, (name,), (value,))
+    assert task_form.config_from(session, found, ("model",), (RANDOM,)).model == "random"
+
+
+def test_the_examples_are_shown_with_their_guess_and_in_numbers(session: AppState, tmp_path: Path) -> None:
+    path = write_reviews(tmp_path / "reviews.csv")
+    preview, told, *columns = show_examples(session, NAMES, OWN, [str(path)], None, *VALUES)
+    roles = {column["name"]: column["role"] for column in body(preview)["columns"]}
+    assert roles == {"text": "a", "label": "label"}
+    facts = dict(body(told)["items"])
+    assert int(facts["Training examples"]) + int(facts["Held-out examples"]) == 60
+    assert facts["Labels"] == "2"
+    assert ("label", "label") in columns[2]["choices"]
+    for source, files, message in ((OWN, None, "Drop a labelled file"), (OWN, [str(tmp_path)], "no longer")):
+        preview, told, *_ = show_examples(session, NAMES, source, files, None, *VALUES)
+        assert message in body(preview)["message"]
+        assert told == ""
+
+
+def test_a_pressed_column_becomes_the_label() -> None:
+    def pressed(**data: str) -> gr.EventData:
+        return gr.EventData(None, data)
+
+    assert take_column(pressed(name="topic"), "", "", "label") == ("", "", "topic")
+    assert take_column(pressed(name="label"), "", "none", "label") == ("label", "none", "")
+    assert take_column(pressed(), "a", "b", "c") == ("a", "b", "")
+
+
+def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("the red cat sat\n\n=1+1\n", encoding="utf-8")
+    update, told = whole_file.predict_file(tuned, RUN, str(path))
+    assert "2 predictions" in body(told)["text"]
+    with Path(update["value"]).open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    (first, *_) = interpret.classify(tuned.models.open(RUN), "the red cat sat").labels
+    assert (rows[0]["row"], rows[0]["label"]) == ("1", first.label)
+    assert float(rows[0][f"p({first.label})"]) == pytest.approx(first.score, abs=1e-3)
+    assert rows[1]["text"] == "'=1+1"
+    table = tmp_path / "texts.csv"
+    table.write_text("text,number\nthe red cat,1\n,2\n-0.5,3\n", encoding="utf-8")
+    update, told = whole_file.predict_file(tuned, RUN, str(table))
+    assert '1 dropped: the text is empty ("texts.csv" row 3).' in body(told)["text"]
+    with Path(update["value"]).open(encoding="utf-8", newline="") as file:
+        assert [row["text"] for row in csv.DictReader(file)] == ["the red cat", "-0.5"]
+    long = tmp_path / "long.txt"
+    long.write_text("cat " * 20_000, encoding="utf-8")
+    assert "more than 50,000 characters" in body(whole_file.predict_file(tuned, RUN, str(long))[1])["text"]
+    empty = tmp_path / "empty.txt"
+    empty.write_bytes(b"")
+    for model, file, message in ((RUN, empty, "is empty"), ("little", path, "fine-tuned")):
+        update, told = whole_file.predict_file(tuned, model, str(file))
+        assert not update["visible"]
+        assert message in body(told)["text"]

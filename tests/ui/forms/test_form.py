@@ -1,0 +1,222 @@
+import dataclasses
+import json
+from pathlib import Path
+
+import gradio as gr
+import pytest
+
+from bertviz_lab import InputError, PretrainConfig
+from bertviz_lab.config import RECIPES
+from bertviz_lab.data.samples import SAMPLES
+from bertviz_lab.training.loop import throughput
+from bertviz_lab.ui.forms import form, options, texts
+from bertviz_lab.ui.forms.forecast import Forecaster
+from bertviz_lab.ui.forms.pretrain import create_pretrain, forecast_line, recommend, start_chosen
+from bertviz_lab.ui.forms.texts import Text
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.models import RANDOM
+from tests.little import little_folder, little_text
+from tests.ui.pages import little_settings
+from tests.ui.state.test_models import RUN, make_run
+
+TEXT = Text("Tiny Town", ("sample:tiny-town",), ())
+
+
+@pytest.fixture
+def little(tmp_path: Path) -> Text:
+    path = tmp_path / "little.txt"
+    path.write_text(little_text(), encoding="utf-8")
+    return Text("little", (), (path,))
+
+
+def config_of(session: AppState, **chosen: object) -> PretrainConfig:
+    return form.config_from(session, TEXT, tuple(chosen), tuple(chosen.values()))
+
+
+def test_the_machine_is_not_the_visitors_to_set(session: AppState) -> None:
+    with gr.Blocks():
+        drawn = create_pretrain(session)
+    fields = {f.name for f in dataclasses.fields(PretrainConfig)}
+    assert set(drawn.names) == fields - set(options.NOT_ON_THE_PAGE)
+    untouched = [component.value for component in drawn.inputs[2:]]
+    config = form.config_from(session, TEXT, drawn.names, untouched)
+    assert config.threads == session.settings.threads
+    wanted = SAMPLES["tiny-town"].settings
+    assert {name: getattr(config, name) for name in wanted} == dict(wanted)
+    assert (config.recipe, config.init_from) == ("lab", "")
+
+
+def test_every_input_is_found_by_the_name_of_its_setting(session: AppState) -> None:
+    with gr.Blocks():
+        drawn = create_pretrain(session)
+    assert [component.elem_id for component in drawn.inputs[2:]] == [f"option-{name}" for name in drawn.names]
+
+
+# ---- recipes
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_a_recipe_fills_in_its_own_values(recipe: str) -> None:
+    found = form.filled_in(recipe, texts.OWN)
+    for name, value in RECIPES[recipe].items():
+        assert found[name] == value
+    assert set(form.BY_RECIPE) >= set(RECIPES[recipe])
+    assert "preset" not in form.BY_RECIPE  # the size stays what the person chose
+
+
+def test_what_suits_a_sample_goes_with_the_labs_recipe_its_time_with_any() -> None:
+    wanted = dict(SAMPLES["tiny-town"].settings)
+    found = form.filled_in("lab", "tiny-town")
+    assert {name: found[name] for name in wanted} == wanted
+    paper = form.filled_in("paper", "tiny-town")
+    assert (paper["seq_len"], paper["time_budget"]) == (512, wanted["time_budget"])
+
+
+def test_going_back_to_the_labs_recipe_undoes_the_papers(session: AppState) -> None:
+    answers = {
+        recipe: recommend(session, form.BY_RECIPE, recipe, RANDOM, "docstrings", None) for recipe in ("paper", "lab")
+    }
+    assert answers["paper"] != answers["lab"]
+    found = dict(zip(form.BY_RECIPE, answers["lab"], strict=True))
+    untouched = PretrainConfig(corpus=("x",))
+    assert all(found[name] == getattr(untouched, name) for name in set(form.BY_RECIPE) - set(form.BY_TEXT))
+
+
+def test_a_recipe_is_recorded_and_decides_what_was_left_empty(session: AppState) -> None:
+    config = config_of(session, recipe="paper", seq_len=None, batch_size=64)
+    assert (config.recipe, config.seq_len, config.batch_size) == ("paper", 512, 64)
+    assert config.dropout == RECIPES["paper"]["dropout"]
+    assert config_of(session, recipe="paper", learning_rate="").learning_rate is None
+
+
+def test_a_complaint_speaks_of_labels(session: AppState) -> None:
+    for chosen, words in (
+        ({"preset": "gigantic"}, '"Model size" must be one of'),
+        ({"seq_len": 10**9}, '"Max sequence length" must lie'),
+        ({"recipe": "mine"}, '"Recipe" must be one of'),
+    ):
+        with pytest.raises(InputError, match=words) as refused:
+            config_of(session, **chosen)
+        assert "--" not in str(refused.value)
+
+
+def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: AppState) -> None:
+    config = config_of(session, time_budget="30s")
+    assert config.checkpoint_every == 5.0
+    assert config.eval_every == 3.0
+    long = config_of(session, time_budget="3h")
+    assert long.checkpoint_every == PretrainConfig(corpus=("x",)).checkpoint_every
+    assert config_of(session, time_budget="30s", checkpoint_every=20.0).checkpoint_every == 20.0
+
+
+# ---- a model to start from
+
+
+def test_a_model_to_start_from_brings_its_own_shape_and_vocabulary(session: AppState) -> None:
+    config = config_of(
+        session, init_from="little", preset="large", vocab_size=99, algorithm="bpe", causal_share=0.5, seq_len=32
+    )
+    untouched = PretrainConfig(corpus=("x",))
+    assert config.init_from == str(session.settings.checkpoints / "little")
+    assert config.causal_share == 0.0
+    for name in ("preset", "vocab_size", "algorithm"):
+        assert getattr(config, name) == getattr(untouched, name)
+    assert config_of(session, init_from=RANDOM, preset="large").init_from == ""
+
+
+def test_a_run_that_has_ended_can_be_started_from(session: AppState) -> None:
+    folder = make_run(session)
+    assert config_of(session, init_from=RUN, seq_len=32).init_from == str(folder / "model")
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_nothing_is_started_from_that_is_not_on_the_list(tmp_path: Path, shared: bool) -> None:
+    session = AppState(little_settings(tmp_path, shared=shared))
+    elsewhere = little_folder(tmp_path / "elsewhere")
+    active = "calm-fox-fedcba9876543210"
+    make_run(session, active, status="training")
+    for sent in (str(elsewhere), str(tmp_path / "checkpoints" / "little"), "../..", "prajjwal1/bert-tiny", RUN, active):
+        with pytest.raises(InputError, match="not there; choose another one from the list"):
+            config_of(session, init_from=sent, seq_len=32)
+
+
+def test_examples_longer_than_the_model_reads_are_refused_in_the_words_of_the_page(session: AppState) -> None:
+    with pytest.raises(InputError) as refused:
+        config_of(session, init_from="little", seq_len=128)
+    assert str(refused.value) == 'little has a max sequence length of 64 tokens; lower "Max sequence length" to that.'
+
+
+def test_choosing_a_model_greys_out_what_it_brings_and_holds_the_length(session: AppState) -> None:
+    names = (*form.BROUGHT, "seq_len")
+    updates = dict(zip(names, start_chosen(session, "little", 512), strict=True))
+    assert updates.pop("seq_len")["value"] == 64
+    assert {update["interactive"] for update in updates.values()} == {False}
+    assert "brings its own" in updates["preset"]["info"]
+    back = dict(zip(names, start_chosen(session, RANDOM, 48), strict=True))
+    assert back.pop("seq_len")["value"] == 48
+    assert {update["interactive"] for update in back.values()} == {True}
+    assert back["preset"]["info"] == options.HELP["preset"]
+    filled = recommend(session, ("seq_len",), "paper", "little", "docstrings", None)
+    assert filled == [64]
+
+
+def test_the_report_counts_with_the_vocabulary_of_the_model_to_start_from(session: AppState, little: Text) -> None:
+    own = form.report_of(session, little, ("vocab_size", "init_from"), (90, RANDOM))
+    brought = form.report_of(session, little, ("vocab_size", "init_from"), (90, "little"))
+    tokenizer = session.models.open("little").tokenizer
+    assert own.vocab_size <= 90 < brought.vocab_size == tokenizer.vocab_size
+    assert brought.tokens < own.tokens  # larger pieces
+
+
+def test_the_column_of_a_table_is_read_as_chosen(session: AppState, tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    rows = [f"{number},the dog ran,a much longer text that would be guessed to be the one" for number in range(40)]
+    path.write_text("\n".join(["id,short,text", *rows]), encoding="utf-8")
+    table = Text("table.csv", (), (path,))
+    characters = [form.report_of(session, table, ("text_field",), (name,)).characters for name in ("short", "")]
+    assert characters[0] == 40 * len("the dog ran") < characters[1]
+
+
+# ---- the forecast
+
+
+def test_the_forecast_is_that_of_the_model_that_will_be_trained(
+    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def measure(model: object, config: object) -> float:
+        tried.append(model)
+        return 1000.0
+
+    monkeypatch.setattr(throughput, "tokens_per_second", measure)
+    forecaster = Forecaster()
+    line = json.loads(
+        forecast_line(session, forecaster, ("init_from", "seq_len"), texts.OWN, [str(little.files[0])], "little", 32)
+    )
+    assert dict(line["items"])["Throughput on this machine"] == "about 1,000 tokens a second"
+    assert [model.hidden_size for model in tried] == [32]
+    for _ in range(2):
+        forecast_line(session, forecaster, ("preset",), texts.OWN, [str(little.files[0])], "medium")
+    assert [model.hidden_size for model in tried] == [32, 512]
+    assert tried[-1].num_hidden_layers == 4  # medium is not tried in the page: its speed follows from small
+
+
+def test_the_part_that_is_causal_is_reckoned_slower(
+    session: AppState, little: Text, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
+
+    def speed(**chosen: object) -> float:
+        config = config_of(session, preset="tiny", **chosen)
+        return Forecaster().forecast(config, config.model_config(8192)).tokens_per_second
+
+    assert speed(causal_share=0.0) == 1000.0
+    # 2 layers of 12 x 128^2, and 128 x 8192 for each token that is asked for: 2.6 times as much where all are.
+    assert speed(causal_share=0.5) == pytest.approx(1000 * (0.5 + 0.5 / 2.619), rel=1e-3)
+    assert speed(causal_share=0.5, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * 2.619), rel=1e-3)
+
+
+def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: AppState, little: Text) -> None:
+    line = forecast_line(session, Forecaster(), ("seq_len",), texts.OWN, [str(little.files[0])], "many")
+    assert json.loads(line)["tone"] == "error"

@@ -1,0 +1,111 @@
+"""The endpoints, called as a program calls them."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from gradio_client import Client
+from gradio_client.exceptions import AppError
+
+from bertviz_lab import BertForSequenceClassification, interpret
+from bertviz_lab.ui.server.api import NAMES
+from bertviz_lab.ui.state.app_state import AppState
+from tests.little import little_folder
+from tests.ui.pages import little_settings, serve
+
+Page = tuple[Client, AppState]
+A, B = "the red cat sat on the mat", "she gave him the red book"
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    folder = tmp_path_factory.mktemp("api")
+    little_folder(folder / "checkpoints" / "moods", kind=BertForSequenceClassification, id2label=("glum", "gay"))
+    with serve(little_settings(folder)) as (url, session):
+        client = Client(url, verbose=False)
+        yield client, session
+        client.close()
+
+
+def test_six_endpoints_and_no_more_are_public(page: Page) -> None:
+    described = page[0].view_api(print_info=False, return_format="dict")
+    assert isinstance(described, dict)
+    assert set(described["named_endpoints"]) == {f"/{name}" for name in NAMES}
+    assert described["unnamed_endpoints"] == {}
+
+
+def test_models_are_listed_with_the_default(page: Page) -> None:
+    answer = page[0].predict(api_name="/models")
+    assert answer["default"] == "little"
+    assert [model["name"] for model in answer["models"]] == ["little", "moods"]
+
+
+def test_tokenize_gives_what_the_model_is_given(page: Page) -> None:
+    answer = page[0].predict(text_a=A, text_b=B, api_name="/tokenize")
+    encoding = page[1].models.open().tokenizer.encode(A, B)
+    assert tuple(answer["tokens"]) == encoding.tokens
+    assert tuple(answer["ids"]) == encoding.ids
+    assert tuple(answer["token_type_ids"]) == encoding.token_type_ids
+    assert [tuple(pair) for pair in answer["offsets"]] == list(encoding.offsets)
+
+
+def test_fill_mask_gives_what_the_model_says(page: Page) -> None:
+    answer = page[0].predict("the [MASK] cat [MASK]", "little", 3, api_name="/fill_mask")
+    expected = interpret.fill_mask(page[1].models.open(), "the [MASK] cat [MASK]", 3)
+    assert [mask["position"] for mask in answer["masks"]] == [mask.position for mask in expected.masks]
+    for mask, truth in zip(answer["masks"], expected.masks, strict=True):
+        assert [c["token"] for c in mask["candidates"]] == [c.token for c in truth.candidates]
+        assert [c["probability"] for c in mask["candidates"]] == pytest.approx(
+            [c.probability for c in truth.candidates]
+        )
+
+
+def test_next_sentence_sums_to_one(page: Page) -> None:
+    answer = page[0].predict(A, B, api_name="/next_sentence")
+    assert answer["is_next"] + answer["is_random"] == pytest.approx(1)
+
+
+def test_attention_rows_sum_to_one(page: Page) -> None:
+    answer = page[0].predict(A, api_name="/attention")
+    assert len(answer["attentions"]) == len(answer["attentions"][0]) == 2
+    for layer in answer["attentions"]:
+        for head in layer:
+            assert len(head) == len(answer["tokens"])
+            assert [sum(row) for row in head] == pytest.approx([1] * len(head), abs=1e-5)
+
+
+def test_classify_labels_a_text(page: Page) -> None:
+    answer = page[0].predict(A, "", "moods", api_name="/classify")
+    assert {label["label"] for label in answer["labels"]} == {"glum", "gay"}
+    assert sum(label["score"] for label in answer["labels"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (("/fill_mask", "no blank here"), r"Put \[MASK\]"),
+        (("/fill_mask", "the <mask>"), r"write \[MASK\]"),
+        (("/fill_mask", "the [MASK]", "", 10**9), "top_k"),
+        (("/fill_mask", "the [MASK]", "", "five"), "top_k"),
+        (("/fill_mask", "the [MASK]", "/no/such/model"), "There is no model"),
+        (("/fill_mask", {"not": "text"}), "Type a sentence"),
+        (("/next_sentence", A, ""), "both"),
+        (("/tokenize", ""), "Type a sentence"),
+        (("/attention", "x" * 100_000), "shorten"),
+        (("/classify", A), "no classification head"),
+    ],
+)
+def test_bad_input_is_an_error_of_one_sentence(
+    page: Page, call: tuple, words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name, *arguments = call
+    with pytest.raises(AppError, match=words):
+        page[0].predict(*arguments, api_name=name)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_texts_of_every_kind_come_back_unharmed(page: Page) -> None:
+    for text in ("<script>alert(1)</script> {{7*7}} ${x}", "مرحبا بالعالم", "你好，世界", "🙂🙃", "a\u0000b"):
+        answer = page[0].predict(text, api_name="/tokenize")
+        assert json.dumps(answer)
+        assert answer["tokens"][0] == "[CLS]"

@@ -1,0 +1,128 @@
+"""Files of the server stay on the server: no request past the page reads a path that was not uploaded."""
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.ui.server.uploads import uploaded_paths
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views import VIEWS
+from tests.ui.pages import little_settings, serve
+
+SECRET = "swordfish"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("server")
+
+
+@pytest.fixture(scope="module")
+def secret(folder: Path) -> Path:
+    """A file beside the upload folder, which only the owner of the server may read."""
+    path = folder / "secret.csv"
+    lines = [f"the {word} is number {n},{word}" for n in range(40) for word in (SECRET, "other")]
+    path.write_text("text,label\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    path.chmod(0o600)
+    return path
+
+
+@pytest.fixture(autouse=True)
+def uploads(folder: Path, upload_folder: None, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The upload folder of these tests, instead of the one that all tests of the page share."""
+    path = folder / "uploads"
+    path.mkdir(exist_ok=True)
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(path))
+    return path
+
+
+@pytest.fixture(scope="module")
+def page(folder: Path) -> Iterator[tuple[str, AppState]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADIO_TEMP_DIR", str(folder / "uploads"))
+        with serve(little_settings(folder, shared=True)) as served:
+            yield served
+
+
+def post(url: str, body: dict[str, Any]) -> str:
+    request = urllib.request.Request(
+        url, json.dumps(body).encode(), {"Content-Type": "application/json"}, method="POST"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return str(answer.read().decode())
+    except urllib.error.HTTPError as error:
+        return str(error.read().decode())
+
+
+def config_of(url: str) -> dict[str, Any]:
+    with urllib.request.urlopen(f"{url}config", timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)
+    return found
+
+
+def test_questions_of_the_views_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
+    url, _ = page
+    (wire,) = [c["id"] for c in config_of(url)["components"] if c["props"].get("elem_id") == "wire"]
+    asked = 0
+    for view in VIEWS:
+        for name, question in view.questions.items():
+            for value in (str(secret), [str(secret)], {"path": str(secret), "meta": {"_type": "gradio.FileData"}}):
+                for changed in question.arguments or [""]:
+                    arguments = dict.fromkeys(question.arguments, "") | ({changed: value} if changed else {})
+                    body = {"session_hash": "x", "component_id": wire, "fn_name": "answer"}
+                    data = ["ticket", view.id, name, arguments]
+                    said = post(f"{url}gradio_api/component_server", body | {"data": data})
+                    assert SECRET not in said
+                    asked += 1
+    assert asked > 50
+
+
+def test_events_of_the_queue_answer_no_path_of_the_server(page: tuple[str, AppState], secret: Path) -> None:
+    url, _ = page
+    config = config_of(url)
+    types = {component["id"]: component["type"] for component in config["components"]}
+    asked = 0
+    for event in config["dependencies"]:
+        kinds = [types[number] for number in event["inputs"]]
+        if "file" not in kinds or not event["backend_fn"]:
+            continue
+        file = {"path": str(secret), "meta": {"_type": "gradio.FileData"}}
+        for value in ([file], file, [str(secret)], str(secret)):
+            data = [value if kind == "file" else "own" for kind in kinds]
+            body = {"data": data, "fn_index": event["id"], "session_hash": f"s{asked}", "trigger_id": None}
+            asked += 1
+            assert SECRET not in post(f"{url}gradio_api/run/predict", body)
+            if isinstance(value, str | dict):
+                continue  # both ways lead through the same checks: the queue is asked for one of each kind
+            joined = post(f"{url}gradio_api/queue/join", body)
+            if "event_id" in joined:
+                stream = f"{url}gradio_api/queue/data?session_hash=s{asked - 1}"
+                with urllib.request.urlopen(stream, timeout=60) as answer:
+                    told = b""
+                    while b"process_completed" not in told and (line := answer.readline()):
+                        told += line
+                assert SECRET.encode() not in told
+    assert asked >= 8  # there are such events
+
+
+def test_only_files_below_the_upload_folder_are_accepted(uploads: Path, secret: Path) -> None:
+    inside = uploads / "a" / "texts.csv"
+    inside.parent.mkdir()
+    inside.write_text("x", encoding="utf-8")
+    link = uploads / "link.csv"
+    link.symlink_to(secret)
+    assert uploaded_paths(str(inside)) == uploaded_paths([str(inside)]) == (inside.resolve(),)
+    assert uploaded_paths(None) == ()
+    for path in (str(secret), "/etc/passwd", f"{uploads}/../secret.csv", str(link), str(uploads), "\0", 7, ["x"]):
+        with pytest.raises(InputError, match="uploaded to this page"):
+            uploaded_paths([path])  # type: ignore[list-item]
+    inside.unlink()
+    with pytest.raises(InputError, match="upload it again"):
+        uploaded_paths([str(inside)])

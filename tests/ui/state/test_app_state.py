@@ -1,0 +1,105 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.server.validation import checked
+from bertviz_lab.ui.state import app_state as session_module
+from bertviz_lab.ui.state.app_state import AppState, CachedTrace
+from tests.little import little_text
+from tests.ui.state.test_models import RUN, make_run
+
+
+def test_a_computation_is_kept_for_a_while_and_found_again(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = CachedTrace(np.full((2, 2, 4, 4), 0.25, np.float32), *(np.ones((2, 2, 4, 8), np.float32) for _ in range(2)))
+    key = session.keep_trace("little", ("a", "b"), trace)
+    assert session.trace(key) is trace
+    assert session.keep_trace("little", ("a", "b"), trace) == key
+    assert session.keep_trace("little", ("a", "c"), trace) != key
+    monkeypatch.setattr(session_module, "_KEPT_BYTES", 2 * trace.size)
+    session.keep_trace("little", ("d", ""), trace)
+    assert session.trace(key) is None
+    assert session.trace("no such key") is None
+
+
+def test_examples_for_a_run_come_from_its_own_text(session: AppState) -> None:
+    folder = make_run(session)
+    text = folder / "01-story.txt"
+    text.write_text(little_text(), encoding="utf-8")
+    body = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(body | {"corpus": [str(text)]}))
+    found = session.examples(RUN)
+    assert len(found.masked) == 5
+    for sentence in found.masked:
+        before, after = sentence.split("[MASK]")
+        line = next(line for line in little_text().splitlines() if line.startswith(before) and line.endswith(after))
+        hidden = line[len(before) : len(line) - len(after)]
+        assert len(session.models.open(RUN).tokenizer.ids([hidden])[0]) == 1
+    assert all(first in little_text() and second in little_text() for first, second in found.pairs)
+    assert session.examples(RUN) is found
+
+
+def test_a_run_whose_text_is_gone_still_has_examples(session: AppState) -> None:
+    folder = make_run(session)
+    body = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(body | {"corpus": [str(folder / "gone.txt")]}))
+    assert all("[MASK]" in text for text in session.examples(RUN).masked)
+
+
+def test_a_text_is_examined_once(session: AppState, tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text(little_text(), encoding="utf-8")
+    assert session.examine((text,), vocab_size=200) is session.examine((text,), vocab_size=200)
+    assert session.examine((text,), vocab_size=200) is not session.examine((text,), vocab_size=100)
+
+
+def test_the_strip_and_the_chart_hear_nothing_of_unknown_runs(session: AppState) -> None:
+    assert session.glance("no-such-run") is None
+    assert session.follow("no-such-run", 0) is None
+    assert session.follow("../..", -5) is None
+
+
+def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: AppState) -> None:
+    make_run(session)
+    found = session.glance(RUN)
+    assert found is not None
+    assert found["status"] == "finished"
+    assert found["path"].endswith("/model")
+    shared = AppState(session.settings.__class__(**{**vars(session.settings), "shared": True}))
+    hidden = shared.glance(RUN)
+    assert hidden is not None
+    assert hidden["path"] == ""
+    assert hidden["saved"]
+
+
+def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(session: AppState) -> None:
+    assert session.current_run(()) == ""
+    make_run(session)
+    assert session.current_run(()) == ""
+    assert session.current_run((RUN,)) == RUN
+
+
+def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:
+    assert checked("") == checked(None) == ""
+    for wrong in (3, ["a"]):
+        with pytest.raises(InputError, match="Type"):
+            checked(wrong)
+    with pytest.raises(InputError, match="shorten"):
+        checked("x" * 60_000)
+
+
+def test_why_a_run_failed_is_told_in_the_words_of_the_page(session: AppState) -> None:
+    told = "This run needs more memory than is free: choose a smaller --batch-size, then resume with --resume."
+    folder = make_run(session)
+    write_state(folder, RunState(status="failed", message=told))
+    (folder / "events.jsonl").write_text(
+        json.dumps({"event": "RunFinished", "reason": "failed", "message": told}) + "\n"
+    )
+    followed, glanced = session.follow(RUN, 0), session.glance(RUN)
+    assert followed is not None
+    assert glanced is not None
+    for message in (followed["rows"][0]["message"], followed["state"]["message"], glanced["message"]):
+        assert 'choose a smaller "Batch size", then resume with "Resume training".' in message

@@ -1,0 +1,36 @@
+import pytest
+
+from bertviz_lab import Tokenizer
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, keep_or_replace
+
+
+@pytest.mark.parametrize("own", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
+def test_a_model_gets_the_examples_whose_words_it_knows(own: object) -> None:
+    assert own in (GENERAL, PYTHON, TOWN)
+    texts = [*own.singles(), *(text.replace("[MASK]", "") for text in own.masked)]
+    tokenizer = Tokenizer.train(texts * 3, vocab_size=1000)
+    assert examples_for(tokenizer) is own
+
+
+@pytest.mark.parametrize("examples", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
+def test_every_example_has_a_masked_token_and_every_pair_two_sentences(examples: object) -> None:
+    assert all("[MASK]" in text for text in examples.masked)
+    assert all(first.strip() and second.strip() for first, second in examples.pairs)
+    assert len(examples.singles()) == len(examples.pairs)
+
+
+def test_a_persons_own_text_stays_when_the_model_changes() -> None:
+    shown, fresh = [("old one",), ("old two",)], [("new one",), ("new two",)]
+    assert keep_or_replace(("mine",), shown, fresh) == ("mine",)
+    assert keep_or_replace(("old two",), shown, fresh) == ("new one",)
+    assert keep_or_replace(("",), [], fresh) == ("new one",)
+    assert keep_or_replace(("new two",), fresh, fresh) == ("new two",)
+    assert keep_or_replace(("old one",), shown, []) == ("old one",)
+
+
+def test_a_text_without_suitable_sentences_gives_no_examples(tmp_path) -> None:
+    text = tmp_path / "short.txt"
+    text.write_text("One. Two. Three words here.", encoding="utf-8")
+    tokenizer = Tokenizer.train(["One. Two. Three words here."], vocab_size=100)
+    assert examples_from([str(text)], tokenizer) is None
+    assert examples_from([str(tmp_path / "gone.txt")], tokenizer) is None

@@ -1,0 +1,209 @@
+import json
+import os
+import shutil
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state import models as models_module
+from bertviz_lab.ui.state.app_state import AppState
+from tests.little import little_folder
+
+RUN = "kind-otter-0123456789abcdef"
+
+
+def make_run(
+    session: AppState, run_id: str = RUN, status: str = "finished", *, model: bool = True, seed: int = 1
+) -> Path:
+    folder = session.settings.runs_dir / run_id
+    folder.mkdir(parents=True)
+    write_json(folder / "config.json", PretrainConfig(corpus=("sample:tiny-town",)).to_dict())
+    write_state(folder, RunState(status=status, step=7))
+    if model:
+        little_folder(folder / "model", seed=seed)
+    return folder
+
+
+def test_the_picker_lists_trained_models_before_those_that_ship(session: AppState) -> None:
+    make_run(session)
+    labels, names = zip(*session.models.choices(()), strict=True)
+    assert names == (RUN, "little")
+    assert labels == ("kind-otter (finished)", "little (comes with the lab)")
+
+
+def test_the_default_is_a_shipped_model_else_the_newest_trained_one_else_none(
+    session: AppState, settings: Settings, tmp_path: Path
+) -> None:
+    make_run(session)
+    assert session.models.default() == "little"
+    bare = AppState(replace(settings, checkpoints=tmp_path / "nothing"))
+    assert bare.models.default() == RUN
+    empty = AppState(replace(settings, checkpoints=tmp_path / "nothing", runs_dir=tmp_path / "no runs"))
+    assert empty.models.default() == ""
+    with pytest.raises(InputError, match="Train your own"):
+        empty.models.open()
+
+
+def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(session: AppState) -> None:
+    make_run(session)
+    make_run(session, "calm-fox-fedcba9876543210", status="training")
+    make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
+    assert [name for _, name in session.models.starts(())] == ["random", "little", RUN]
+    shared = AppState(replace(session.settings, shared=True))
+    assert [name for _, name in shared.models.starts(())] == ["random", "little"]
+    assert [name for _, name in shared.models.starts((RUN,))] == ["random", "little", RUN]
+
+
+def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
+    make_run(session)
+    make_run(session, "calm-fox-fedcba9876543210")
+    shared = AppState(replace(settings, shared=True))
+    assert shared.models.visible_runs(("calm-fox-fedcba9876543210",)) == ("calm-fox-fedcba9876543210",)
+    assert shared.models.visible_runs(()) == ()
+    assert [name for _, name in shared.models.choices(())] == ["little"]
+    assert set(session.models.visible_runs(())) == {RUN, "calm-fox-fedcba9876543210"}
+
+
+def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    loads: list[Path] = []
+    load = models_module._load
+
+    def counting(folder: Path) -> object:
+        loads.append(folder)
+        return load(folder)
+
+    monkeypatch.setattr(models_module, "_load", counting)
+    opened: list[object] = []
+    threads = [threading.Thread(target=lambda: opened.append(session.models.open("little"))) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(loads) == 1
+    assert len(opened) == 8
+    assert all(one is opened[0] for one in opened)
+
+
+def test_only_the_last_few_models_stay_open(session: AppState) -> None:
+    for number in range(6):
+        little_folder(session.settings.checkpoints / f"m{number}", seed=number)
+        session.models.open(f"m{number}")
+    assert len(session.models._opened) == models_module._KEPT_OPEN
+    assert len(session.models._loading) <= models_module._KEPT_OPEN
+
+
+def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
+    folder = make_run(session, status="stopped", model=False)
+    with pytest.raises(InputError, match="kind-otter has no model yet"):
+        session.models.open(RUN)
+    saved = folder / "checkpoints" / "step-00000010"
+    little_folder(saved, seed=1)
+    first = session.models.open(RUN)
+    assert first.name == "kind-otter"
+    assert session.models.open(RUN) is first
+    little_folder(folder / "checkpoints" / "step-00000020", seed=2)
+    shutil.rmtree(saved)
+    second = session.models.open(RUN)
+    assert second is not first
+    assert list(session.models._opened) == [folder / "checkpoints" / "step-00000020"]
+    # The final model takes the place of the checkpoint, unless the run went on after it.
+    little_folder(folder / "model", seed=3)
+    assert session.models.locate(RUN)[0] == folder / "model"
+    later = (folder / "model" / "model.safetensors").stat().st_mtime_ns + 10**9
+    os.utime(folder / "checkpoints" / "step-00000020" / "model.safetensors", ns=(later, later))
+    assert session.models.locate(RUN)[0] == folder / "checkpoints" / "step-00000020"
+
+
+def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_one(
+    session: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = make_run(session, status="training", model=False)
+    old = little_folder(folder / "checkpoints" / "step-00000010", seed=1)
+    load = models_module._load
+
+    def overtaken(path: Path) -> object:
+        if path == old and old.is_dir():
+            little_folder(folder / "checkpoints" / "step-00000020", seed=2)
+            shutil.rmtree(old)
+        return load(path)
+
+    monkeypatch.setattr(models_module, "_load", overtaken)
+    assert session.models.open(RUN).path == folder / "checkpoints" / "step-00000020"
+
+
+def test_a_folder_can_be_typed_even_that_of_a_run(session: AppState, tmp_path: Path) -> None:
+    elsewhere = little_folder(tmp_path / "elsewhere" / "mine")
+    assert session.models.open(str(elsewhere)).name == "mine"
+    folder = make_run(session)
+    assert session.models.locate(str(folder))[0] == folder / "model"
+    assert session.models.locate("  little  ")[1] == "little"
+
+
+def test_on_a_shared_page_no_folder_of_the_machine_can_be_opened(settings: Settings, tmp_path: Path) -> None:
+    elsewhere = little_folder(tmp_path / "elsewhere")
+    shared = AppState(replace(settings, shared=True))
+    for typed in (str(elsewhere), "/etc", "~", str(tmp_path / "checkpoints" / "little"), "../.."):
+        with pytest.raises(InputError, match="There is no model") as refused:
+            shared.models.open(typed)
+        assert "folder" not in str(refused.value)
+
+
+def test_each_broken_checkpoint_gets_one_sentence(session: AppState, tmp_path: Path) -> None:
+    good = little_folder(tmp_path / "good")
+
+    def broken(name: str, *remove: str) -> Path:
+        folder = shutil.copytree(good, tmp_path / name)
+        for file in remove:
+            (folder / file).unlink()
+        return folder
+
+    for file, words in (("config.json", "config.json"), ("model.safetensors", "safetensors")):
+        with pytest.raises(InputError, match=words):
+            session.models.open(str(broken(f"without {file}", file)))
+    with pytest.raises(InputError, match="token"):
+        session.models.open(str(broken("wordless", "tokenizer.json", "vocab.txt")))
+    other = broken("other")
+    body = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps(body | {"model_type": "gpt2"}))
+    with pytest.raises(InputError, match="gpt2"):
+        session.models.open(str(other))
+    garbage = broken("garbage")
+    (garbage / "model.safetensors").write_bytes(b"no tensors here")
+    with pytest.raises(InputError, match="safetensors"):
+        session.models.open(str(garbage))
+
+
+@pytest.mark.parametrize(
+    "typed", ["no-such-model", "nobody/nothing", "x" * 5000, "a\x00b", "<script>alert(1)</script>", "../x", "/no/such"]
+)
+def test_a_name_that_is_no_model_gets_one_sentence(session: AppState, typed: str) -> None:
+    with pytest.raises(InputError, match=r"[Tt]here is no") as refused:
+        session.models.open(typed)
+    assert len(str(refused.value)) < 400
+
+
+def test_a_model_too_large_for_the_page_is_refused_before_it_is_read(settings: Settings) -> None:
+    small = AppState(replace(settings, max_model=1000))
+    with pytest.raises(InputError, match="too large"):
+        small.models.open("little")
+
+
+def test_a_model_of_another_head_still_opens(session: AppState) -> None:
+    little_folder(session.settings.checkpoints / "mlm", kind=BertForMaskedLM)
+    assert session.models.open("mlm").architecture == "BertForMaskedLM"
+
+
+def test_the_id_of_a_run_that_is_gone_is_told_to_no_hub(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(
+        "bertviz_lab.training.checkpoints.checkpoint.checkpoint_folder", lambda name, **_: asked.append(name)
+    )
+    with pytest.raises(InputError, match="kind-otter is no longer here"):
+        session.models.open("kind-otter-9f86d081884c7d65")
+    assert asked == []
