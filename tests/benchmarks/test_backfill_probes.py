@@ -4,7 +4,7 @@ from benchmarks.backfill_probes import backfill_probes
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.runs.run_folder import read_log, record
-from tests.training.pretraining.test_probing import town_run
+from tests.training.pretraining.test_probe_scorer import town_run
 from tests.training.support import finish
 
 

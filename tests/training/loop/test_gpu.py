@@ -9,7 +9,7 @@ from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.runs.events import StepDone
 from tests.little import little_checkpoint
 from tests.model.support import PRETRAINING, build, inputs, labels_for, small_config
-from tests.training.pretraining.test_probing import SOME
+from tests.training.pretraining.test_probe_scorer import SOME
 from tests.training.support import finish, short_run, started
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")]
