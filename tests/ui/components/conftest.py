@@ -21,16 +21,21 @@ def desk(served: tuple[str, Desk]) -> Desk:
     return served[1]
 
 
+#: What has been drawn when a component is there.
+DRAWN = {"fill": "#fill .candidate", "tokens": "#tokens td"}
+
+
 @pytest.fixture
-def visit(served: tuple[str, Desk], desk: Desk, page: Page) -> Callable[..., Page]:
-    """Open the page and wait until the values that it asks for are there and the last component has drawn itself."""
+def visit(request: pytest.FixtureRequest, served: tuple[str, Desk], desk: Desk, page: Page) -> Callable[..., Page]:
+    """Open the page with the components that the test's file names in `PARTS`, and wait until they are drawn."""
+    parts = request.module.PARTS
 
     def open_page(theme: str = "light", width: int = 1280) -> Page:
         page.set_viewport_size({"width": width, "height": 900})
-        page.goto(f"{served[0]}?__theme={theme}")
-        page.locator("#loaded .loaded").wait_for()  # else these values could replace those of a test
-        page.locator("#fill .candidate").first.wait_for()
-        page.locator("#tokens td").first.wait_for()
+        page.goto(f"{served[0]}?__theme={theme}&parts={','.join(parts)}")
+        page.locator("#loaded .loaded").wait_for()
+        for part in parts:
+            page.locator(DRAWN.get(part, f"#{part} .lab > *")).first.wait_for(state="attached")
         return page
 
     return open_page

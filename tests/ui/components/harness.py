@@ -1,15 +1,24 @@
 """A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
 
+import inspect
+import json
 import socket
+import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import gradio as gr
 import numpy as np
+import uvicorn
 from numpy.typing import NDArray
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.interpret.attention import attention_payload, head_cells, layer_cells, pair_payload
@@ -256,15 +265,66 @@ class Desk:
         return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
 
 
-def build(desk: Desk) -> gr.Blocks:
-    """The page: all components under each other and a button for each that shows what `desk.values` holds."""
+#: Each component by its place on the page, with the drawing that is mounted there and its label.
+COMPONENTS = {
+    "attention": attention_grid,
+    "loss": loss_chart,
+    "tokens": token_strip,
+    "masking": masking_strip,
+    "fill": fill_mask_bars,
+    "scores": scores,
+    "chart": chart,
+    "preview": data_preview,
+    "examples": example_list,
+    "marked": marked_text,
+}
+#: What a component asks by itself.
+ASKS = {"attention": ("exact_values", "layer_values", "query_key"), "loss": ("poll",)}
+
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>components</title>%s
+<link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><style>
+body { margin: 16px; background: #fff; color: #1f2937; font-family: system-ui, sans-serif }
+body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; background: #0b0f19; color: #f1f5f9 }
+</style></head><body><main></main><div id="loaded"></div><script>
+if (new URLSearchParams(location.search).get('__theme') === 'dark') document.body.classList.add('dark');
+const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
+const make = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
+const value = async (name) => (await fetch(`value/${name}`)).text();
+async function place([name, label, asks]) {
+  const element = make('div', { id: name });
+  element.append(make('section', { className: `lab lab-${name}` }));
+  const button = make('button', { id: `feed-${name}`, textContent: `feed ${name}` });
+  document.querySelector('main').append(element, button);
+  const watchers = [];
+  const props = { label, value: await value(name) };
+  const asking = (what) => async (...sent) => {
+    const answer = await post(`ask/${what}`, sent).catch(() => null);
+    return answer?.ok ? answer.json() : undefined;
+  };
+  const server = Object.fromEntries(asks.map((what) => [what, asking(what)]));
+  server.standalone_page = async () => (await fetch(`standalone/${name}`)).text();
+  button.addEventListener('click', async () => {
+    const next = await value(name);
+    if (next === props.value) return;
+    props.value = next;
+    watchers.forEach((act) => act());
+  });
+  const trigger = (event, data) => post('fired', [event, data]);
+  (window.Lab ??= []).push([name, element, props, trigger, server, (_, act) => watchers.push(act)]);
+}
+const wanted = new URLSearchParams(location.search).get('parts')?.split(',');
+const done = make('p', { className: 'loaded', textContent: 'loaded' });
+Promise.all(%s.filter(([name]) => !wanted || wanted.includes(name)).map(place))
+  .then(() => document.getElementById('loaded').append(done));
+</script></body></html>"""
+
+
+def application(desk: Desk) -> Starlette:
+    """The page: all components under each other and a button for each that shows what `desk.values` holds.
+
+    Their scripts are mounted as Gradio's page mounts them, without Gradio, which takes a second to load.
+    """
     desk.reset()
-
-    def note(event: str) -> Any:
-        def listener(data: gr.EventData) -> None:
-            desk.fired.append((event, data._data))
-
-        return listener
 
     def exact_values(key: str, layer: int, head: int) -> str:
         return head_cells(desk.attentions[key], layer, head) if key in desk.attentions else ""
@@ -276,58 +336,65 @@ def build(desk: Desk) -> gr.Blocks:
         products = np.array([0.5, -0.25, 2.0, row + column / 100])
         return pair_payload(products, np.ones(4), products, float(products.sum()), 0.25) if key else ""
 
-    with gr.Blocks(title="components") as blocks:
-        parts = {
-            "attention": attention_grid(
-                desk.values["attention"],
-                exact_values=exact_values,
-                layer_values=layer_values,
-                query_key=query_key,
-                elem_id="attention",
-            ),
-            "loss": loss_chart(desk.values["loss"], poll=desk.poll, elem_id="loss"),
-            "tokens": token_strip(desk.values["tokens"], elem_id="tokens"),
-            "masking": masking_strip(desk.values["masking"], elem_id="masking"),
-            "fill": fill_mask_bars(desk.values["fill"], elem_id="fill"),
-            "scores": scores(desk.values["scores"], elem_id="scores"),
-            "chart": chart(desk.values["chart"], elem_id="chart"),
-            "preview": data_preview(desk.values["preview"], elem_id="preview"),
-            "examples": example_list(desk.values["examples"], elem_id="examples"),
-            "marked": marked_text(desk.values["marked"], elem_id="marked"),
-        }
-        for name, part in parts.items():
-            feed = gr.Button(f"feed {name}", elem_id=f"feed-{name}")
-            feed.click(
-                lambda name=name: desk.values[name],
-                None,
-                part,
-                show_progress="hidden",
-                trigger_mode="multiple",  # else a click that comes before the last one is put away is not heard
-            )
-        loaded = gr.HTML("", elem_id="loaded")
-        blocks.load(lambda: [desk.values[name] for name in parts], None, list(parts.values())).then(
-            lambda: "<p class='loaded'>loaded</p>", None, loaded
-        )
-        for name, event in (
-            ("attention", "head_select"),
-            ("attention", "layer_request"),
-            ("loss", "run_changed"),
-            ("tokens", "token_select"),
-            ("fill", "candidate_select"),
-            ("fill", "toggle_mask"),
-            ("scores", "token_select"),
-            ("chart", "item_select"),
-            ("preview", "column_select"),
-            ("examples", "example_select"),
-            ("marked", "alternative_select"),
-        ):
-            getattr(parts[name], event)(note(event), None, None, trigger_mode="multiple")
-    return blocks
+    asked: dict[str, Callable[..., Any]] = {
+        "exact_values": exact_values,
+        "layer_values": layer_values,
+        "query_key": query_key,
+        "poll": desk.poll,
+    }
+    labels = {name: inspect.signature(make).parameters["label"].default for name, make in COMPONENTS.items()}
+    drawings = {island.name: island for island in bundle.ISLANDS}
+
+    async def page(_: Request) -> Response:
+        places = [[name, labels[name], list(ASKS.get(name, ()))] for name in COMPONENTS]
+        return HTMLResponse(PAGE % (bundle.head(), json.dumps(places)))
+
+    async def value(request: Request) -> Response:
+        return PlainTextResponse(str(desk.values[request.path_params["name"]]))
+
+    async def standalone(request: Request) -> Response:
+        name = request.path_params["name"]
+        return PlainTextResponse(drawings[name].blank_page(labels[name]))
+
+    async def ask(request: Request) -> Response:
+        try:
+            return JSONResponse(asked[request.path_params["name"]](*await request.json()))
+        except RuntimeError as error:
+            return PlainTextResponse(str(error), status_code=500)
+
+    async def fired(request: Request) -> Response:
+        event, data = await request.json()
+        desk.fired.append((event, data))
+        return PlainTextResponse("")
+
+    return Starlette(
+        routes=[
+            Route("/", page),
+            Route("/value/{name}", value),
+            Route("/standalone/{name}", standalone),
+            Route("/ask/{name}", ask, methods=["POST"]),
+            Route("/fired", fired, methods=["POST"]),
+            bundle.route(),
+        ]
+    )
 
 
-def serve(desk: Desk) -> AbstractContextManager[str]:
+@contextmanager
+def serve(desk: Desk) -> Iterator[str]:
     """The address of the running page."""
-    return running(lambda: build(desk))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    server = uvicorn.Server(uvicorn.Config(application(desk), host="127.0.0.1", port=port, log_level="critical"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{port}/"
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 @contextmanager

@@ -15,6 +15,8 @@ from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
 
+PARTS = ["attention"]
+
 READOUT = re.compile(r"from (.+) \((\d+)\) to (.+) \((\d+)\): (about )?([\d.]+)")
 SIZE = len(SENTENCE)
 

@@ -1,19 +1,38 @@
-"""The islands of a page whose script or style sheet comes late."""
+"""The islands of a page of Gradio whose script or style sheet comes late."""
 
 import re
+from collections.abc import Iterator
 
+import gradio as gr
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.ui.components.harness import Desk
+from bertviz_lab.ui.components import attention_grid, fill_mask_bars, token_strip
+from tests.ui.components.harness import first_values, running
+
+
+@pytest.fixture(scope="module", autouse=True)  # before the browser, whose event loop forbids another
+def address() -> Iterator[str]:
+    values = first_values()
+
+    def build() -> gr.Blocks:
+        with gr.Blocks() as blocks:
+            gr.HTML("<p class='built'>built</p>")
+            token_strip(values["tokens"], elem_id="tokens")
+            fill_mask_bars(values["fill"], elem_id="fill")
+            attention_grid(values["attention"], elem_id="attention")
+        return blocks
+
+    with running(build) as url:
+        yield url
 
 
 @pytest.mark.parametrize("kind", ["js", "css"])
-def test_islands_are_drawn_once_a_late_bundle_is_there(served: tuple[str, Desk], desk: Desk, page: Page, kind: str):
+def test_islands_are_drawn_once_a_late_bundle_is_there(address: str, page: Page, kind: str):
     held: list[Route] = []
     page.route(re.compile(rf"/lab-static/.*\.{kind}$"), lambda route: held.append(route))
-    page.goto(served[0], wait_until="commit")
-    page.locator("#loaded .loaded").wait_for(timeout=60_000)  # Gradio has built its page
+    page.goto(address, wait_until="commit")
+    page.locator(".built").wait_for(timeout=60_000)  # Gradio has built its page
     expect(page.locator("#tokens td")).to_have_count(0)
     assert len(held) == 1
     held[0].continue_()

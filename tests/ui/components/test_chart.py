@@ -18,6 +18,7 @@ from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_s
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["chart", "scores", "attention"]
 
 
 def saved(page: Page, part: str, kind: str, folder: Path) -> Path:

@@ -13,6 +13,7 @@ from tests.ui.components.harness import HOSTILE, Desk, filled
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["fill"]
 
 
 def sentence(page: Page) -> str:

@@ -15,6 +15,7 @@ from tests.ui.components.harness import Desk, ending, events
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["loss"]
 NODES = "document.querySelector('#loss').querySelectorAll('*').length"
 
 

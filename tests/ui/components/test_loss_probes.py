@@ -18,6 +18,7 @@ from tests.ui.components.test_accessibility import complaints
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["loss"]
 KINDS = PROBES["english"].kinds
 STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200)
 

@@ -19,6 +19,7 @@ from tests.ui.components.tuned import task_events
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["loss"]
 SEEDS = ("seed 0", "seed 1", "seed 2")
 
 

@@ -14,6 +14,7 @@ from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, encoding, hosti
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["tokens", "masking"]
 
 
 def row(page: Page, name: str, component: str = "tokens") -> list[str]:

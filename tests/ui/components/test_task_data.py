@@ -19,6 +19,7 @@ from tests.ui.components.harness import HOSTILE, Desk
 
 Feed = Callable[[str, str], None]
 Visit = Callable[..., Page]
+PARTS = ["preview", "examples", "marked"]
 
 
 def saved(page: Page, part: str, kind: str, folder: Path) -> str:

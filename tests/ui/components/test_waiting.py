@@ -7,6 +7,8 @@ from playwright.sync_api import Page, expect
 from bertviz_lab.figures.training.curves import live_payload
 from tests.ui.components.harness import Desk, events
 
+PARTS = ["loss"]
+
 
 def test_a_run_that_waits_tells_its_place_in_line(
     visit: Callable[..., Page], feed: Callable[[str, str], None], desk: Desk
