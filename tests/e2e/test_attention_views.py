@@ -264,7 +264,7 @@ def test_what_cannot_be_explained_is_one_sentence(page: Page, served: tuple[str,
     page.locator("#model-picker").select_option("encoder")
     expect(tokens).to_contain_text("encoder has no prediction head")
     type_into(page, "[MASK] " + "x" * 60_000)
-    expect(tokens).to_contain_text("50000 characters")
+    expect(tokens).to_contain_text("50,000 characters")
     page.locator("#model-picker").select_option("little")
     type_into(page, TEXT)
     expect(tokens).to_contain_text("Attribution for ")

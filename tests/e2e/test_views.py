@@ -322,7 +322,7 @@ def test_what_looks_like_code_is_text_everywhere(page: Page, served: Served) -> 
 
 def test_too_much_and_too_little_is_one_sentence_and_the_page_lives_on(page: Page, served: Served) -> None:
     visit(page, served, *DRAWN, text_a=TEXT)
-    for text, words in (("x" * 60_000, "50000 characters"), ("", "Type a sentence"), (TEXT, "")):
+    for text, words in (("x" * 60_000, "50,000 characters"), ("", "Type a sentence"), (TEXT, "")):
         page.locator("#text-a").fill(text)
         page.locator("#text-a").press("Enter")
         for view, drawing in DRAWN.items():

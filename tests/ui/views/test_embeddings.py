@@ -37,7 +37,7 @@ def test_without_sentences_the_texts_of_the_input_and_examples_are_compared(sess
 
 
 @pytest.mark.parametrize(
-    ("lines", "words"), [(" \n ", "Type some sentences"), ("a\n" * 21, "too many"), ("x" * 60_000, "50000 characters")]
+    ("lines", "words"), [(" \n ", "Type some sentences"), ("a\n" * 21, "too many"), ("x" * 60_000, "50,000 characters")]
 )
 def test_no_sentence_and_too_many_are_told_in_one_sentence(session: AppState, lines: str, words: str) -> None:
     with pytest.raises(InputError, match=words):

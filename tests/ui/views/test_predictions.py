@@ -82,7 +82,7 @@ def test_a_text_without_a_masked_token_is_shown_to_be_clicked(session: AppState)
         ("the <mask> sat", r"write \[MASK\]"),
         ("the ___ sat", r"write \[MASK\]"),
         ("word " * 5000 + "[MASK]", "longer"),
-        ("x" * 60_000, "50000 characters"),
+        ("x" * 60_000, "50,000 characters"),
     ],
 )
 def test_bad_input_is_refused_in_one_sentence(session: AppState, text: str, words: str) -> None:

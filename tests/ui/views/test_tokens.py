@@ -91,7 +91,7 @@ def test_the_rule_of_the_settings_is_that_of_the_draw(session: AppState) -> None
         (A, {"rate": "much"}, "valid number"),
         (A, {"seed": -7}, "greater than or equal to 0"),
         (A, {"unit": "letters"}, "'tokens', 'words' or 'spans'"),
-        ("x" * 60_000, {}, "50000 characters"),
+        ("x" * 60_000, {}, "50,000 characters"),
     ],
 )
 def test_impossible_settings_are_refused_in_one_sentence(
