@@ -64,10 +64,9 @@ class Question:
             (first, *_) = error.errors(include_url=False, include_input=False)
             name = str(first["loc"][0]) if first["loc"] else "argument"
             if first["type"] == "string_too_long":
+                label = {"text_a": "Text A", "text_b": "Text B"}.get(name, "This text")
                 most = first["ctx"]["max_length"]
-                raise InputError(
-                    f"The {name.replace('_', ' ')} is too long; shorten it to {most:,} characters."
-                ) from None
+                raise InputError(f"{label} is too long; shorten it to {most:,} characters.") from None
             raise InputError(f"{name.replace('_', ' ')}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from None
 
 
