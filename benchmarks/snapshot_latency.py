@@ -80,12 +80,12 @@ def on_the_server(folder: Path, size: str, rounds: int) -> dict[str, Any]:
         began = time.perf_counter()
         checkpoint = past.open(step)
         middle = time.perf_counter()
-        found = interpret.analyze_snapshot(checkpoint, text, tracked=range(5, 8), projected=range(5, 45))
-        payload = frame_payload(found, step)
+        analysis = interpret.analyze_snapshot(checkpoint, text, tracked=range(5, 8), projected=range(5, 45))
+        payload = frame_payload(analysis, step)
         framed.append(1000 * (time.perf_counter() - middle))
         opened.append(1000 * (middle - began))
         sent.append(len(payload))
-    assert len(found.encoding) == _TOKENS
+    assert len(analysis.encoding) == _TOKENS
     warm = slice(len(_STEPS), None)
     return {
         "snapshot_bytes": statistics.median(file.stat().st_size for _, file in list_snapshots(path / "snapshots")),

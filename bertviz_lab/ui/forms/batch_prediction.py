@@ -64,10 +64,10 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
             csv.writer(stream).writerows(map(_harmless, prediction_table(checkpoint, examples, predictions)))
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error))
-    told = [f"{len(examples):,} predictions by {checkpoint.name}."]
-    told += [truncation_warning(checkpoint, examples)]
-    told += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
-    return gr.update(value=str(table), visible=True), notice_payload(" ".join(told), "good")
+    sentences = [f"{len(examples):,} predictions by {checkpoint.name}."]
+    sentences += [truncation_warning(checkpoint, examples)]
+    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    return gr.update(value=str(table), visible=True), notice_payload(" ".join(sentences), "good")
 
 
 def _harmless(row: list[Any]) -> list[Any]:

@@ -61,24 +61,24 @@ def collect(config: type, names: Sequence[str], values: Sequence[Any]) -> dict[s
     Raises `InputError` where a value is of another kind than its field.
     """
     hints, fields = typing.get_type_hints(config), {f.name: f for f in dataclasses.fields(config)}
-    found: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     for name, value in zip(names, values, strict=True):
         field, kinds = fields[name], _kinds(hints[name])
         if value is None or value == "":
             if field.default is None:
-                found[name] = None
+                settings[name] = None
         elif bool in kinds:
-            found[name] = bool(value)
+            settings[name] = bool(value)
         elif int in kinds or float in kinds:
             try:
                 number = float(value)
             except (TypeError, ValueError) as error:
-                told = f'"{label_of(field)}" must be a number, not {str(value)[:40]!r}.'
-                raise InputError(told) from error
-            found[name] = int(number) if int in kinds and number.is_integer() else number
+                complaint = f'"{label_of(field)}" must be a number, not {str(value)[:40]!r}.'
+                raise InputError(complaint) from error
+            settings[name] = int(number) if int in kinds and number.is_integer() else number
         else:
-            found[name] = str(value)
-    return found
+            settings[name] = str(value)
+    return settings
 
 
 def in_page_words(config: type, message: str) -> str:

@@ -49,7 +49,7 @@ def create_finetune(session: AppState) -> TrainingView:
         scored = _upload("Validation file (optional)", "examples-scored")
     gr.HTML("<h2>2. Check the data</h2>")
     preview = data_preview(elem_id="examples-preview")
-    told = facts(label="Data set statistics", elem_id="examples-facts")
+    data_facts = facts(label="Data set statistics", elem_id="examples-facts")
     defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}
     with gr.Accordion("Parsing options", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
@@ -90,7 +90,7 @@ def create_finetune(session: AppState) -> TrainingView:
     inputs = [*is_open, *form]
     # One answer, not the steps that lead to it: now and then a page was left with the first of them.
     show = in_order(partial(show_all, session, names))
-    shown = [preview, told, *columns, balance, lengths]
+    shown = [preview, data_facts, *columns, balance, lengths]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     selected = [source.input(about_of, source, about, **QUIET)]
     selected += [
@@ -155,8 +155,8 @@ def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
 
 def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
-    found = task_form.chosen(source, files, scored)
-    config = task_form.config_from(session, found, names, values)
+    data_set = task_form.chosen(source, files, scored)
+    config = task_form.config_from(session, data_set, names, values)
     _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
     if session.settings.shared:
         from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
@@ -167,7 +167,7 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, sc
                 f"This asks for {work:,} examples over all epochs and trainings, and a page that others use too takes "
                 f"{_MOST_SHARED:,}: choose fewer epochs, seeds or examples."
             )
-    return session.runs.start(config, found.files, found.scored)
+    return session.runs.start(config, data_set.files, data_set.scored)
 
 
 def about_of(source: str) -> str:
@@ -207,8 +207,8 @@ def show_examples(
 ) -> tuple[Any, ...]:
     """The first rows with the guess, the examples in numbers, and the columns to choose from."""
     try:
-        found = task_form.chosen(source, files, scored)
-        config = task_form.config_from(session, found, names, values)
+        labelled = task_form.chosen(source, files, scored)
+        config = task_form.config_from(session, labelled, names, values)
         report, data, _ = task_form.report_of(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
         return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
@@ -222,12 +222,12 @@ def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
 
 def _column_updates(info: Any) -> list[Any]:
     """The columns that the file has, with those chosen that were recognised."""
-    found = []
+    updates = []
     for name in _COLUMNS:
         choices = [("auto", ""), *(("none", "none") for _ in range(name == "text_b"))]
         choices += [(column, column) for column in info.columns]
-        found.append(gr.update(choices=choices))
-    return found
+        updates.append(gr.update(choices=choices))
+    return updates
 
 
 _TASKS = {

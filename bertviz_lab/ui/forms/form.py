@@ -28,9 +28,9 @@ def filled_in(recipe: str, source: str, size: int = 0) -> dict[str, Any]:
 
     How long to train depends on the text alone; what else suits a text goes with the lab's own recipe only.
     """
-    found = asdict(PretrainConfig.of_recipe(recipe, corpus=("a text",))) | {"recipe": recipe}
+    settings = asdict(PretrainConfig.of_recipe(recipe, corpus=("a text",))) | {"recipe": recipe}
     suited = texts.recommended(source, size)
-    return found | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
+    return settings | (suited if recipe == "lab" else {"time_budget": suited["time_budget"]})
 
 
 def config_from(session: AppState, text: texts.Text, names: Sequence[str], values: Sequence[Any]) -> PretrainConfig:

@@ -151,9 +151,9 @@ def recommend(
         size = sum(path.stat().st_size for path in texts.chosen(source, files).files)
     except (InputError, OSError):
         size = 0
-    found = form.filled_in(recipe, source, size)
-    found["seq_len"] = min(found["seq_len"], _longest(session, start))
-    return [found[name] for name in names]
+    settings = form.filled_in(recipe, source, size)
+    settings["seq_len"] = min(settings["seq_len"], _longest(session, start))
+    return [settings[name] for name in names]
 
 
 def start_chosen(session: AppState, start: str, seq_len: Any) -> list[Any]:
@@ -161,8 +161,8 @@ def start_chosen(session: AppState, start: str, seq_len: Any) -> list[Any]:
     own = start in ("", RANDOM)
     updates = []
     for name in form.BROUGHT:
-        told = "Not with this model" if name == "causal_share" else "The model to start from brings its own"
-        info = controls.help_of(_FIELDS[name]) if own else f"{told}."
+        reason = "Not with this model" if name == "causal_share" else "The model to start from brings its own"
+        info = controls.help_of(_FIELDS[name]) if own else f"{reason}."
         updates.append(gr.update(interactive=own, info=info))
     length = min(seq_len, _longest(session, start)) if isinstance(seq_len, (int, float)) else seq_len
     return [*updates, gr.update(value=length)]
@@ -210,12 +210,12 @@ def forecast_line(
         config = form.config_from(session, text, names, values)
         report = form.report_of(session, text, names, values)
         start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
-        found = forecaster.forecast(config, form.model_of(config, start, report.vocab_size))
+        estimate = forecaster.forecast(config, form.model_of(config, start, report.vocab_size))
     except InputError as error:
         return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
     except Exception as error:
         return facts_payload([], note=sentence_of(error), tone="error")
-    speed, gigabyte = found.tokens_per_second, 2**30
+    speed, gigabyte = estimate.tokens_per_second, 2**30
     if config.steps is None:
         tokens = speed * parse_duration(config.time_budget)
         length = config.time_budget
@@ -226,9 +226,12 @@ def forecast_line(
         ("Time", length),
         ("Throughput on this machine", f"about {_round(speed):,} tokens a second"),
         ("Epochs over the text", f"about {_times(tokens / max(1, report.tokens))}"),
-        ("Memory", f"about {found.memory_bytes / gigabyte:.1f} GB of {found.available_bytes / gigabyte:.1f} GB free"),
+        (
+            "Memory",
+            f"about {estimate.memory_bytes / gigabyte:.1f} GB of {estimate.available_bytes / gigabyte:.1f} GB free",
+        ),
     ]
-    tight = found.memory_bytes > found.available_bytes
+    tight = estimate.memory_bytes > estimate.available_bytes
     note = (
         "This is more memory than is free: choose a smaller model or more gradient accumulation steps." if tight else ""
     )

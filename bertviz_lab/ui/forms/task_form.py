@@ -76,7 +76,7 @@ def chosen(source: str, files: Any, scored: Any) -> LabelledSource:
 
 
 def config_from(
-    session: AppState, found: LabelledSource, names: Sequence[str], values: Sequence[Any]
+    session: AppState, source: LabelledSource, names: Sequence[str], values: Sequence[Any]
 ) -> FinetuneConfig:
     """The form as settings of a run. Raises `InputError`, in the words of the page."""
     try:
@@ -84,8 +84,8 @@ def config_from(
         start = options.pop("model", "") or RANDOM
         folder = RANDOM_START if start == RANDOM else str(session.models.start_folder(start))
         return FinetuneConfig(
-            train=found.names or tuple(map(str, found.files)),
-            eval=tuple(map(str, found.scored)),
+            train=source.names or tuple(map(str, source.files)),
+            eval=tuple(map(str, source.scored)),
             model=folder,
             threads=session.settings.threads,
             **options,

@@ -56,9 +56,9 @@ def masking(session: AppState, lesson: Lesson) -> Finding:
 
     place = lesson.proof[0].place
     draws = int(place.settings["draws"])
-    found = masking_statistics(session.models.open(lesson.model).tokenizer, place.text_a, draws=draws, seed=1)
-    tokens = draws * sum(not special for special in found.encoding.special_tokens_mask)
-    share = {outcome.outcome: outcome.observed / tokens for outcome in found.outcomes}
+    statistics = masking_statistics(session.models.open(lesson.model).tokenizer, place.text_a, draws=draws, seed=1)
+    tokens = draws * sum(not special for special in statistics.encoding.special_tokens_mask)
+    share = {outcome.outcome: outcome.observed / tokens for outcome in statistics.outcomes}
     numbers = {name: f"{1000 * value:.0f}" for name, value in share.items()}
     offered = [int(choice) for choice in lesson.choices]
     nearest = min(range(len(offered)), key=lambda at: abs(offered[at] - 1000 * share["mask"]))
@@ -88,13 +88,13 @@ def embeddings(session: AppState, lesson: Lesson) -> Finding:
     from bertviz_lab.interpret.embeddings import cosine
 
     checkpoint, text = session.models.open(lesson.model), lesson.look[0].place.text_a
-    found = embedding_sum(checkpoint, text)
-    one, other = (at for at, token in enumerate(found.encoding.tokens) if token == "bike")
-    token, total = (float(cosine(vectors[one], vectors[other])) for vectors in (found.token, found.total))
+    embeddings = embedding_sum(checkpoint, text)
+    one, other = (at for at, token in enumerate(embeddings.encoding.tokens) if token == "bike")
+    token, total = (float(cosine(vectors[one], vectors[other])) for vectors in (embeddings.token, embeddings.total))
     apart = lesson.proof[0].place
     way = compare_contexts(checkpoint, apart.text_a, apart.text_b, apart.settings["common"]).cosines
-    told = way[0] > 0.999 and way[-1] < 0.95
-    answer = _chosen(total > 0.9999, bool(told and token > 0.9999 and total < 0.97), False)
+    diverges = way[0] > 0.999 and way[-1] < 0.95
+    answer = _chosen(total > 0.9999, bool(diverges and token > 0.9999 and total < 0.97), False)
     numbers = {"token": f"{token:.2f}", "total": f"{total:.2f}", "first": f"{way[0]:.2f}", "last": f"{way[-1]:.2f}"}
     named = [("token embeddings", token), ("input embeddings (sums)", total)]
     return Finding(answer, numbers, tuple((name, max(0.0, value), f"{value:.2f}") for name, value in named))
@@ -116,7 +116,7 @@ def heads(session: AppState, lesson: Lesson) -> Finding:
     head_mask = np.ones(far.shape)
     head_mask[copier] = 0
     asked = [fill_mask(checkpoint, text, 1, word=word, head_mask=g).masks[0].asked for g in (None, head_mask)]
-    whole, without = (found.probability for found in asked if found)
+    whole, without = (candidate.probability for candidate in asked if candidate)
     own = copier != neighbour and far[copier] > 0.4 and before[neighbour] > 0.4 and without < whole / 2
     even = looks.max() < 0.3
     numbers = {
@@ -142,7 +142,10 @@ def classifier(session: AppState, lesson: Lesson) -> Finding:
     new = len(config.labels) * (config.hidden_size + 1)
     said = {text: classify(checkpoint, text).labels for text in (PRAISE, *TRAPS)}
     trap = next((text for text in TRAPS if said[text][0].label == "negative"), TRAPS[0])
-    liked = {text: next(found.score for found in said[text] if found.label == "positive") for text in (PRAISE, trap)}
+    liked = {
+        text: next(prediction.score for prediction in said[text] if prediction.label == "positive")
+        for text in (PRAISE, trap)
+    }
     works = liked[PRAISE] > 0.8 and liked[trap] < 0.5
     share = new / total
     numbers = {

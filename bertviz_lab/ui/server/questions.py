@@ -61,10 +61,10 @@ class Questions:
                     raise InputError("The page asked without arguments; reload it.")
                 asked = self._find(view, name)
                 with self._reporting(str(ticket)[:40]):
-                    found = await to_thread.run_sync(
+                    result = await to_thread.run_sync(
                         asked.ask, self._state, arguments, limiter=self._lanes[asked.slow], abandon_on_cancel=False
                     )
-                return f'{{"answer":{found}}}' if isinstance(found, Payload) else to_json({"answer": found})
+                return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
                 return to_json({"error": sentence_of(error)})
 

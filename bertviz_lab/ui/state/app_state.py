@@ -125,8 +125,8 @@ class AppState:
         from bertviz_lab.training.finetuning.task_data import load_task_splits
 
         most = _MOST_SHARED if self.settings.shared else MAX_BYTES
-        found = self._labelled.get(self.data_key(config), lambda: load_task_splits(config, most))
-        return cast("tuple[TaskData, TaskSplits]", found)
+        data_and_splits = self._labelled.get(self.data_key(config), lambda: load_task_splits(config, most))
+        return cast("tuple[TaskData, TaskSplits]", data_and_splits)
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
         """What decides which examples a fine-tuning uses."""
@@ -140,11 +140,11 @@ class AppState:
 
     def _examples_of(self, name: str) -> Examples:
         tokenizer = self.models.open(name).tokenizer
-        found = None
+        own_examples = None
         config = self.runs.config(name) if self.models.is_run(name) else None
         if isinstance(config, PretrainConfig):
-            found = examples_from(config.corpus, tokenizer, config.documents)
-        return found or examples_for(tokenizer)
+            own_examples = examples_from(config.corpus, tokenizer, config.documents)
+        return own_examples or examples_for(tokenizer)
 
     def task_examples(self, model: str) -> list[tuple[str, str]]:
         """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""

@@ -118,15 +118,15 @@ def examples_for(tokenizer: Tokenizer) -> Examples:
 def examples_from(corpus: Sequence[str], tokenizer: Tokenizer, documents: str = "auto") -> Examples | None:
     """Sentences out of the text that a model was trained on; None where that is gone or has none that suit."""
     try:
-        found = list(islice(read_documents(corpus, documents=documents), _LOOKED_AT))
+        texts = list(islice(read_documents(corpus, documents=documents), _LOOKED_AT))
     except InputError:
         return None
-    sentences = [s for document in found for s in document.sentences if _fits(s) and "[" not in s]
+    sentences = [s for document in texts for s in document.sentences if _fits(s) and "[" not in s]
     hidden = [_hide(tokenizer, sentence, number) for number, sentence in enumerate(_spread(sentences, 15))]
     masked = [text for text in hidden if text][:5]
     if not masked:
         return None
-    pairs = [pair for document in found for pair in pairwise(document.sentences) if all(map(_fits, pair))]
+    pairs = [pair for document in texts for pair in pairwise(document.sentences) if all(map(_fits, pair))]
     chosen = _spread(pairs, 3) or [(text.replace("[MASK]", " "), "") for text in masked[:3]]
     return Examples(tuple(masked), tuple(chosen), _contrast(tokenizer, sentences), tuple(_spread(sentences, 30)))
 

@@ -175,10 +175,10 @@ class Models:
             loading = self._loading.setdefault(folder, threading.Lock())
         with loading:  # of two visitors who ask at the same time, one loads and the other waits
             with self._lock:
-                found = self._opened.get(folder)
-                if found and found.signature == signature:
+                opened = self._opened.get(folder)
+                if opened and opened.signature == signature:
                     self._opened.move_to_end(folder)
-                    return found.checkpoint
+                    return opened.checkpoint
             self._refuse_large(folder, name)
             checkpoint = dataclasses.replace(_load(folder), name=name)
             with self._lock:
@@ -256,8 +256,10 @@ def newest_model(run_folder: Path) -> Path | None:
     """The newest model that a run has saved, None before the first one."""
     if (run_folder / "examples").is_dir() and _weights(run_folder / "model"):
         return run_folder / "model"  # the best of a fine-tuning, whatever its later trials have saved
-    found = [folder for folder in (run_folder / "model", latest_checkpoint(run_folder)) if folder and _weights(folder)]
-    return max(found, key=lambda folder: _signature(folder)[0], default=None)
+    candidates = [
+        folder for folder in (run_folder / "model", latest_checkpoint(run_folder)) if folder and _weights(folder)
+    ]
+    return max(candidates, key=lambda folder: _signature(folder)[0], default=None)
 
 
 def saved_at(run_folder: Path) -> int:

@@ -109,14 +109,14 @@ class SnapshotStore:
 
         def make() -> Payload:
             checkpoint = self.open(tracked.run, step)
-            found = analyze_snapshot(
+            analysis = analyze_snapshot(
                 checkpoint,
                 tracked.text_a,
                 tracked.text_b or None,
                 tracked=tracked.watched,
                 projected=tracked.mapped,
             )
-            return frame_payload(found, step)
+            return frame_payload(analysis, step)
 
         key = (tracked, step, *self._version(self.folder(tracked.run), step))
         return cast(Payload, self._frames.get(key, make))

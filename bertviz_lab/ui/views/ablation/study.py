@@ -19,15 +19,15 @@ _MOST_WAITING = 12  # runs in line on a page that others use too
 
 def kinds_of(state: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
     """Those of a visitor's runs that belong to the study: (ablation, steps, seed) by run, the newest first."""
-    found: dict[str, tuple[str, int, int]] = {}
+    settings_of_runs: dict[str, tuple[str, int, int]] = {}
     for run_id in state.models.visible_runs(own):
         try:
             config = state.runs.config(run_id)
         except InputError:  # it has just been removed
             continue
         if isinstance(config, PretrainConfig) and (name := ablation_of(config)) and config.steps:
-            found[run_id] = (name, config.steps, config.seed)
-    return found
+            settings_of_runs[run_id] = (name, config.steps, config.seed)
+    return settings_of_runs
 
 
 def newest_set(state: AppState, own: Sequence[str]) -> tuple[int, int]:
@@ -37,7 +37,7 @@ def newest_set(state: AppState, own: Sequence[str]) -> tuple[int, int]:
 
 def runs_of(state: AppState, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
     """The run of each ablation among those of so many steps from this seed; of several one that has ended well."""
-    found: dict[str, str] = {}
+    run_ids: dict[str, str] = {}
     rank: dict[str, int] = {}
     for run_id, (name, *rest) in kinds_of(state, own).items():
         if rest != [steps, seed]:
@@ -45,8 +45,8 @@ def runs_of(state: AppState, own: Sequence[str], steps: int, seed: int) -> dict[
         status = state.runs.state(run_id).status
         place = 2 if status == "finished" else 1 if status in ACTIVE else 0
         if place > rank.get(name, -1):
-            found[name], rank[name] = run_id, place
-    return {name: found[name] for name in (WHOLE, *ABLATIONS) if name in found}
+            run_ids[name], rank[name] = run_id, place
+    return {name: run_ids[name] for name in (WHOLE, *ABLATIONS) if name in run_ids}
 
 
 def checked_plan(state: AppState, steps: Any, seed: Any) -> tuple[int, int]:

@@ -91,8 +91,8 @@ def settings(state: AppState, run_id: Word) -> str:
     if run_id in state.models.shipped():
         raise InputError("The recipe of a shipped model stands on its model card.")
     config = state.runs.config(run_id)
-    told = [field for field in dataclasses.fields(config) if field.name not in _UNTOLD]
-    values = [(label_of(field), getattr(config, field.name)) for field in told]
+    shown_fields = [field for field in dataclasses.fields(config) if field.name not in _UNTOLD]
+    values = [(label_of(field), getattr(config, field.name)) for field in shown_fields]
     return facts_payload([(label, _written(state, value)) for label, value in values if value not in (None, "", ())])
 
 
