@@ -162,14 +162,3 @@ def _fits(sentence: str) -> bool:
 def _spread(items: list[Any], most: int) -> list[Any]:
     """At most so many items, evenly spread over all."""
     return items[:: max(1, len(items) // most)][:most]
-
-
-def keep_or_replace(
-    current: tuple[str, ...], shown: Sequence[tuple[str, ...]], fresh: Sequence[tuple[str, ...]]
-) -> tuple[str, ...]:
-    """What the fields hold after another model was chosen: a person's own text stays, an example gives way.
-
-    `shown` are the examples of the model before, `fresh` those of the new one.
-    """
-    untouched = not any(text.strip() for text in current) or current in shown
-    return fresh[0] if untouched and fresh and current not in fresh else current

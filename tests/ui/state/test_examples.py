@@ -1,7 +1,7 @@
 import pytest
 
 from bertviz_lab import Tokenizer
-from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from, keep_or_replace
+from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, examples_for, examples_from
 
 
 @pytest.mark.parametrize("own", [GENERAL, PYTHON, TOWN], ids=["general", "python", "town"])
@@ -17,15 +17,6 @@ def test_every_example_has_a_masked_token_and_every_pair_two_sentences(examples:
     assert all("[MASK]" in text for text in examples.masked)
     assert all(first.strip() and second.strip() for first, second in examples.pairs)
     assert len(examples.singles()) == len(examples.pairs)
-
-
-def test_a_persons_own_text_stays_when_the_model_changes() -> None:
-    shown, fresh = [("old one",), ("old two",)], [("new one",), ("new two",)]
-    assert keep_or_replace(("mine",), shown, fresh) == ("mine",)
-    assert keep_or_replace(("old two",), shown, fresh) == ("new one",)
-    assert keep_or_replace(("",), [], fresh) == ("new one",)
-    assert keep_or_replace(("new two",), fresh, fresh) == ("new two",)
-    assert keep_or_replace(("old one",), shown, []) == ("old one",)
 
 
 def test_a_text_without_suitable_sentences_gives_no_examples(tmp_path) -> None:
