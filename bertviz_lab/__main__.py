@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from bertviz_lab import strict_json
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, given_options
 
@@ -253,7 +254,8 @@ def app_command(options: argparse.Namespace) -> int:
     user, colon, password = (options.auth or "").partition(":")
     if options.auth and not (user and colon and password):
         raise InputError("--auth must be a name and a password with a colon between them.")
-    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs)
+    limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
+    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, shared=options.shared, limits=limits)
     auth = (user, password) if options.auth else None
     page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
     print(f"BertViz Lab is open at {address}", flush=True)

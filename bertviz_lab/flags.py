@@ -10,6 +10,7 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.config.limits import flag_of, limit_fields, words_of
 from bertviz_lab.config.options import options_of
 
 
@@ -85,6 +86,18 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs")
     app.add_argument("--max-runs", type=int, help="Concurrent training runs; default: one per two cores")
     app.add_argument("--open", action="store_true", help="Open the page in a browser")
+    app.add_argument(
+        "--shared",
+        action="store_true",
+        help="Strangers reach this page, for example through a proxy; implied by any other host and by a Space",
+    )
+    limits = app.add_argument_group(
+        "limits", "What visitors may use. Each can also be set by an environment variable, BERTVIZ_LAB_ and its name."
+    )
+    for field in limit_fields():
+        local, shared = (words_of(field.metadata["kind"], field.metadata[mode]) for mode in ("local", "shared"))
+        default = local if local == shared else f"{local}, shared page {shared}"
+        limits.add_argument(flag_of(field.name), metavar="LIMIT", help=f"{field.metadata['help']} (default: {default})")
     return parser
 
 

@@ -81,7 +81,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "pwa": False,
         "share": False,
         "quiet": True,
-        "max_file_size": state.settings.max_upload,
+        "max_file_size": state.settings.limits.upload_bytes,
         "state_session_capacity": 1000,
     }
 

@@ -1,15 +1,15 @@
-"""What the page is told when it is built: where things lie, and how much it may be used for."""
+"""What the page is told when it is built: where things lie, who reaches it, and how much it may be used for."""
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bertviz_lab.config import SHIPPED
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
-MEGABYTE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -19,32 +19,42 @@ class Settings:
     Attributes:
         runs_dir: holds a folder for every training run.
         checkpoints: holds a folder for every model that comes with the lab.
-        shared: strangers can reach the page. Then a visitor sees only the runs that their own browser started,
-            and no folders of the machine.
         max_runs: trainings at a time; others wait for their turn.
-        max_upload: bytes of one uploaded file.
-        max_model: bytes of the weights of a model that may be opened.
         threads: CPU threads of one training.
+        limits: what visitors may use, and with it the mode.
     """
 
     runs_dir: Path = Path("runs")
     checkpoints: Path = SHIPPED
-    shared: bool = False
     max_runs: int = 1
-    max_upload: int = 200 * MEGABYTE
-    max_model: int = 4000 * MEGABYTE
     threads: int = 1
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
             raise InputError(f"--max-runs must lie between 1 and 64, not {self.max_runs}.")
 
+    @property
+    def shared(self) -> bool:
+        """Strangers can reach the page: a visitor sees only the runs that their own browser started, and no folders."""
+        return self.limits.shared
+
     @classmethod
     def for_host(
-        cls, host: str, runs_dir: Path, max_runs: int | None, environment: Mapping[str, str] = os.environ
+        cls,
+        host: str,
+        runs_dir: Path,
+        max_runs: int | None,
+        environment: Mapping[str, str] = os.environ,
+        *,
+        shared: bool = False,
+        limits: Mapping[str, str] | None = None,
     ) -> "Settings":
-        """Settings for a page at an address: open to the person at this machine, careful with everybody else."""
-        shared = host not in LOCAL_HOSTS or "SPACE_ID" in environment
+        """Settings for a page at an address: open to the person at this machine, careful with everybody else.
+
+        `limits` are those that the owner gave as options, by name and as text.
+        """
+        shared = shared or host not in LOCAL_HOSTS or "SPACE_ID" in environment
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if max_runs is None:
             max_runs = max(1, min(cores // 2, 64))
@@ -52,9 +62,7 @@ class Settings:
         threads = max(1, cores // max_runs) if shared else min(cores, 8)
         return cls(
             runs_dir=runs_dir,
-            shared=shared,
             max_runs=max_runs,
-            max_upload=(50 if shared else 200) * MEGABYTE,
-            max_model=(1000 if shared else 4000) * MEGABYTE,
             threads=threads,
+            limits=Limits.of(shared=shared, given=limits, environment=environment),
         )

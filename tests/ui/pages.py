@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
@@ -24,7 +25,9 @@ def little_settings(folder: Path, *, shared: bool = False, models: bool = True) 
     """One little model named "little" ships; runs and models lie in the folder."""
     if models:
         little_folder(folder / "checkpoints" / "little")
-    return Settings(runs_dir=folder / "runs", checkpoints=folder / "checkpoints", shared=shared, max_runs=3)
+    return Settings(
+        runs_dir=folder / "runs", checkpoints=folder / "checkpoints", limits=Limits.of(shared=shared), max_runs=3
+    )
 
 
 @contextmanager

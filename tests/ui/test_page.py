@@ -81,7 +81,7 @@ def test_nothing_is_reported_kept_or_published(settings: Settings) -> None:
     assert options["run_history"] is False
     assert options["enable_monitoring"] is False
     assert options["share"] is False
-    assert options["max_file_size"] == settings.max_upload < 1_000_000_000
+    assert options["max_file_size"] == settings.limits.upload_bytes < 1_000_000_000
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from typing import Any
 import gradio as gr
 import pytest
 
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -32,7 +33,7 @@ def change(session: AppState, own: Any, **sent: Any) -> tuple[list[str], dict[st
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = AppState(dataclasses.replace(settings, shared=True))
+    session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     make_run(session)
     stopped: list[str] = []
     monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))

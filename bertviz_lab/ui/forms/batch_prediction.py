@@ -18,7 +18,6 @@ from bertviz_lab.ui.state.app_state import AppState
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
-_MOST_SHARED = 5_000  # texts of a visitor's file on a page that others use too
 
 
 def create_whole_file(session: AppState) -> None:
@@ -54,7 +53,7 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
             raise InputError("Choose a model that was fine-tuned first.")
         (path,) = uploaded_paths(file)
         checkpoint, report = session.models.open(name), DropReport()
-        max_inputs = _MOST_SHARED if session.settings.shared else MAX_INPUTS
+        max_inputs = min(session.settings.limits.predicted_texts, MAX_INPUTS)
         examples = read_inputs(
             path, task_of(checkpoint), report=report, max_inputs=max_inputs, max_characters=MOST_CHARACTERS
         )

@@ -23,7 +23,6 @@ from bertviz_lab.ui.server.error_handling import in_order, picture, sentence_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
-_MOST_SHARED = 2_000_000  # examples that a visitor's run may read, on a page that others use too
 _FIELDS = {f.name: f for f in dataclasses.fields(FinetuneConfig)}
 _COLUMNS = ("text_a", "text_b", "label")
 
@@ -158,15 +157,15 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, sc
     data_set = task_form.chosen(source, files, scored)
     config = task_form.config_from(session, data_set, names, values)
     _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
-    if session.settings.shared:
-        from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
+    from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
 
-        work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
-        if work > _MOST_SHARED:
-            raise InputError(
-                f"This asks for {work:,} examples over all epochs and trainings, and a page that others use too takes "
-                f"{_MOST_SHARED:,}: choose fewer epochs, seeds or examples."
-            )
+    work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
+    most = session.settings.limits.run_examples
+    if work > most:
+        raise InputError(
+            f"This asks for {work:,} examples over all epochs and trials, and this page takes {most:,}: choose fewer "
+            "epochs, seeds or examples."
+        )
     return session.runs.start(config, data_set.files, data_set.scored)
 
 

@@ -12,12 +12,13 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bertviz_lab.config.limits import MEGABYTE
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import is_run_id, short_name
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
-from bertviz_lab.ui.settings import MEGABYTE, Settings
+from bertviz_lab.ui.settings import Settings
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -218,8 +219,8 @@ class Models:
 
     def _refuse_large(self, folder: Path, name: str) -> None:
         size = sum(path.stat().st_size for path in _weights(folder))
-        if size > self.settings.max_model:
-            raise InputError(_too_large(name, size, self.settings.max_model))
+        if size > self.settings.limits.model_bytes:
+            raise InputError(_too_large(name, size, self.settings.limits.model_bytes))
 
     def _refuse_large_download(self, model: str) -> None:
         """Ask the hub for the size first; a hub that does not answer lets `checkpoint_folder` say so."""
@@ -242,8 +243,8 @@ class Models:
         wanted = [name for name in sizes if name.endswith(".safetensors")]
         wanted = wanted or [name for name in sizes if fnmatch(name, "pytorch_model*.bin")]
         size = sum(sizes[name] for name in wanted)
-        if size > self.settings.max_model:
-            raise InputError(_too_large(model, size, self.settings.max_model))
+        if size > self.settings.limits.model_bytes:
+            raise InputError(_too_large(model, size, self.settings.limits.model_bytes))
 
 
 def run_label(name: str, state: RunState) -> str:

@@ -49,7 +49,9 @@ def test_a_shared_page_keeps_the_token_of_its_owner_back(
         "from pathlib import Path; from bertviz_lab import InputError; "
         "from bertviz_lab.ui.state.app_state import AppState; from bertviz_lab.ui.settings import Settings\n"
         f"here = Path({str(tmp_path)!r})\n"
-        f"asked = Settings(runs_dir=here / 'runs', checkpoints=here / 'checkpoints', shared={shared})\n"
+        "from bertviz_lab.config.limits import Limits\n"
+        f"limits = Limits.of(shared={shared}, given={{'hub': 'open'}})\n"
+        "asked = Settings(runs_dir=here / 'runs', checkpoints=here / 'checkpoints', limits=limits)\n"
         "try: AppState(asked).models.open('somebody/private')\n"
         "except InputError as error: print(error)"
     )

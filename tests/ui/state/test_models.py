@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.settings import Settings
@@ -55,7 +56,7 @@ def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(sess
     make_run(session, "calm-fox-fedcba9876543210", status="training")
     make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
     assert [name for _, name in session.models.starts(())] == ["random", "little", RUN]
-    shared = AppState(replace(session.settings, shared=True))
+    shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
     assert [name for _, name in shared.models.starts(())] == ["random", "little"]
     assert [name for _, name in shared.models.starts((RUN,))] == ["random", "little", RUN]
 
@@ -63,7 +64,7 @@ def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(sess
 def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210")
-    shared = AppState(replace(settings, shared=True))
+    shared = AppState(replace(settings, limits=Limits.of(shared=True)))
     assert shared.models.visible_runs(("calm-fox-fedcba9876543210",)) == ("calm-fox-fedcba9876543210",)
     assert shared.models.visible_runs(()) == ()
     assert [name for _, name in shared.models.choices(())] == ["little"]
@@ -147,7 +148,7 @@ def test_a_folder_can_be_typed_even_that_of_a_run(session: AppState, tmp_path: P
 
 def test_on_a_shared_page_no_folder_of_the_machine_can_be_opened(settings: Settings, tmp_path: Path) -> None:
     elsewhere = little_folder(tmp_path / "elsewhere")
-    shared = AppState(replace(settings, shared=True))
+    shared = AppState(replace(settings, limits=Limits.of(shared=True)))
     for typed in (str(elsewhere), "/etc", "~", str(tmp_path / "checkpoints" / "little"), "../.."):
         with pytest.raises(InputError, match="There is no model") as refused:
             shared.models.open(typed)
@@ -189,7 +190,7 @@ def test_a_name_that_is_no_model_gets_one_sentence(session: AppState, typed: str
 
 
 def test_a_model_too_large_for_the_page_is_refused_before_it_is_read(settings: Settings) -> None:
-    small = AppState(replace(settings, max_model=1000))
+    small = AppState(replace(settings, limits=Limits(model_bytes=1000)))
     with pytest.raises(InputError, match="too large"):
         small.models.open("little")
 

@@ -10,6 +10,7 @@ import pytest
 
 from bertviz_lab.config import ABLATIONS, ablated
 from bertviz_lab.config.ablations import WHOLE
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.page_events import PageEvents
@@ -77,7 +78,7 @@ def test_steps_and_seeds_that_make_no_run_are_refused(session, steps, seed):
 
 
 def test_strangers_can_put_only_so_much_in_line_and_see_their_own_only(session):
-    session.settings = session.models.settings = replace(session.settings, shared=True)
+    session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
     own = study.queue(session, [], list(ABLATIONS), 100, 0)
     assert study.runs_of(session, [], 100, 0) == {}
     assert set(study.runs_of(session, own, 100, 0).values()) == set(own)

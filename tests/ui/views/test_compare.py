@@ -9,6 +9,7 @@ import pytest
 
 from bertviz_lab.config import PretrainConfig, ablated
 from bertviz_lab.config.ablations import WHOLE
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -62,7 +63,7 @@ def test_runs_of_the_study_are_named_by_what_they_leave_out(session: AppState) -
 
 def test_strangers_see_their_own_runs_only(session: AppState) -> None:
     run_id = finished(session, WHOLE, 0.8)
-    session.settings = session.models.settings = replace(session.settings, shared=True)
+    session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
     assert ask(session, "runs", own=[])["choices"] == []
     assert [name for name, _ in ask(session, "runs", own=[run_id])["choices"]] == [run_id]
     with pytest.raises(InputError, match="no longer here"):

@@ -10,6 +10,7 @@ import pytest
 
 from bertviz_lab import BertForSequenceClassification, interpret
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.checkpoints.atomic_io import write_json
@@ -75,7 +76,7 @@ def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.Mo
 
 def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
-    shared = AppState(dataclasses.replace(session.settings, shared=True))
+    shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
     assert [name for _, name in shared.snapshots.choices([])] == ["tiny-town"]
     assert [name for _, name in shared.snapshots.choices([RUN])] == [RUN, "tiny-town"]
     for elsewhere in (
@@ -216,7 +217,7 @@ def test_the_page_is_told_what_to_begin_with_and_what_trains(
 
 def test_a_link_leads_to_a_run_that_has_snapshots(session: AppState) -> None:
     make_run(session)
-    shared = AppState(dataclasses.replace(session.settings, shared=True))
+    shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
     for run, others in ((RUN, [[RUN, "calm-otter"]]), ("gone", []), ("/etc", [])):
         choices = ask(shared, "runs", own=[], run=run)["choices"]
         assert choices == [*others, ["tiny-town", "tiny-town (comes with the lab)"]]

@@ -13,6 +13,7 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import InputError, interpret
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.interpret import read_results
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
@@ -58,7 +59,7 @@ def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> 
 
 
 def test_on_a_shared_page_a_run_is_looked_at_by_all_who_know_it_and_changed_by_its_owner(settings: Settings) -> None:
-    session = AppState(dataclasses.replace(settings, shared=True))
+    session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     make_run(session, status="stopped")
     stranger, owner = about(session, PRETRAINED), about(session, PRETRAINED, [PRETRAINED])
     assert (stranger["can_resume"], owner["can_resume"]) == (False, True)

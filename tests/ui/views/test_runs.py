@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bertviz_lab import InputError
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.settings import Settings
@@ -94,7 +95,7 @@ def test_a_run_that_trains_is_not_deleted(session: AppState) -> None:
 
 @pytest.mark.parametrize("action", ["stop", "resume", "annotate", "delete"])
 def test_on_a_shared_page_nobody_changes_the_run_of_somebody_else(settings: Settings, action: str) -> None:
-    session = AppState(dataclasses.replace(settings, shared=True))
+    session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     folder = make_run(session, status="stopped")
     before = sorted(path.name for path in folder.iterdir())
     for own in ([], [OTHER]):
@@ -106,7 +107,7 @@ def test_on_a_shared_page_nobody_changes_the_run_of_somebody_else(settings: Sett
 
 
 def test_on_a_shared_page_ones_own_run_is_changed(settings: Settings) -> None:
-    session = AppState(dataclasses.replace(settings, shared=True))
+    session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     make_run(session)
     assert table(session, [RUN])[RUN]["mine"]
     change(session, "annotate", [RUN], name="mine")
