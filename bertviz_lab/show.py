@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bertviz_lab.figures.interpret.attention import attention_payload, difference_payload
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
 from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
@@ -63,7 +63,7 @@ def attention(trace: TextTrace, title: str = "") -> View:
     """Every head of a trace: the grid, one head in detail, lines, filters, metrics."""
     metrics = {name: (METRICS[name], values) for name, values in head_metrics(trace).metrics.items()}
     encoding = trace.encoding
-    payload = attention_payload(
+    body = attention_body(
         trace.tokens,
         encoding.token_type_ids,
         trace.attentions,
@@ -72,7 +72,7 @@ def attention(trace: TextTrace, title: str = "") -> View:
         special=encoding.special_tokens_mask,
         metrics=metrics,
     )
-    return _view(ATTENTION_GRID, "Attention of every head", payload, 900)
+    return _view(ATTENTION_GRID, "Attention of every head", attention_payload(body), 900)
 
 
 def tokens(encoding: Encoding) -> View:
@@ -106,10 +106,9 @@ def difference(first: TextTrace, second: TextTrace, title: str = "The second min
     """Attention of the second trace minus the first; both have the same tokens, layers and heads."""
     encoding = first.encoding
     weights = attention_difference(first, second)
-    payload = difference_payload(
-        first.tokens, encoding.token_type_ids, weights, title, special=encoding.special_tokens_mask
-    )
-    return _view(ATTENTION_GRID, title, payload, 900)
+    special = encoding.special_tokens_mask
+    body = difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
+    return _view(ATTENTION_GRID, title, attention_payload(body), 900)
 
 
 def next_sentence(prediction: NextSentence) -> View:

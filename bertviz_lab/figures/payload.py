@@ -42,9 +42,13 @@ def message_payload(text: str) -> Payload:
 
 
 def base64_array(array: NDArray[Any]) -> str:
-    """The bytes of an array, little-endian and in C order, as base64 text."""
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+    """The bytes of an array as base64 text."""
+    return base64.b64encode(little_endian(array)).decode("ascii")
+
+
+def little_endian(array: NDArray[Any]) -> bytes:
+    """The bytes of an array in C order, as browsers read them."""
+    return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
 
 
 def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:

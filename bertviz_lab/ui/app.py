@@ -73,7 +73,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
     return {
         "theme": theme.theme(),
         "head": theme.head() + bundle.head(),
-        "app_kwargs": {"routes": [bundle.route(), model_route(state)]},
+        "app_kwargs": {"routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state)]},
         "footer_links": ["api", "settings"],
         "run_history": False,
         "enable_monitoring": False,

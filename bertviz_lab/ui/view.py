@@ -47,11 +47,13 @@ class Question:
         answer: `answer(state, **arguments)` gives a payload, or anything that JSON can hold.
         slow: whether it can take seconds; slow questions wait for each other only.
         arguments: the names that it knows.
+        arrays: whether it answers with a dictionary some of whose values are large arrays, which travel as raw bytes.
     """
 
     answer: Callable[..., Any]
     slow: bool = False
     arguments: frozenset[str] = frozenset()
+    arrays: bool = False
 
     def ask(self, state: "AppState", arguments: Mapping[str, Any]) -> Any:
         """The answer. Raises `InputError` for arguments that are none of its own or of another type."""
@@ -70,11 +72,11 @@ class Question:
             raise InputError(f"{name.replace('_', ' ')}: {first['msg'][:1].lower()}{first['msg'][1:]}.") from None
 
 
-def question(answer: Callable[..., Any], *, slow: bool = False) -> Question:
+def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = False) -> Question:
     """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module."""
     _, *names = inspect.signature(answer).parameters
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
-    return Question(checked, slow, frozenset(names))
+    return Question(checked, slow, frozenset(names), arrays)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Request, expect
 
+from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
@@ -50,6 +51,8 @@ def asked(page: Page) -> list[str]:
             body = json.loads(request.post_data or "{}")
             if body.get("fn_name") == "answer":
                 views.append(body["data"][1])
+        elif request.url.endswith(ARRAYS_ROUTE):
+            views.append(json.loads(request.post_data or "[]")[0])
 
     page.on("request", note)
     return views

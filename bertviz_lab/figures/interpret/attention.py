@@ -26,7 +26,12 @@ METRIC_TITLES = {
 }
 
 
-def attention_payload(
+def attention_payload(body: Mapping[str, Any]) -> Payload:
+    """What `attention_body` or `difference_body` gives, as text for a page of its own; the lab's page takes bytes."""
+    return to_json({**body, "cells": base64_array(body["cells"])})
+
+
+def attention_body(
     tokens: Sequence[str],
     segment_ids: Sequence[int],
     attentions: NDArray[np.floating],
@@ -36,8 +41,8 @@ def attention_payload(
     key: str = "",
     special: Sequence[int] | None = None,
     metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
-) -> Payload:
-    """The payload of the attention grid.
+) -> dict[str, Any]:
+    """What the attention grid shows; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
     `attentions` is (layers, heads, tokens, tokens), rows are query tokens, columns key tokens.
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
@@ -54,16 +59,16 @@ def attention_payload(
     if not sent or sent[0] < 0 or sent[-1] >= layer_count:
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
     bits = 16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8
-    body |= {"sent": sent, "bits": bits, "cells": base64_array(sqrt_codes(attentions[sent], bits))}
+    body |= {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
     if metrics:
         body["metrics"] = {
             name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
             for name, (description, values) in metrics.items()
         }
-    return to_json(body)
+    return body
 
 
-def difference_payload(
+def difference_body(
     tokens: Sequence[str],
     segment_ids: Sequence[int],
     difference: NDArray[np.floating],
@@ -71,8 +76,8 @@ def difference_payload(
     *,
     key: str = "",
     special: Sequence[int] | None = None,
-) -> Payload:
-    """The payload of a grid of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
+) -> dict[str, Any]:
+    """The same of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
@@ -80,8 +85,7 @@ def difference_payload(
     fitting = max(1, WHOLE_MODEL_BYTES // (difference.size // len(difference)))
     sent = list(range(len(difference)))[-fitting:]
     bits = 16 if 2 * difference[sent].size <= PRECISE_BYTES else 8
-    body |= {"signed": True, "sent": sent, "bits": bits, "cells": base64_array(signed_codes(difference[sent], bits))}
-    return to_json(body)
+    return body | {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(difference[sent], bits)}
 
 
 def _frame(
@@ -110,14 +114,6 @@ def _frame(
     return body if special is None else body | {"special": [bool(flag) for flag in special]}
 
 
-def layer_cells(attentions: NDArray[np.floating], layer: int, *, signed: bool = False) -> str:
-    """One layer of (layers, heads, tokens, tokens) as base64 8-bit codes, returned by `layer_values`.
-
-    Differences are `signed`.
-    """
-    return base64_array((signed_codes if signed else sqrt_codes)(attentions[layer], 8))
-
-
 def pair_payload(
     query: NDArray[np.floating], key: NDArray[np.floating], products: NDArray[np.floating], score: float, weight: float
 ) -> Payload:
@@ -125,8 +121,3 @@ def pair_payload(
     arrays = {"query": query, "key": key, "products": products}
     body: dict[str, Any] = {name: np.round(array.astype(float), 6).tolist() for name, array in arrays.items()}
     return to_json(body | {"score": score, "weight": weight})
-
-
-def head_cells(attentions: NDArray[np.floating], layer: int, head: int) -> str:
-    """One head as base64 float32 (tokens, tokens), returned by `exact_values`."""
-    return base64_array(attentions[layer, head].astype(np.float32, copy=False))

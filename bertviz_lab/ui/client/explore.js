@@ -186,8 +186,7 @@ page.on('input', (changed) => {
     showModel();
   }
   if (changed.some((name) => name !== 'other')) drawTokens();
-  workspace.refresh();
-  workspace.look(); // after it: what is only built now is asked once
+  workspace.look();
 });
 // A checkpoint of the chosen model is new: what is in sight is drawn again; nobody's text is touched.
 page.on('model', (name) => {

@@ -31,22 +31,45 @@ const page = (() => {
     }
     turn.busy = true;
     const ticket = Math.random().toString(36).slice(2);
+    emit('asked', ticket);
     try {
-      const wire = await connected;
-      const text = await wire(ticket, view, question, args);
-      if (text === undefined) throw new Error(LOST);
-      const body = JSON.parse(text);
+      const body = WITH_ARRAYS.has(`${view}.${question}`) ? await askForArrays(view, question, args)
+        : await askForJson(ticket, view, question, args);
       if (body.error) throw new Error(body.error);
       return turn.next ? undefined : body.answer; // a newer question waits: its answer is the one to show
     } catch (error) {
       if (turn.next) return undefined;
       throw error instanceof Error ? error : new Error(LOST);
     } finally {
+      emit('answered', ticket);
       const { next } = turn;
       turn.next = null;
       if (next) next(true); // stays busy: the line is handed over
       else turn.busy = false;
     }
+  }
+
+  async function askForJson(...sent) {
+    const answer = await connected;
+    const text = await answer(...sent);
+    if (text === undefined) throw new Error(LOST); // Gradio's word for a call that failed
+    return JSON.parse(text);
+  }
+
+  /** Large arrays come as they are, by a route of their own (`server/questions.py`). */
+  async function askForArrays(...sent) {
+    const answer = await fetch(ARRAYS_ROUTE, { method: 'POST', body: JSON.stringify(sent) }).catch(() => { throw new Error(LOST); });
+    if (answer.headers.get('Content-Type') === 'application/octet-stream') return { answer: unpack(await answer.arrayBuffer()) };
+    return answer.json().catch(() => ({ error: LOST })); // a proxy may answer in its own words
+  }
+
+  /** An answer as `to_bytes` there has packed it: the JSON's entries, and the arrays as views of `buffer`. */
+  function unpack(buffer) {
+    const KINDS = { uint8: Uint8Array, uint16: Uint16Array, float32: Float32Array };
+    const start = 4 + new DataView(buffer).getUint32(0, true);
+    const { arrays, ...body } = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, start - 4)));
+    for (const [name, kind, offset, length] of arrays) body[name] = new KINDS[kind](buffer, start + offset, length);
+    return body;
   }
 
   // ---- the address: the workspace, the input, and what a view keeps of its settings
@@ -118,7 +141,7 @@ const page = (() => {
     changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there
     /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
     trainAblations: async () => { throw new Error(LOST); },
-    on, emit, ask, connect, input, set, keep, select, TEXTS,
+    on, emit, ask, connect, unpack, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },

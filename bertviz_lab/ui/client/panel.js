@@ -191,6 +191,8 @@ function makePanel(view, body, prefix = view.id) {
     },
   };
 
+  if (view.workspace === 'explore') own.on('input', panel.refresh);
+
   function add(part) {
     const complaint = h('p', { class: 'complaint', role: 'status' });
     complaint.hidden = true;

@@ -2,28 +2,27 @@
 
 const TELL_AFTER = 500; // milliseconds until a person is told, and between two words about it
 const root = element.querySelector('.lab');
-const working = new Set(); // tickets of questions that take long
+const working = new Map(); // ticket of a question that was asked -> the timer that will tell of it
+const told = new Set(); // tickets of those that take long
 root.setAttribute('role', 'status');
 
 Object.assign(page.start, readPayload());
-page.connect(async (ticket, view, question, args) => {
-  const told = setTimeout(tell, TELL_AFTER, ticket);
-  try {
-    return await server.answer(ticket, view, question, args);
-  } finally {
-    clearTimeout(told);
-    working.delete(ticket);
-    if (!working.size) root.textContent = '';
-  }
+page.on('asked', (ticket) => working.set(ticket, setTimeout(tell, TELL_AFTER, ticket)));
+page.on('answered', (ticket) => {
+  clearTimeout(working.get(ticket));
+  working.delete(ticket);
+  told.delete(ticket);
+  if (!told.size) root.textContent = '';
 });
+page.connect((...sent) => server.answer(...sent));
 
 /** Say how far a question is, again and again until it is answered. */
 async function tell(ticket) {
-  working.add(ticket);
+  told.add(ticket);
   root.textContent ||= 'Working …';
-  while (working.has(ticket)) {
+  while (told.has(ticket)) {
     const share = (await server.progress(ticket)) ?? 0;
-    if (working.has(ticket) && share > 0) root.textContent = `Working … ${percent(share, 0)}`;
+    if (told.has(ticket) && share > 0) root.textContent = `Working … ${percent(share, 0)}`;
     await pause(TELL_AFTER);
   }
 }

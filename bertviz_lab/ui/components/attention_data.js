@@ -2,19 +2,23 @@
 
 /**
  * Weights are sent as codes of their square roots (see figures/payload.py): 16 bits where that fits, else 8, and
- * then the exact numbers of one head are asked for when it is looked at.
+ * then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
  */
 function readAttention(payload) {
   const size = payload.tokens.length;
   const perHead = size * size;
-  const bytes = decodeBase64(payload.cells);
-  const codes = payload.bits === 16 ? new Uint16Array(bytes.buffer) : bytes;
+  const codes = typeof payload.cells === 'string' ? readCodes(payload.cells, payload.bits) : payload.cells;
   const layers = new Map(); // layer -> its codes
   payload.sent.forEach((layer, place) => {
     layers.set(layer, codes.subarray(place * payload.heads * perHead, (place + 1) * payload.heads * perHead));
   });
   return { ...payload, cells: null, size, perHead, stored: layers, exact: new Map(), peaks: new Map(),
     special: payload.special ?? payload.tokens.map((token) => /^\[(CLS|SEP|PAD)\]$/.test(token)) };
+}
+
+function readCodes(text, bits) {
+  const bytes = decodeBase64(text);
+  return bits === 16 ? new Uint16Array(bytes.buffer) : bytes;
 }
 
 const headId = (layer, head) => `${layer}/${head}`;

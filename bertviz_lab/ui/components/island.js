@@ -14,7 +14,11 @@ function readPayload() {
 }
 
 /** The value as text that may stand inside a page. */
-const payloadText = () => (typeof props.value === 'object' ? JSON.stringify(props.value).replaceAll('<', '\\u003c') : props.value);
+function payloadText() {
+  if (typeof props.value !== 'object') return props.value;
+  const spelt = (_, value) => (ArrayBuffer.isView(value) ? encodeBase64(value) : value);
+  return JSON.stringify(props.value, spelt).replaceAll('<', '\\u003c');
+}
 
 /** Call `show(payload)` now and whenever Python sends another value; nothing to show becomes a sentence. */
 function onPayload(emptyText, show) {

@@ -90,6 +90,13 @@ function decodeBase64(text) {
   return bytes;
 }
 
+function encodeBase64(array) {
+  const bytes = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+  let text = '';
+  for (let start = 0; start < bytes.length; start += 8192) text += String.fromCharCode(...bytes.subarray(start, start + 8192));
+  return btoa(text);
+}
+
 // ---- colours
 
 // Viridis (van der Walt and Smith, 2015) at 16 even places; between them straight lines are close enough.

@@ -37,7 +37,7 @@ from bertviz_lab.ui.components.scores import SCORES
 from bertviz_lab.ui.components.scrubber import SCRUBBER
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 from bertviz_lab.ui.components.word_split import WORD_SPLIT
-from bertviz_lab.ui.server.questions import WIRE
+from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, WIRE
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 
@@ -73,10 +73,13 @@ def script() -> str:
         for island in ISLANDS
     )
     views = ",\n".join(f"{view.id!r}(panel, body, page) {{\n{text}\n}}" for view, text in files_of_views("view.js"))
+    arrays = [f"{view.id}.{name}" for view in VIEWS for name, asked in view.questions.items() if asked.arrays]
     known = [{"id": v.id, "title": v.title, "gloss": v.gloss, "workspace": v.workspace} for v in VIEWS]
     return f"""(() => {{
 'use strict';
 const KNOWN_VIEWS = {json.dumps(known)};
+const WITH_ARRAYS = new Set({json.dumps(arrays)});
+const ARRAYS_ROUTE = '{ARRAYS_ROUTE}';
 const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
 {source("tools.js")}
 {source("client/page.js")}

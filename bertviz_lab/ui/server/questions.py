@@ -3,26 +3,39 @@
 Such calls pass by Gradio's queue and by its checks of values. So each argument is checked here against the types that
 its question declares, and none is ever a file or a path of an upload. What changes something that others see (an
 upload, the start of a training) goes by Gradio's own events.
+
+Most answers are JSON and go by `server_functions`. Those with large arrays (attention weights) go as bytes by a route
+of their own, which takes 21 ms for 786 KB where base64 in JSON takes 79.
 """
 
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
 import gradio as gr
-from anyio import CapacityLimiter, to_thread
+import numpy as np
+from anyio import CapacityLimiter, from_thread, to_thread
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.payload import Payload, little_endian, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
+from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
 
 WIRE = Assembly("wire", ("client/wire.js",), ("client/wire.css",))
 
+ARRAYS_ROUTE = "lab-arrays"
 _AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
+_MOST_WAITING = 100  # in a lane; the next is refused
+_MOST_SENT = 1_000_000  # bytes of a question
+_UNKNOWN = "The page asked something that this server does not know; reload it."
 
 
 class Questions:
@@ -42,27 +55,59 @@ class Questions:
             WIRE, value=value, label="What the server is doing", server_functions=functions, elem_id="wire"
         )
 
-    def ask(self, view: str, name: str, arguments: dict[str, Any]) -> Any:
-        """The answer to one question. Raises `InputError` where there is no such question or an argument is wrong."""
-        return self._find(view, name).ask(self._state, arguments)
+    def route(self) -> Route:
+        """`lab-arrays`: [view, question, arguments] is posted; it answers with bytes, or {"error": a sentence}."""
 
-    def _find(self, view: Any, name: Any) -> Question:
+        async def answer(request: Request) -> Response:
+            if not await is_logged_in(request):
+                return _refusal("Log in first.", 401)
+            try:
+                asked, arguments = self._read(await _body_of(request))
+
+                def work() -> bytes:
+                    gone = from_thread.run(request.is_disconnected)  # while the question waited in its lane
+                    return b"" if gone else to_bytes(asked.ask(self._state, arguments))
+
+                content = await to_thread.run_sync(work, limiter=self._lane(asked), abandon_on_cancel=False)
+            except Exception as error:  # whatever happens, the page must live on
+                return _refusal(sentence_of(error))
+            return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
+
+        return Route(f"/{ARRAYS_ROUTE}", answer, methods=["POST"])
+
+    def _read(self, body: bytes) -> tuple[Question, dict[str, Any]]:
+        """A question for arrays and its arguments. Raises as `_find`."""
+        try:
+            view, name, arguments = json.loads(body)
+        except (ValueError, TypeError, RecursionError):
+            raise InputError(_UNKNOWN) from None
+        return self._find(view, name, arguments, arrays=True), arguments
+
+    def _find(self, view: Any, name: Any, arguments: Any, *, arrays: bool) -> Question:
+        """The question. Raises `InputError` where there is none of that name, or where it is asked another way."""
         known = self._questions.get((view, name)) if isinstance(view, str) and isinstance(name, str) else None
-        if known is None:
-            raise InputError("The page asked something that this server does not know; reload it.")
+        if known is None or known.arrays != arrays:
+            raise InputError(_UNKNOWN)
+        if not isinstance(arguments, dict):
+            raise InputError("The page asked without arguments; reload it.")
         return known
+
+    def _lane(self, asked: Question) -> CapacityLimiter:
+        """Where a question waits its turn. Raises `InputError` where too many do already."""
+        lane = self._lanes[asked.slow]
+        if lane.statistics().tasks_waiting >= _MOST_WAITING:
+            raise InputError("This server is busy with the questions of others; try again in a moment.")
+        return lane
 
     def _answer_function(self) -> Callable[[list[Any]], Awaitable[str]]:
         async def answer(sent: list[Any]) -> str:
             """`sent` is [ticket, view, question, arguments]; the answer is {"answer": ...} or {"error": a sentence}."""
             try:
                 ticket, view, name, arguments = sent
-                if not isinstance(arguments, dict):
-                    raise InputError("The page asked without arguments; reload it.")
-                asked = self._find(view, name)
+                asked = self._find(view, name, arguments, arrays=False)
                 with self._reporting(str(ticket)[:40]):
                     result = await to_thread.run_sync(
-                        asked.ask, self._state, arguments, limiter=self._lanes[asked.slow], abandon_on_cancel=False
+                        asked.ask, self._state, arguments, limiter=self._lane(asked), abandon_on_cancel=False
                     )
                 return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
@@ -85,6 +130,45 @@ class Questions:
         finally:
             _REPORT.reset(reset)
             self._progress.pop(ticket, None)
+
+
+def to_bytes(body: Mapping[str, Any]) -> bytes:
+    """An answer whose arrays travel as they are: a third shorter than base64, and neither end spells them out.
+
+    The layout: the length of the JSON (uint32), the JSON, the arrays. The JSON has an entry `arrays`, a list of
+    [name, type, start, length]; starts count in bytes from the end of the JSON. The JSON is padded with spaces and each
+    array with zeros so that every array lies at a multiple of 8 bytes, where a browser reads it without a copy.
+    """
+    arrays = {name: value for name, value in body.items() if isinstance(value, np.ndarray)}
+    places: list[list[Any]] = []
+    parts: list[bytes] = []
+    start = 0
+    for name, array in arrays.items():
+        part = little_endian(array)
+        places.append([name, array.dtype.name, start, array.size])
+        parts.append(part + bytes(-len(part) % 8))
+        start += len(parts[-1])
+    rest = {name: value for name, value in body.items() if name not in arrays}
+    text = to_json(rest | {"arrays": places}).encode()
+    text += b" " * (-(len(text) + 4) % 8)
+    return b"".join((len(text).to_bytes(4, "little"), text, *parts))
+
+
+_NOT_KEPT = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def _refusal(sentence: str, status: int = 200) -> Response:
+    return Response(to_json({"error": sentence}), status, _NOT_KEPT, "application/json")
+
+
+async def _body_of(request: Request) -> bytes:
+    """What was posted. Raises `InputError` for more than any question of the page holds."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > _MOST_SENT:
+            raise InputError("The text is too long; shorten it.")
+    return body
 
 
 _REPORT: ContextVar[Callable[[float], None] | None] = ContextVar("report", default=None)

@@ -21,11 +21,12 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.attention import attention_payload, head_cells, layer_cells, pair_payload
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.marking import marked_payload
+from bertviz_lab.figures.payload import sqrt_codes
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
@@ -37,6 +38,7 @@ from bertviz_lab.ui.components.example_list import example_list
 from bertviz_lab.ui.components.marked_text import marked_text
 from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop
 from tests.ui.components import tuned
 
@@ -105,7 +107,7 @@ def sentence_attention(seed: int = 0, layers: int = 4, heads: int = 4) -> str:
     segments = [0] * 10 + [1] * 4
     weights = attention(layers, heads, len(SENTENCE), seed)
     metrics = {"first": ("share of attention on the first token", weights[..., 0].mean(-1))}
-    return attention_payload(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics)
+    return attention_payload(attention_body(SENTENCE, segments, weights, "A toy model", key="toy", metrics=metrics))
 
 
 def hostile_encoding() -> SimpleNamespace:
@@ -288,6 +290,7 @@ body.dark { --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19; back
 </style></head><body><main></main><div id="loaded"></div><script>
 if (new URLSearchParams(location.search).get('__theme') === 'dark') document.body.classList.add('dark');
 const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringify(body) });
+const BYTES = 'application/octet-stream';
 const make = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
 const value = async (name) => (await fetch(`value/${name}`)).text();
 async function place([name, label, asks]) {
@@ -299,7 +302,9 @@ async function place([name, label, asks]) {
   const props = { label, value: await value(name) };
   const asking = (what) => async (...sent) => {
     const answer = await post(`ask/${what}`, sent).catch(() => null);
-    return answer?.ok ? answer.json() : undefined;
+    if (!answer?.ok) return undefined;
+    if (answer.headers.get('Content-Type') !== BYTES) return answer.json();
+    return window.Lab.page.unpack(await answer.arrayBuffer());
   };
   const server = Object.fromEntries(asks.map((what) => [what, asking(what)]));
   server.standalone_page = async () => (await fetch(`standalone/${name}`)).text();
@@ -326,11 +331,11 @@ def application(desk: Desk) -> Starlette:
     """
     desk.reset()
 
-    def exact_values(key: str, layer: int, head: int) -> str:
-        return head_cells(desk.attentions[key], layer, head) if key in desk.attentions else ""
+    def exact_values(key: str, layer: int, head: int) -> dict[str, Any]:
+        return {"weights": desk.attentions[key][layer, head]} if key in desk.attentions else {}
 
-    def layer_values(key: str, layer: int) -> str:
-        return layer_cells(desk.attentions[key], layer) if key in desk.attentions else ""
+    def layer_values(key: str, layer: int) -> dict[str, Any]:
+        return {"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {}
 
     def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
         products = np.array([0.5, -0.25, 2.0, row + column / 100])
@@ -358,7 +363,10 @@ def application(desk: Desk) -> Starlette:
 
     async def ask(request: Request) -> Response:
         try:
-            return JSONResponse(asked[request.path_params["name"]](*await request.json()))
+            answer = asked[request.path_params["name"]](*await request.json())
+            if request.path_params["name"] in ("exact_values", "layer_values"):
+                return Response(to_bytes(answer), media_type="application/octet-stream")
+            return JSONResponse(answer)
         except RuntimeError as error:
             return PlainTextResponse(str(error), status_code=500)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.interpret.attention import attention_payload, difference_payload
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body
 from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
@@ -184,7 +184,7 @@ def test_hostile_tokens_are_text(visit: Callable[..., Page], feed: Callable[[str
     page = visit()
     tokens = hostile_encoding().tokens
     size = len(tokens)
-    feed("attention", attention_payload(tokens, [0] * size, attention(2, 2, size), HOSTILE[0]))
+    feed("attention", attention_payload(attention_body(tokens, [0] * size, attention(2, 2, size), HOSTILE[0])))
     expect(page.locator("#attention .heading").first).to_have_text(HOSTILE[0])
     page.get_by_role("radio", name="Single tokens").click()
     assert page.locator("#attention .from .item").all_inner_texts() == list(tokens)
@@ -234,7 +234,7 @@ def test_saved_numbers_are_the_weights(visit: Callable[..., Page], tmp_path: Pat
 
 def test_formulas_are_disarmed_in_csv(visit: Callable[..., Page], feed: Callable[[str, str], None]):
     page = visit()
-    feed("attention", attention_payload(["=1+1", "tok"], [0, 0], attention(1, 1, 2), "formulas"))
+    feed("attention", attention_payload(attention_body(["=1+1", "tok"], [0, 0], attention(1, 1, 2), "formulas")))
     expect(page.locator("#attention .heading").first).to_have_text("formulas")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save this head as CSV").click()
@@ -248,7 +248,12 @@ def test_long_text_fetches_layers_and_exact_weights(
     size = 300
     truth = attention(6, 8, size)
     desk.attentions["k1"] = truth
-    feed("attention", attention_payload([f"tok{index}" for index in range(size)], [0] * size, truth, "long", key="k1"))
+    feed(
+        "attention",
+        attention_payload(
+            attention_body([f"tok{index}" for index in range(size)], [0] * size, truth, "long", key="k1")
+        ),
+    )
     expect(page.locator("#attention .one .heading").first).to_have_text("Layer 6 of 6, head 1 of 8")
     expect(page.locator("#attention .grid canvas")).to_have_count(8)
     page.get_by_role("button", name="Show layer 2").click()
@@ -388,7 +393,9 @@ def test_the_products_behind_a_weight_are_shown(visit: Callable[..., Page]):
 def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: Callable[[str, str], None]):
     page = visit()
     one, other = attention(4, 4, SIZE), attention(4, 4, SIZE, seed=1)
-    feed("attention", difference_payload(SENTENCE, [0] * 10 + [1] * 4, other - one, "Second less first"))
+    feed(
+        "attention", attention_payload(difference_body(SENTENCE, [0] * 10 + [1] * 4, other - one, "Second less first"))
+    )
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
     page.locator("#attention .map .top").focus()
     for key in ("PageUp", "Home", "ArrowDown"):
@@ -406,7 +413,8 @@ def test_rows_of_differences_are_not_scaled_up(visit: Callable[..., Page], feed:
     scaled.check(force=True)
     expect(page.locator("#attention .one")).to_contain_text("which are left out")
     difference = attention(4, 4, SIZE, seed=1) - attention(4, 4, SIZE)
-    feed("attention", difference_payload(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first"))
+    body = difference_body(SENTENCE, [0] * 10 + [1] * 4, difference, "Second less first")
+    feed("attention", attention_payload(body))
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
     expect(scaled).to_be_hidden()
     expect(page.get_by_role("radio", name="hidden", exact=True)).to_be_checked()

@@ -8,11 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
 import pytest
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
-from bertviz_lab import InputError
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.server.questions import Questions, tell_progress
+from bertviz_lab.ui.server import questions as questions_module
+from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions, tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Text, View, question
 from bertviz_lab.ui.views import VIEWS
@@ -25,8 +28,30 @@ def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket
     return body
 
 
-def ask_about(answer: Any, session: AppState, *, slow: bool = False) -> Questions:
-    return Questions(session, [View("toy", "Toy", "A toy.", None, {"it": question(answer, slow=slow)})])
+def client_of(questions: Questions, login: Any = None) -> TestClient:
+    """What asks the route for arrays; `login` is the function by which a page is guarded."""
+    app = Starlette(routes=[questions.route()])
+    app.auth = None  # type: ignore[attr-defined]  # as Gradio's application has it
+    app.auth_dependency = login  # type: ignore[attr-defined]
+    return TestClient(app)
+
+
+def arrays_to(questions: Questions, *sent: Any) -> dict[str, Any]:
+    """The same by the route for arrays, read as the page's script reads it."""
+    answer = client_of(questions).post(f"/{ARRAYS_ROUTE}", json=sent)
+    assert answer.status_code == 200
+    if answer.headers["Content-Type"] == "application/json":
+        return dict(answer.json())
+    start = 4 + int.from_bytes(answer.content[:4], "little")
+    body: dict[str, Any] = json.loads(answer.content[4:start])
+    for name, kind, offset, length in body.pop("arrays"):
+        assert (start + offset) % 8 == 0
+        body[name] = np.frombuffer(answer.content, np.dtype(kind).newbyteorder("<"), length, start + offset)
+    return {"answer": body}
+
+
+def ask_about(answer: Any, session: AppState, *, slow: bool = False, arrays: bool = False) -> Questions:
+    return Questions(session, [View("toy", "Toy", "A toy.", None, {"it": question(answer, slow=slow, arrays=arrays)})])
 
 
 def test_an_answer_comes_as_json(session: AppState) -> None:
@@ -108,7 +133,9 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
 def test_every_question_answers_senseless_arguments_in_one_sentence(view: View, name: str, session: AppState) -> None:
     questions = Questions(session, VIEWS)
     for value in ("", "\0", "../../etc/passwd", "[MASK]" * 3, -1, 10**9, None, [], {}, [["x"]]):
-        body = answer_to(questions, view.id, name, dict.fromkeys(view.questions[name].arguments, value))
+        asked = view.questions[name]
+        ask = arrays_to if asked.arrays else answer_to
+        body = ask(questions, view.id, name, dict.fromkeys(asked.arguments, value))
         assert len(body) == 1
         if "error" in body:
             assert "Something went wrong" not in body["error"], (value, body)
@@ -139,6 +166,44 @@ def test_nobody_need_listen_to_progress() -> None:
     tell_progress(0.5)
 
 
-def test_a_question_that_does_not_exist_is_an_input_error(session: AppState) -> None:
-    with pytest.raises(InputError, match="reload"):
-        Questions(session, VIEWS).ask("explore", "everything", {})
+def test_arrays_come_as_they_are(session: AppState) -> None:
+    weights = np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3)
+    codes = np.array([1, 2, 60_000], np.uint16)
+
+    def both(state: AppState, text: Text) -> dict[str, Any]:
+        return {"said": text, "weights": weights.T, "codes": codes, "none": codes[:0]}
+
+    questions = ask_about(both, session, arrays=True)
+    answer = arrays_to(questions, "toy", "it", {"text": "<é"})["answer"]
+    assert answer["said"] == "<é"
+    np.testing.assert_array_equal(answer["weights"], weights.T.ravel())
+    np.testing.assert_array_equal(answer["codes"], codes)
+    assert answer["none"].size == 0
+    assert "reload" in answer_to(questions, "toy", "it", {"text": ""})["error"]  # they do not go by the other way
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"7", b"[1, 2]", b"[" * 100_000, b'["toy", "it", []]', b'["toy", "that", {}]', b"\xff"]
+)
+def test_a_senseless_request_for_arrays_is_answered_in_one_sentence(session: AppState, sent: bytes) -> None:
+    client = client_of(ask_about(lambda state: {}, session, arrays=True))
+    answer = client.post(f"/{ARRAYS_ROUTE}", content=sent)
+    assert (answer.status_code, "reload" in answer.json()["error"]) == (200, True)
+
+
+def test_a_request_for_arrays_has_a_largest_size(session: AppState) -> None:
+    client = client_of(ask_about(lambda state: {}, session, arrays=True))
+    assert "shorten" in client.post(f"/{ARRAYS_ROUTE}", content=b" " * 1_000_001).json()["error"]
+
+
+def test_arrays_are_for_who_has_logged_in(session: AppState) -> None:
+    questions = ask_about(lambda state: {"a": np.zeros(1, np.uint8)}, session, arrays=True)
+    sent = ["toy", "it", {}]
+    assert client_of(questions, lambda request: None).post(f"/{ARRAYS_ROUTE}", json=sent).status_code == 401
+    assert client_of(questions, lambda request: "me").post(f"/{ARRAYS_ROUTE}", json=sent).status_code == 200
+    assert client_of(questions).get(f"/{ARRAYS_ROUTE}").status_code == 405
+
+
+def test_a_line_that_is_too_long_takes_no_more_questions(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions_module, "_MOST_WAITING", 0)
+    assert "busy" in answer_to(ask_about(lambda state: 1, session), "toy", "it", {})["error"]

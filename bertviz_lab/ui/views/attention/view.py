@@ -1,25 +1,19 @@
 """What Attention asks: the weights of every head, more of them, and how they differ from other weights."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import (
-    attention_payload,
-    difference_payload,
-    head_cells,
-    layer_cells,
-    pair_payload,
-)
-from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.interpret.attention import attention_body, difference_body, pair_payload
+from bertviz_lab.figures.payload import Payload, signed_codes, sqrt_codes
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
 
-def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """The payload of the grid; the computation is kept for what the grid asks later."""
+def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
+    """What the grid shows; the computation is kept for what the grid asks later."""
     from bertviz_lab.interpret import METRICS, head_metrics, trace_text
 
     checkpoint = state.models.open(model)
@@ -30,7 +24,7 @@ def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> 
     )
     key = state.keep_trace(model, (text_a, text_b), CachedTrace(trace.attentions, queries, keys))
     metrics = head_metrics(trace).metrics
-    return attention_payload(
+    return attention_body(
         trace.tokens,
         trace.encoding.token_type_ids,
         trace.attentions,
@@ -49,7 +43,7 @@ def difference(
     against: Literal["model", "causal", "text"],
     other: ModelName,
     other_text: Text,
-) -> Payload:
+) -> dict[str, Any]:
     """The attention of this model minus that of another; or with a causal mask, or of another text A, minus this one.
 
     Raises `InputError` where the two have other tokens, or not as many.
@@ -73,7 +67,7 @@ def difference(
             raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
     values = attention_difference(first, second)
     nothing = np.empty((*values.shape[:2], 0, 0), np.float32)  # a difference has no queries and keys
-    return difference_payload(
+    return difference_body(
         first.tokens,
         first.encoding.token_type_ids,
         values,
@@ -83,16 +77,19 @@ def difference(
     )
 
 
-def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> str:
-    """The exact weights of one head; "" where the computation is no longer kept."""
+def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[str, Any]:
+    """The exact `weights` of one head, float32 (tokens, tokens); {} where the computation is no longer kept."""
     trace = _trace(state, key, layer, head)
-    return "" if trace is None else head_cells(trace.attentions, layer, head)
+    return {} if trace is None else {"weights": trace.attentions[layer, head].astype(np.float32, copy=False)}
 
 
-def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> str:
-    """The weights of one layer of a long text, or their differences; "" where the computation is no longer kept."""
+def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> dict[str, Any]:
+    """The weights of one layer of a long text, or their differences, as 8-bit `codes` (heads, tokens, tokens).
+
+    {} where the computation is no longer kept.
+    """
     trace = _trace(state, key, layer, 0)
-    return "" if trace is None else layer_cells(trace.attentions, layer, signed=signed)
+    return {} if trace is None else {"codes": (signed_codes if signed else sqrt_codes)(trace.attentions[layer], 8)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
@@ -119,10 +116,10 @@ ATTENTION = View(
     "Multi-head self-attention: which tokens each head attends to.",
     "explore",
     {
-        "attention": question(attention),
-        "difference": question(difference),
-        "exact_values": question(exact_values),
-        "layer_values": question(layer_values),
+        "attention": question(attention, arrays=True),
+        "difference": question(difference, arrays=True),
+        "exact_values": question(exact_values, arrays=True),
+        "layer_values": question(layer_values, arrays=True),
         "query_key": question(query_key),
     },
 )

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import attention_payload
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload
@@ -81,7 +81,8 @@ def attention(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: 
         trace = trace_text(checkpoint, text_a, text_b.strip() or None)
         if len(trace.tokens) > _LONGEST:
             raise InputError(f"For the heads of several models the sentence may have {_LONGEST} tokens; shorten it.")
-        grids.append(attention_payload(trace.tokens, trace.encoding.token_type_ids, trace.attentions))
+        body = attention_body(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
+        grids.append(attention_payload(body))
     return heads_payload(labels, grids)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import difference_payload
+from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
@@ -71,7 +71,7 @@ def attribution(state: AppState, run_id: Word, example: Index) -> Payload:
     return attribution_payload(attributions, title=title)
 
 
-def attention(state: AppState, run_id: Word, example: Index) -> Payload:
+def attention(state: AppState, run_id: Word, example: Index) -> dict[str, Any]:
     """The attention of the fine-tuned model minus that of the model it started from, on an example."""
     from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
 
@@ -86,7 +86,7 @@ def attention(state: AppState, run_id: Word, example: Index) -> Payload:
     else:
         before = state.models.open(config.model)
     trace_before, trace_after = (trace_text(checkpoint, *texts) for checkpoint in (before, after))
-    return difference_payload(
+    return difference_body(
         trace_before.tokens,
         trace_before.encoding.token_type_ids,
         attention_difference(trace_before, trace_after),

@@ -121,7 +121,7 @@ RUN = View(
         "confusion": question(results.confusion),
         "examples": question(results.examples),
         "attribution": question(results.attribution, slow=True),
-        "attention": question(results.attention, slow=True),
+        "attention": question(results.attention, slow=True, arrays=True),
         "labels": question(results.labels),
         "calibration": question(results.calibration),
         "slices": question(results.slices),

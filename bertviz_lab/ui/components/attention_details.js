@@ -1,4 +1,56 @@
-// Why one token looks at another: query times key, dimension by dimension.
+// Details on demand: exact weights, further layers, and the query-key product behind a weight.
+
+const GONE = 'The server no longer keeps this computation: change the text, or reload the page.';
+
+/** Replace the rounded weights of the head on show by the exact ones, where the server has them. */
+async function fetchExact() {
+  const [owner, layer, head] = [data, state.layer, state.head];
+  if (!server?.exact_values || !owner.key || isPrecise(owner, layer, head)) return;
+  try {
+    const { weights } = (await server.exact_values(owner.key, layer, head)) ?? {};
+    if (!weights) return;
+    owner.exact.set(headId(layer, head), weights);
+    if (owner === data && state.of === 'head' && layer === state.layer && head === state.head) {
+      readWeights();
+      tell(state.rows[0], state.column);
+      drawTop();
+    }
+  } catch {
+    // The picture stays; the read-out keeps saying "about".
+  }
+}
+
+async function askPair(layer, head, row, column) {
+  try {
+    const answer = await server.query_key(data.key, layer, head, row, column);
+    return answer && typeof answer === 'string' ? JSON.parse(answer) : answer || null;
+  } catch {
+    return null;
+  }
+}
+
+async function wantLayer(layer) {
+  if (!server?.layer_values || !data.key) {
+    trigger('layer_request', { layer });
+    return;
+  }
+  const owner = data;
+  note.hidden = false;
+  note.textContent = `Fetching layer ${layer + 1} …`;
+  try {
+    const { codes } = (await server.layer_values(owner.key, layer)) ?? {};
+    if (owner !== data) return;
+    if (!codes) throw new Error(GONE);
+    owner.stored.set(layer, codes);
+    note.textContent = '';
+    overview.show(owner, look());
+    chooseHead(layer, state.head);
+  } catch {
+    note.textContent = GONE;
+  }
+}
+
+// ---- query times key, dimension by dimension
 
 /** `ask(layer, head, row, column)` answers with {products, score, weight, rest} or null. */
 function makePair(host, ask) {
