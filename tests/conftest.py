@@ -37,22 +37,28 @@ TRAINING = (
     "test_ablations.py",
     "test_command_line.py",
     "test_installation.py",
+    "interpret/test_results.py",
     "training/checkpoints",
     "training/finetuning",
     "training/loop",
     "training/pretraining",
+    "training/test_trained_length.py",
     "ui",
 )
-#: Folders whose files share a server: one worker tests them all, and serves the page once.
-SHARED_SERVERS = ("ui/components",)
-
 
 #: The longest files first, so that no worker is left alone with one at the end.
 LONGEST_FIRST = ("e2e", "ui/components", "ui", "jobs", "training", "test_command_line.py", "benchmarks", "test_docs.py")
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`make quick` does not even import what it leaves out: that takes longer than a tenth of its tests."""
+    quick = "not training" in config.getoption("markexpr")
+    left_out = quick and any(collection_path == TESTS / part for part in TRAINING)
+    return left_out or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by what they need, and keep those of a file (or of files that share a server) in one worker."""
+    """Mark tests by what they need, and keep those of a file in one worker."""
     for item in items:
         path = item.path.relative_to(TESTS)
         if "chromium_path" in getattr(item, "fixturenames", ()):
@@ -60,8 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if any(path.is_relative_to(part) for part in TRAINING):
             item.add_marker("training")
         if item.get_closest_marker("xdist_group") is None:
-            shared = [part for part in SHARED_SERVERS if path.is_relative_to(part)]
-            item.add_marker(pytest.mark.xdist_group(shared[0] if shared else path.as_posix()))
+            item.add_marker(pytest.mark.xdist_group(path.as_posix()))
     if hasattr(config, "workerinput"):
         items.sort(key=_rank)
 
