@@ -255,7 +255,15 @@ def app_command(options: argparse.Namespace) -> int:
     if options.auth and not (user and colon and password):
         raise InputError("--auth must be a name and a password with a colon between them.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
-    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, shared=options.shared, limits=limits)
+    settings = Settings.for_host(
+        options.host,
+        options.runs_dir,
+        options.max_runs,
+        shared=options.shared,
+        limits=limits,
+        allowed_hosts=options.allowed_hosts,
+        trusted_proxies=options.trusted_proxies,
+    )
     auth = (user, password) if options.auth else None
     page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
     print(f"BertViz Lab is open at {address}", flush=True)

@@ -91,6 +91,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         action="store_true",
         help="Strangers reach this page, for example through a proxy; implied by any other host and by a Space",
     )
+    app.add_argument("--allowed-hosts", metavar="NAMES", help="Further names of this server, with commas between them")
+    app.add_argument(
+        "--trusted-proxies",
+        metavar="ADDRESSES",
+        help="Proxies whose forwarding headers are believed, as addresses or networks; default: this machine",
+    )
     limits = app.add_argument_group(
         "limits", "What visitors may use. Each can also be set by an environment variable, BERTVIZ_LAB_ and its name."
     )

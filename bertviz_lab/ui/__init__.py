@@ -2,8 +2,9 @@
 
 In reading order: `app` (the four workspaces put together), `view` and `views/` (a view is a folder: its questions, its
 drawing, its explanation), `client/` (what all views share in the browser), `components/` (drawings: each gets a payload
-and shows it), `server/` (between browser and Python), `state/` (what is kept for all visitors), `forms/` (Train, made
-of Gradio's components) and `page_events`, which joins them; `lessons/` (the texts of Learn), `settings`, `theme`.
+and shows it), `guard/` (what each request passes first), `server/` (between browser and Python), `state/` (what is kept
+for all visitors), `forms/` (Train, made of Gradio's components) and `page_events`, which joins them; `lessons/` (the
+texts of Learn), `settings`, `theme`.
 """
 
 import os
@@ -12,3 +13,5 @@ import os
 # a busy page ten times slower.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", "1000000")
+# Which proxies are believed is decided by the guard, not by the server under it.
+os.environ["FORWARDED_ALLOW_IPS"] = ""

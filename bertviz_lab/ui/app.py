@@ -17,6 +17,7 @@ from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.forms.batch_prediction import create_whole_file
 from bertviz_lab.ui.forms.finetune import create_finetune
 from bertviz_lab.ui.forms.pretrain import create_pretrain
+from bertviz_lab.ui.guard.middleware import guarded
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.server import bundle
@@ -73,7 +74,11 @@ def launch_options(state: AppState) -> dict[str, Any]:
     return {
         "theme": theme.theme(),
         "head": theme.head() + bundle.head(),
-        "app_kwargs": {"routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state)]},
+        "app_kwargs": {
+            "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state)],
+            "middleware": [],  # inside of Gradio's; the guard stands around both
+            "lifespan": guarded(state.settings),
+        },
         "footer_links": ["api", "settings"],
         "run_history": False,
         "enable_monitoring": False,
@@ -82,7 +87,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "share": False,
         "quiet": True,
         "max_file_size": state.settings.limits.upload_bytes,
-        "state_session_capacity": 1000,
+        "state_session_capacity": state.settings.limits.visitors,
     }
 
 

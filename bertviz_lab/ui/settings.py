@@ -1,6 +1,8 @@
 """What the page is told when it is built: where things lie, who reaches it, and how much it may be used for."""
 
+import ipaddress
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +24,9 @@ class Settings:
         max_runs: trainings at a time; others wait for their turn.
         threads: CPU threads of one training.
         limits: what visitors may use, and with it the mode.
+        allowed_hosts: names of this server besides its own; * stands for any text.
+        trusted_proxies: addresses and networks of proxies that say for whom they ask; "*" is all.
+        space: the page runs as a Space, in a frame of the Hugging Face hub.
     """
 
     runs_dir: Path = Path("runs")
@@ -29,10 +34,16 @@ class Settings:
     max_runs: int = 1
     threads: int = 1
     limits: Limits = field(default_factory=Limits)
+    allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = LOCAL_HOSTS
+    space: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
             raise InputError(f"--max-runs must lie between 1 and 64, not {self.max_runs}.")
+        for proxy in self.trusted_proxies:
+            if proxy not in ("*", "localhost") and not _is_network(proxy):
+                raise InputError(f"--trusted-proxies must be addresses or networks such as 10.0.0.0/8, not {proxy!r}.")
 
     @property
     def shared(self) -> bool:
@@ -49,12 +60,18 @@ class Settings:
         *,
         shared: bool = False,
         limits: Mapping[str, str] | None = None,
+        allowed_hosts: str | None = None,
+        trusted_proxies: str | None = None,
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else.
 
-        `limits` are those that the owner gave as options, by name and as text.
+        `limits` are those that the owner gave as options, by name and as text; `allowed_hosts` and `trusted_proxies`
+        are lists with commas, and have an environment variable each. Who names a proxy has a page that others reach.
         """
-        shared = shared or host not in LOCAL_HOSTS or "SPACE_ID" in environment
+        space = "SPACE_ID" in environment
+        hosts = _names(allowed_hosts or environment.get("BERTVIZ_LAB_ALLOWED_HOSTS"))
+        proxies = _names(trusted_proxies or environment.get("BERTVIZ_LAB_TRUSTED_PROXIES"))
+        shared = shared or host not in LOCAL_HOSTS or space or bool(proxies)
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if max_runs is None:
             max_runs = max(1, min(cores // 2, 64))
@@ -65,4 +82,20 @@ class Settings:
             max_runs=max_runs,
             threads=threads,
             limits=Limits.of(shared=shared, given=limits, environment=environment),
+            allowed_hosts=hosts + _names(environment.get("SPACE_HOST")),
+            # A Space is reached through the hub's proxy only, whose addresses change.
+            trusted_proxies=proxies or (("*",) if space else LOCAL_HOSTS),
+            space=space,
         )
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(re.split(r"[\s,]+", text.strip().lower())) if text and text.strip() else ()
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,167 @@
+"""What is sent with a request: its type, its size and the time that it takes.
+
+A body that is no upload is read whole before Gradio is asked, so that one too large or too slow costs nothing. An
+upload is counted while Gradio writes it to disk.
+"""
+
+import asyncio
+import time
+from pathlib import Path
+
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException
+from starlette.types import Message, Receive
+
+from bertviz_lab.config.limits import Limits, words_of
+
+_PAUSE = 30.0  # seconds without a byte
+_BODY_SECONDS = 60.0  # of a whole body that is no upload
+_SLOWEST = 20_000  # bytes a second of an upload, on average
+_OVERHEAD = 1_000_000  # bytes of an upload besides the file: headers of its parts
+_SCANNED_FOR = 5.0  # seconds that a count of the upload folder is believed
+
+
+class Refused(Exception):  # noqa: N818 - an answer, not an error
+    """A request that is answered with a status and one sentence."""
+
+    def __init__(self, status: int, sentence: str, retry_after: int = 0) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.retry_after = status, sentence, retry_after
+
+
+def is_upload(path: str) -> bool:
+    """Whether a file is sent to this path."""
+    return path.rstrip("/") == "/gradio_api/upload"
+
+
+def check_type(path: str, headers: Headers) -> None:
+    """Raise `Refused` for a body of another type than its path takes; without a body there is none."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not kind and headers.get("content-length", "0") == "0" and "transfer-encoding" not in headers:
+        return
+    right: tuple[str, ...]
+    if is_upload(path):
+        right = ("multipart/form-data",)
+    elif path.rstrip("/") == "/login":
+        right = ("multipart/form-data", "application/x-www-form-urlencoded")
+    else:
+        right = ("application/json",)
+    if kind not in right:
+        raise Refused(415, f"This address takes {' or '.join(right)}.")
+
+
+async def read_body(receive: Receive, headers: Headers, most: int) -> Receive:
+    """Read the body, and return what hands it on. Raises `Refused` for one too large, too slow or cut off."""
+    sentence = f"A request may have {words_of('bytes', most)} at most."
+    if _announced(headers) > most:
+        raise Refused(413, sentence)
+    body, end = bytearray(), time.monotonic() + _BODY_SECONDS
+    while True:
+        message = await _next(receive, min(_PAUSE, end - time.monotonic()))
+        if message["type"] == "http.disconnect":
+            raise Refused(400, "The request was cut off.")
+        body += message.get("body", b"")
+        if len(body) > most:
+            raise Refused(413, sentence)
+        if not message.get("more_body", False):
+            break
+    whole: list[Message] = [{"type": "http.request", "body": bytes(body), "more_body": False}]
+
+    async def replay() -> Message:
+        return whole.pop() if whole else await receive()
+
+    return replay
+
+
+class Uploads:
+    """Counts what visitors upload: each request, and all files together."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self._folder, self._most, self._space = folder, limits.upload_bytes, limits.upload_space
+        self._expected = 0  # bytes of the uploads under way
+        self._scanned = (-_SCANNED_FOR, 0)  # when the folder was counted, and what lay there
+
+    async def admit(self, headers: Headers) -> int:
+        """The bytes that an upload may take; `release` gives them back. Raises `Refused` where there is no room."""
+        announced = _announced(headers)
+        if announced > self._most + _OVERHEAD:
+            raise Refused(413, self._too_large())
+        expected = announced or self._most
+        if await self._used() + self._expected + expected > self._space:
+            raise Refused(
+                507, "There is no room for more files on this server at the moment; try again later.", retry_after=600
+            )
+        self._expected += expected
+        return expected
+
+    def release(self, admitted: int) -> None:
+        """The upload is over."""
+        self._expected -= admitted
+        self._scanned = (-_SCANNED_FOR, 0)
+
+    def counted(self, receive: Receive) -> "CountedBody":
+        """What hands the body of an upload on."""
+        return CountedBody(receive, self._most + _OVERHEAD, self._too_large())
+
+    def _too_large(self) -> str:
+        return f"Files of {words_of('bytes', self._most)} at most can be uploaded at a time."
+
+    async def _used(self) -> int:
+        scanned, used = self._scanned
+        if time.monotonic() - scanned > _SCANNED_FOR:
+            used = await asyncio.to_thread(bytes_below, self._folder)
+            self._scanned = (time.monotonic(), used)
+        return used
+
+
+class CountedBody:
+    """Hands on the body of an upload. What is wrong with it is left in `refused`.
+
+    Gradio is told by the exception for a broken form: the only one after which it removes what it has written so far.
+    """
+
+    def __init__(self, receive: Receive, most: int, too_large: str) -> None:
+        self._receive, self._most, self._too_large = receive, most, too_large
+        self._count, self._started, self._complete = 0, time.monotonic(), False
+        self.refused: Refused | None = None
+
+    async def __call__(self) -> Message:
+        if self._complete:
+            return await self._receive()
+        try:
+            left = self._started + _BODY_SECONDS + self._count / _SLOWEST - time.monotonic()
+            message = await _next(self._receive, min(_PAUSE, left))
+            self._count += len(message.get("body", b""))
+            if message["type"] == "http.disconnect":
+                raise Refused(400, "The upload was cut off.")
+            if self._count > self._most:
+                raise Refused(413, self._too_large)
+        except Refused as refused:
+            self.refused = refused
+            raise MultiPartException(refused.sentence) from refused
+        self._complete = not message.get("more_body", False)
+        return message
+
+
+def bytes_below(folder: Path) -> int:
+    """The size of all files in a folder and its subfolders."""
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.lstat().st_size if not path.is_dir() else 0
+        except OSError:
+            continue  # deleted meanwhile
+    return total
+
+
+def _announced(headers: Headers) -> int:
+    """The length that the sender names; the server has checked that it is a number and that it is kept."""
+    length = headers.get("content-length", "0")
+    return int(length) if length.isdecimal() else 0
+
+
+async def _next(receive: Receive, seconds: float) -> Message:
+    try:
+        return await asyncio.wait_for(receive(), max(seconds, 0.001))
+    except TimeoutError:
+        raise Refused(408, "The request came too slowly.") from None

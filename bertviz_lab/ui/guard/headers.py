@@ -1,0 +1,46 @@
+"""What browsers are told not to do with the page.
+
+Gradio writes its configuration as a script into the document and makes functions of texts (`js_on_load`), which is why
+scripts may stand inline and be evaluated. None may come from another machine and nothing may be sent to one: a text
+that gets itself drawn as HTML in spite of all cannot report what it sees.
+"""
+
+from starlette.datastructures import MutableHeaders
+
+_HUB = "https://huggingface.co"
+
+
+class SecurityHeaders:
+    """The headers of every answer; `space` if the page is shown in a frame of the Hugging Face hub."""
+
+    def __init__(self, *, space: bool) -> None:
+        hub = f" {_HUB}" if space else ""
+        policy = {
+            "default-src": "'none'",
+            "script-src": "'self' 'unsafe-inline' 'unsafe-eval'",
+            "style-src": "'self' 'unsafe-inline'",
+            "img-src": f"'self' data: blob:{hub}",
+            "font-src": "'self' data:",
+            "media-src": "'self' blob:",
+            "connect-src": f"'self'{hub}",
+            "worker-src": "'self' blob:",
+            "manifest-src": "'self'",
+            "base-uri": "'self'",
+            "form-action": "'self'",
+            "frame-ancestors": f"'self'{hub} https://*.hf.space" if space else "'self'",
+        }
+        self._headers = {
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "same-origin",
+            "Content-Security-Policy": "; ".join(f"{name} {sources}" for name, sources in policy.items()),
+            "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+            "Cross-Origin-Resource-Policy": "same-origin",
+        }
+        if not space:  # in a frame of another site it has no effect but a warning
+            self._headers["Cross-Origin-Opener-Policy"] = "same-origin"
+
+    def write(self, headers: MutableHeaders) -> None:
+        """Add them to an answer, and take back what Gradio permits to pages of other origins."""
+        for name in [name for name in headers if name.startswith("access-control-")]:
+            del headers[name]
+        headers.update(self._headers)

@@ -1,0 +1,163 @@
+"""The steps that every request takes before Gradio sees it, and every answer before it leaves."""
+
+import contextlib
+import logging
+import re
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from gradio.utils import get_upload_folder
+from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+
+from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
+from bertviz_lab.ui.guard.bodies import Refused, Uploads, check_type, is_upload, read_body
+from bertviz_lab.ui.guard.headers import SecurityHeaders
+from bertviz_lab.ui.settings import Settings
+
+_log = logging.getLogger(__name__)
+
+#: Routes of Gradio that this page has no use for: fetching of other sites, editing of code, recordings, monitoring.
+_CLOSED = re.compile(
+    r"/(gradio_api/)?(proxy=|vibe-|undo-vibe-|stream/|deep_link|process_recording|monitoring|profiling|dev/|runs"
+    r"|run-history|custom_component|mcp)"
+)
+_SAFE = ("GET", "HEAD")
+
+
+class Guard:
+    """Stands around the whole application, Gradio's own middleware included."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self._app, self._settings = app, settings
+        self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
+        self._headers = SecurityHeaders(space=settings.space)
+        self._uploads = Uploads(Path(get_upload_folder()), settings.limits)
+        proxies = "*" if "*" in settings.trusted_proxies else list(settings.trusted_proxies)
+        self._resolve_client = ProxyHeadersMiddleware(self._pass, proxies)  # type: ignore[arg-type]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+        elif scope["type"] == "websocket":  # the page has none
+            await send({"type": "websocket.close", "code": 1008})
+        else:
+            answer = _Answer(send, self._headers)
+            try:
+                self._check_proxy(scope)
+                await self._resolve_client(scope, receive, answer)  # type: ignore[arg-type]
+            except Refused as refused:
+                await answer.refuse(scope, refused)
+            except Exception as error:
+                # Our own handlers answer their errors themselves. What comes here are Gradio's routes, which do not
+                # expect every form that a request can have, and whose traceback would tell it to the log.
+                _log.warning("request not understood: %s %s", scope["method"], type(error).__name__)
+                await answer.refuse(scope, Refused(400, "This server cannot make sense of the request."))
+
+    def _check_proxy(self, scope: Scope) -> None:
+        """Believe forwarding headers of trusted proxies only, and no forwarded page to be private."""
+        headers = Headers(scope=scope)
+        if not is_forwarded(headers):
+            return
+        if not self._settings.shared:
+            raise Refused(
+                403,
+                "This page is for the person at its own machine, and the request came through a proxy. "
+                "Start it with --shared to let others in.",
+            )
+        if (scope.get("client") or ("",))[0] not in self._resolve_client.trusted_hosts:
+            kept = [(name, value) for name, value in scope["headers"] if not is_forwarded(Headers(raw=[(name, value)]))]
+            scope["headers"] = kept
+
+    async def _pass(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        if not all(self._addresses.knows(host) for host in {*headers.getlist("host"), public_host(headers)}):
+            raise Refused(
+                403,
+                "This server is not known by that name; its owner can add it with --allowed-hosts.",
+            )
+        if _CLOSED.match(path):
+            raise Refused(404, "There is no such page.")
+        if method in _SAFE:
+            await self._app(scope, receive, answer)
+            return
+        if not is_same_origin(headers):
+            raise Refused(403, "This request came from another site.")
+        if method != "POST":
+            raise Refused(405, "Only GET, HEAD and POST are answered.")
+        check_type(path, headers)
+        if is_upload(path):
+            await self._upload(scope, receive, answer)
+        else:
+            await self._app(scope, await read_body(receive, headers, self._settings.limits.request_bytes), answer)
+
+    async def _upload(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
+        admitted = await self._uploads.admit(Headers(scope=scope))
+        body = self._uploads.counted(receive)
+        answer.refused = lambda: body.refused
+        try:
+            await self._app(scope, body, answer)
+        finally:
+            self._uploads.release(admitted)
+
+
+class _Answer:
+    """What is sent back: with our headers, and with one sentence in place of a failure."""
+
+    def __init__(self, send: Send, headers: SecurityHeaders) -> None:
+        self._send, self._headers = send, headers
+        self._started = self._dropped = False
+        self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            refused = self.refused()
+            # A failure is answered by the guard when its exception arrives here; Gradio's direct calls have none.
+            self._dropped = message["status"] == 500 and not _is_json(message)
+            if self._dropped:
+                return
+            if message["status"] == 500:
+                message["status"] = 400
+            if refused is not None:
+                message["status"] = refused.status
+            self._started = True
+            self._headers.write(MutableHeaders(scope=message))
+        if not self._dropped:
+            await self._send(message)
+
+    async def refuse(self, scope: Scope, refused: Refused) -> None:
+        """Answer with a status and a sentence, unless an answer is on its way."""
+        self._dropped = False
+        if self._started:
+            return
+        extra = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
+        response = PlainTextResponse(refused.sentence, refused.status, headers={"Connection": "close", **extra})
+
+        async def nothing() -> Message:
+            return {"type": "http.disconnect"}
+
+        await response(scope, nothing, self)
+
+
+def _is_json(message: Message) -> bool:
+    return Headers(raw=message.get("headers", [])).get("content-type", "").startswith("application/json")
+
+
+def guarded(settings: Settings) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """A lifespan that puts the guard around the application as it starts.
+
+    A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
+    headers to every answer.
+    """
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        assert app.middleware_stack is not None
+        app.middleware_stack = Guard(app.middleware_stack, settings)
+        yield
+
+    return lifespan
