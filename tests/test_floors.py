@@ -14,6 +14,7 @@ FLOORS = {
     "strict_json": -1,
     "config": 0,
     "metrics": 0,
+    "confined": 1,
     "model": 1,
     "tokenization": 2,
     "data": 3,

@@ -28,6 +28,19 @@ ACTIVATIONS = (
 )
 
 
+#: Far beyond any BERT: a file that asks for more is refused before anything is built.
+_LARGEST = {
+    "vocab_size": 4_000_000,
+    "hidden_size": 32_768,
+    "num_hidden_layers": 512,
+    "num_attention_heads": 512,
+    "intermediate_size": 131_072,
+    "max_position_embeddings": 1_000_000,
+    "type_vocab_size": 1024,
+    "num_labels": 1_000_000,
+}
+
+
 @dataclass(frozen=True)
 class BertConfig:
     """The shape of a BERT, under the field names of Hugging Face's `config.json`.
@@ -65,6 +78,8 @@ class BertConfig:
             counts = field.type is int and field.name != "pad_token_id"
             if counts and (not isinstance(value, int) or value < 1):
                 raise InputError(f"{field.name} must be a whole number of at least 1, not {value!r}.")
+            if counts and value > _LARGEST[field.name]:
+                raise InputError(f"{field.name} must be at most {_LARGEST[field.name]:,}, not {value:,}.")
         if self.hidden_size % self.num_attention_heads:
             raise InputError(
                 f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -62,24 +63,31 @@ def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
     return {to_huggingface(name): p.detach().cpu().clone(memory_format=torch.contiguous_format) for name, p in named}
 
 
+def plain_name(name: str) -> str:
+    """A tensor's Hugging Face name in the one spelling for all savings: no `bert.` prefix, no `gamma` and `beta`."""
+    name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
+    return re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name).removeprefix("bert.")
+
+
 def normalize_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
     """One spelling for all savings: no `bert.` prefix, no `gamma`/`beta`, no buffers, tied tensors once.
 
     Raises `InputError` where a decoder is saved that differs from the word embeddings it should be tied to.
     """
-    plain: dict[str, Tensor] = {}
-    for name, tensor in state.items():
-        name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
-        name = re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name)
-        plain[name.removeprefix("bert.")] = tensor
+    plain = {plain_name(name): tensor for name, tensor in state.items()}
     word = plain.get("embeddings.word_embeddings.weight")
     decoder = plain.get("cls.predictions.decoder.weight")
-    if decoder is not None and word is not None and not torch.equal(decoder, word):
+    if decoder is not None and word is not None and not _same(decoder, word):
         raise InputError("The masked-word decoder of this checkpoint is not tied to its word embeddings.")
     bias = plain.get("cls.predictions.decoder.bias")
     if bias is not None:
         plain.setdefault("cls.predictions.bias", bias)
     return {name: tensor for name, tensor in plain.items() if not _DERIVED.search(name)}
+
+
+def _same(first: Tensor, second: Tensor) -> bool:
+    """Whether two tensors are equal; on the meta device, where there are no numbers, whether they may be."""
+    return first.shape == second.shape and (first.is_meta or torch.equal(first, second))
 
 
 def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
@@ -128,14 +136,36 @@ def weight_files(folder: Path) -> list[Path]:
     raise InputError(f"The checkpoint {folder} lacks model.safetensors.")
 
 
-def read_tensors(files: Iterable[Path]) -> dict[str, Tensor]:
-    """All tensors in the files, in 32 bits, on the CPU. Raises `InputError` naming a damaged file."""
+def read_shapes(files: Iterable[Path]) -> dict[str, Tensor]:
+    """All tensors in the files on the meta device: shapes from the headers, no numbers and no memory.
+
+    Raises `InputError` naming a damaged file.
+    """
+    return _read(files, lambda tensors, name: torch.empty(tensors.get_slice(name).get_shape(), device="meta"))
+
+
+def read_tensors(files: Iterable[Path], leave_out: Collection[str] = ()) -> dict[str, Tensor]:
+    """All tensors in the files, in 32 bits, on the CPU, but buffers and those with the plain names in `leave_out`.
+
+    Raises `InputError` naming a damaged file.
+    """
+
+    def read(tensors: Any, name: str) -> Tensor | None:
+        unneeded = plain_name(name) in leave_out or name.endswith("position_ids")
+        return None if unneeded else tensors.get_tensor(name).float()
+
+    return _read(files, read)
+
+
+def _read(files: Iterable[Path], read: Callable[[Any, str], Tensor | None]) -> dict[str, Tensor]:
     state: dict[str, Tensor] = {}
     for path in files:
         try:
             with safe_open(path, framework="pt") as tensors:
                 for name in tensors.keys():  # noqa: SIM118 - not a dict
-                    state[name] = tensors.get_tensor(name).float()
+                    tensor = read(tensors, name)
+                    if tensor is not None:
+                        state[name] = tensor
         except (SafetensorError, OSError, ValueError, RuntimeError) as error:
             raise InputError(f"{path.name} is damaged or is not a safetensors file: {error}.") from error
     return state

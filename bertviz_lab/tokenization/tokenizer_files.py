@@ -6,9 +6,13 @@ from typing import Any
 
 from tokenizers import Tokenizer as Backend
 
+from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
+from bertviz_lab.tokenization.foreign import check_stages
 from bertviz_lab.tokenization.pipeline import SpecialTokens, template, wordpiece_backend
 
+#: Ten times the largest that is published; as Python objects a file takes ten times its size.
+_MOST_BYTES = 48_000_000
 _ROLES = ("pad", "unk", "cls", "sep", "mask")
 _ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>", mask="<mask>")
 
@@ -130,6 +134,7 @@ def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend,
     kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
     if kind not in ("WordPiece", "BPE"):
         raise InputError(f"The tokenizer {path} is of the kind {kind}: only WordPiece and BPE can be used here.")
+    check_stages(state, path)
     try:
         backend = Backend.from_str(json.dumps(state))
     except Exception as error:  # the library raises bare Exception, with Rust's message
@@ -171,6 +176,9 @@ def _is_lowercased(vocab: dict[str, int]) -> bool:
 def _read_text(path: Path) -> str:
     """The text of a file, without a byte-order mark."""
     try:
+        size = path.stat().st_size
+        if size > _MOST_BYTES:
+            raise InputError(f"{path.name} has {words_of('bytes', size)}: no tokenizer of BERT has that many.")
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"The file {path} cannot be read: {error.strerror or error}.") from error

@@ -1,6 +1,7 @@
 """A checkpoint is a Hugging Face folder: config.json, model.safetensors, tokenizer files and a card."""
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import SHIPPED, BertConfig
+from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForMaskedLM,
@@ -24,14 +26,14 @@ from bertviz_lab.model.weights import (
     LoadReport,
     load_state,
     normalize_names,
+    read_shapes,
     read_tensors,
     state_for_huggingface,
-    weight_files,
     write_weights,
 )
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
-from bertviz_lab.training.checkpoints.pickled_weights import read_pickled
+from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 
 ARCHITECTURES: dict[str, type] = {
     kind.__name__: kind
@@ -93,26 +95,28 @@ class Checkpoint:
         return type(self.model).__name__
 
 
-def load_checkpoint(source: str | Path, *, download: bool = True) -> Checkpoint:
+def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: float = math.inf) -> Checkpoint:
     """Open a folder, the name of a shipped model, or a Hugging Face hub id (downloaded once, then cached).
 
-    The model is fp32, on the CPU and in evaluation mode. Raises `InputError` with what is missing or wrong.
+    The model is fp32, on the CPU and in evaluation mode. Raises `InputError` with what is missing or wrong, and for a
+    model of more than `most_bytes`, before it takes memory for any of it.
     """
     folder = checkpoint_folder(str(source), download)
     body = _read_config(folder)
     config = BertConfig.from_dict(body)
-    state = normalize_names(_read_weights(folder))
     tokenizer = Tokenizer.load(folder)
     if tokenizer.vocab_size > config.vocab_size:
         raise InputError(
             f"The tokenizer in {folder.name} knows {tokenizer.vocab_size} tokens "
             f"but the model has {config.vocab_size} embeddings."
         )
-    # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
-    model = _architecture(body, state)(config, generator=torch.Generator().manual_seed(0))
-    report = load_state(model, state)
-    if any(name.startswith(("embeddings.", "encoder.")) for name in report.missing):
-        raise InputError(f"The weights in {folder.name} lack {_first_names(report.missing)}.")
+    with safetensors_of(folder) as files:
+        shapes = normalize_names(read_shapes(files))
+        kind = _architecture(body, shapes)
+        report = _fit(kind, config, shapes, folder.name, most_bytes)
+        # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
+        model = kind(config, generator=torch.Generator().manual_seed(0))
+        load_state(model, read_tensors(files, leave_out=report.unexpected))
     card = folder / "README.md"
     return Checkpoint(
         model=model.eval(),
@@ -253,12 +257,20 @@ def _read_config(folder: Path) -> dict:
     return body
 
 
-def _read_weights(folder: Path) -> dict[str, Tensor]:
-    files = weight_files(folder)
-    state = read_tensors(path for path in files if path.suffix != ".bin")
-    for path in files:
-        state |= read_pickled(path) if path.suffix == ".bin" else {}
-    return state
+def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, most_bytes: float) -> LoadReport:
+    """How the shapes in the files meet those of the model, found on the meta device. Raises `InputError`."""
+    with torch.device("meta"):
+        outline = kind(config)
+    report = load_state(outline, shapes)
+    if any(tensor.startswith(("embeddings.", "encoder.")) for tensor in report.missing):
+        raise InputError(f"The weights in {name} lack {_first_names(report.missing)}.")
+    size = 4 * parameter_count(outline)
+    if size > most_bytes:
+        raise InputError(
+            f"{name[:80]} has {words_of('bytes', size)} of weights in 32 bits; this page opens models of up to "
+            f"{words_of('bytes', most_bytes)}."
+        )
+    return report
 
 
 def _read_pooling(folder: Path) -> Pooling | None:

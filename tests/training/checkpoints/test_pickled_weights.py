@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from bertviz_lab import InputError, load_checkpoint
 from bertviz_lab.interpret import fill_mask
 from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
-from bertviz_lab.training.checkpoints.pickled_weights import read_pickled
+from bertviz_lab.training.checkpoints.pickled_weights import convert_pickle
 from tests.little import little_folder
 
 _LEGACY = b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {}))
@@ -20,8 +21,6 @@ _LEGACY = b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 10
 
 def as_pickle(folder: Path, *, legacy: bool = False, shards: int = 1) -> Path:
     """The weights of a checkpoint as pickles in place of safetensors."""
-    from safetensors.torch import load_file
-
     state = load_file(folder / "model.safetensors")
     (folder / "model.safetensors").unlink()
     names = ["pytorch_model.bin"] if shards == 1 else [f"pytorch_model-{n}.bin" for n in range(shards)]
@@ -82,7 +81,7 @@ def test_a_pickle_with_code_is_refused_and_the_code_does_not_run(plain, tmp_path
     with pytest.raises(
         InputError, match=r"^pytorch_model\.bin cannot be opened as weights: it holds more than weights"
     ):
-        read_pickled(path)
+        convert_pickle(path, tmp_path / "model.safetensors")
     assert not mark.exists()
 
 
@@ -109,7 +108,7 @@ def test_a_file_that_inflates_is_refused(inflate, tmp_path):
     inflate(path)
     assert path.stat().st_size < 1 << 20
     with pytest.raises(InputError, match="it unpacks to far more than its size"):
-        read_pickled(path)
+        convert_pickle(path, tmp_path / "model.safetensors")
 
 
 @pytest.mark.parametrize(
@@ -126,14 +125,15 @@ def test_a_file_that_is_no_set_of_tensors_is_refused(content, reason, tmp_path):
     path = tmp_path / "pytorch_model.bin"
     path.write_bytes(content) if isinstance(content, bytes) else torch.save(content, path)
     with pytest.raises(InputError, match=reason):
-        read_pickled(path)
+        convert_pickle(path, tmp_path / "model.safetensors")
 
 
-def test_tied_and_half_precision_tensors_arrive_apart_and_in_32_bits(tmp_path):
+def test_tied_and_half_precision_tensors_arrive_apart(tmp_path):
     tied = torch.arange(6.0).reshape(2, 3)
     torch.save({"a": tied, "b": tied, "c": tied.half(), "d": tied.T}, tmp_path / "pytorch_model.bin")
-    state = read_pickled(tmp_path / "pytorch_model.bin")
-    assert {tensor.dtype for tensor in state.values()} == {torch.float32}
+    convert_pickle(tmp_path / "pytorch_model.bin", tmp_path / "model.safetensors")
+    state = load_file(tmp_path / "model.safetensors")
+    assert torch.equal(state["c"], tied.half())
     assert torch.equal(state["a"], tied)
     assert torch.equal(state["b"], tied)
     assert torch.equal(state["d"], tied.T)

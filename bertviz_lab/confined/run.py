@@ -1,0 +1,225 @@
+"""Ask a process of its own to do some work, and believe nothing that it answers beyond data of the declared type.
+
+The work is a `functools.partial` of a function at the top of a module, whose return annotation declares the answer.
+It goes to the process as a pickle; the answer comes back as JSON, checked by pydantic against that type, because who
+has read a hostile file may have been taken over by it. On Linux the kernel holds the limits (setrlimit); elsewhere the
+asking side looks at the memory of the process twenty times a second.
+"""
+
+import contextlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar, get_type_hints
+
+import psutil
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from bertviz_lab.config.limits import words_of
+from bertviz_lab.errors import InputError
+
+AnswerT = TypeVar("AnswerT")
+
+_POLL_SECONDS = 0.05
+_PATIENCE = 3.0  # times the CPU time that may pass on the clock: a busy machine, a disk that is slow
+_GRACE_SECONDS = 10.0  # for the start
+_WAITING_SECONDS = 60.0  # for a free place among the workers
+_MOST_THREADS = 4  # each takes address space for its stack and its heap
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """What a piece of work may take: memory beyond that of the started process, CPU time, sizes of what it writes."""
+
+    memory_bytes: int
+    seconds: float
+    file_bytes: int = 0  # of a file that it writes
+    answer_bytes: int = 64 << 20
+
+
+class MemoryLimitError(InputError):
+    """The work needs more memory than it may take."""
+
+
+class TimeLimitError(InputError):
+    """The work needs more time than it may take."""
+
+
+class WorkerReply(BaseModel):
+    """How a worker's answer begins; the result itself is in `result`, still to be checked against its type."""
+
+    outcome: Literal["done", "refused", "memory", "failed"]
+    reason: str = ""
+
+
+def run_confined(work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
+    """The answer of `work`, done in a new process; `Workers` keeps one ready where that would take too long.
+
+    `subject` are a noun and a verb for the sentences about limits: "This file read" gives "This file needs more than
+    2 GB of memory to read". Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and
+    `RuntimeError` for a mistake in the code that worked.
+    """
+    return _Worker(()).do(work, limits, subject)
+
+
+class Workers:
+    """Does confined work, a few pieces at a time; one process is always ready with its imports done."""
+
+    def __init__(self, preload: Sequence[str] = (), most_at_once: int = 2) -> None:
+        self._preload = tuple(preload)
+        self._places = threading.BoundedSemaphore(most_at_once)
+        self._lock = threading.Lock()
+        self._spare: _Worker | None = None
+
+    def warm_up(self) -> None:
+        """Start the process that is kept ready, unless there is one."""
+        with self._lock:
+            if self._spare is None or not self._spare.is_alive:
+                self._spare = _Worker(self._preload)
+
+    def run(self, work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
+        """As `run_confined`. Raises `InputError` also where all places stay taken for a minute."""
+        if not self._places.acquire(timeout=_WAITING_SECONDS):
+            raise InputError("The server is busy with the files of others; try again in a minute.")
+        try:
+            with self._lock:
+                worker, self._spare = self._spare, None
+            if worker is None or not worker.is_alive:
+                worker = _Worker(self._preload)
+            return worker.do(work, limits, subject)
+        finally:
+            self._places.release()
+            self.warm_up()
+
+    def close(self) -> None:
+        """End the process that is kept ready."""
+        with self._lock:
+            if self._spare is not None:
+                self._spare.end()
+            self._spare = None
+
+
+class _Worker:
+    """A process that does one piece of work; it ends when the side that asks does."""
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        threads = str(min(_MOST_THREADS, os.cpu_count() or 1))
+        environment = os.environ | {
+            "PYTHONPATH": os.pathsep.join(filter(None, [_package_parent(), os.environ.get("PYTHONPATH", "")])),
+            "HF_HUB_OFFLINE": "1",
+            # Address space is what is limited: few threads, and an allocator that reserves no gigabyte ahead.
+            "OMP_NUM_THREADS": threads,
+            "RAYON_NUM_THREADS": threads,
+            "MALLOC_ARENA_MAX": "2",
+            "ARROW_DEFAULT_MEMORY_POOL": "system",
+        }
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "bertviz_lab.confined.worker", *preload],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # it may quote the file
+            env=environment,
+            start_new_session=True,  # Ctrl-C in the server's terminal is the server's
+        )
+        self._finalizer = weakref.finalize(self, _end, self._process)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def end(self) -> None:
+        """Kill the process, if it still runs, and let go of its pipes."""
+        self._finalizer()
+
+    def do(self, work: "partial[AnswerT]", limits: Confinement, subject: str) -> AnswerT:
+        try:
+            answer = self._exchange(pickle.dumps((work, limits)), limits, subject)
+            status = self._process.wait() if len(answer) <= limits.answer_bytes else 0
+        finally:
+            self.end()
+        if len(answer) > limits.answer_bytes:
+            raise InputError(f"{_noun(subject)} holds more than this page can show; give a part of it.")
+        head, _, result = answer.partition(b"\n")
+        try:
+            reply = WorkerReply.model_validate_json(head)
+            if reply.outcome == "done":
+                return TypeAdapter[AnswerT](get_type_hints(work.func)["return"]).validate_json(result)
+        except ValidationError:
+            reply = WorkerReply(outcome="failed", reason=f"ended with status {status}")
+        if reply.outcome == "refused":
+            raise InputError(reply.reason)
+        if status == -getattr(signal, "SIGXCPU", 0) != 0:
+            raise _out_of_time(limits, subject)
+        # Libraries that get no memory often end the process themselves.
+        if reply.outcome == "memory" or status < 0:
+            raise _out_of_memory(limits, subject)
+        raise RuntimeError(f"{work.func.__qualname__} in a confined process: {reply.reason}")
+
+    def _exchange(self, request: bytes, limits: Confinement, subject: str) -> bytes:
+        """Send the work and wait for all of the answer. Raises `TimeLimitError` and `MemoryLimitError`."""
+        process, received = self._process, list[bytes]()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        read = process.stdout.read
+        reader = threading.Thread(target=lambda: received.append(read(limits.answer_bytes + 1)), daemon=True)
+        reader.start()
+        with contextlib.suppress(OSError):  # it has died: there will be no answer
+            process.stdin.write(request)
+            process.stdin.close()
+        deadline = time.monotonic() + _PATIENCE * limits.seconds + _GRACE_SECONDS
+        before = _resident(process.pid)
+        while reader.is_alive():
+            reader.join(_POLL_SECONDS)
+            if time.monotonic() > deadline:
+                raise _out_of_time(limits, subject)
+            if sys.platform != "linux" and _resident(process.pid) - before > limits.memory_bytes:
+                raise _out_of_memory(limits, subject)
+        return received[0] if received else b""
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        with contextlib.suppress(OSError):
+            pipe.close()  # type: ignore[union-attr]
+
+
+def _noun(subject: str) -> str:
+    return subject.rpartition(" ")[0]
+
+
+def _out_of_memory(limits: Confinement, subject: str) -> MemoryLimitError:
+    size, verb = words_of("bytes", limits.memory_bytes), subject.rpartition(" ")[2]
+    return MemoryLimitError(f"{_noun(subject)} needs more than {size} of memory to {verb}.")
+
+
+def _out_of_time(limits: Confinement, subject: str) -> TimeLimitError:
+    time_words, verb = words_of("seconds", limits.seconds), subject.rpartition(" ")[2]
+    return TimeLimitError(f"{_noun(subject)} takes more than {time_words} to {verb}.")
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(psutil.Process(pid).memory_info().rss)
+    except psutil.Error:
+        return 0
+
+
+def _package_parent() -> str:
+    return str(Path(__file__).resolve().parents[2])
+
+
+def reply_bytes(reply: WorkerReply, result: Any = b"") -> bytes:
+    """What a worker sends: its outcome as a line, then the result as JSON."""
+    return reply.model_dump_json().encode() + b"\n" + result

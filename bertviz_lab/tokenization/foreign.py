@@ -1,0 +1,107 @@
+"""A tokenizer.json of a stranger: which stages it may have, and a trial before it is used.
+
+The library runs whatever a file describes: a regular expression that takes minutes, replacements that multiply a text,
+words that are split in quadratic time. So the stages must be known ones that work in time and memory proportional to
+the text, and texts of the worst shapes are tried in a confined process first.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.errors import InputError
+
+#: Stages of a pipeline, each linear in the text.
+_KNOWN = frozenset(
+    "Sequence "
+    "BertNormalizer Lowercase NFC NFD NFKC NFKD Nmt Replace Strip StripAccents Prepend ByteLevel "
+    "BertPreTokenizer CharDelimiterSplit Digits Metaspace Punctuation Split UnicodeScripts Whitespace WhitespaceSplit "
+    "BertProcessing RobertaProcessing TemplateProcessing "
+    "BPEDecoder ByteFallback CTC Fuse WordPiece".split()
+)
+#: Regular expressions of published pipelines: a run of spaces, and the words of GPT-2.
+_KNOWN_PATTERNS = frozenset(
+    (
+        " {2,}",
+        r"\s+",
+        r"\d",
+        r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+        r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
+    )
+)
+_STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
+_LONGEST_WORD = 1_000  # characters; WordPiece takes time quadratic in them
+_MOST_ADDED = 20_000  # tokens outside the vocabulary
+_TRIED_CHARACTERS = 50_000
+#: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
+_TRIED = (
+    "a",
+    "ab ",
+    ".",
+    "e\u0301",
+    "\u5b57",
+    " ",
+    "\U0001f469\u200d",
+    "The cat sat. 12,000 \u00e9t\u00e9 ",
+    "\ufdfa",
+    "Aa!1\n",
+)
+
+
+def check_stages(state: dict[str, Any], path: Path) -> None:
+    """Raises `InputError` where a tokenizer.json has a stage, or a size, that could take a page down."""
+    parts = [part for stage in _STAGES for part in _objects(state.get(stage))]
+    for part in parts:
+        kind = part.get("type")
+        if kind is not None and kind not in _KNOWN and "SpecialToken" not in part and "Sequence" not in part:
+            raise _refusal(path, f"its stage {str(kind)[:40]!r} is not one of BERT's")
+        pattern = part.get("pattern")
+        expression = pattern.get("Regex") if isinstance(pattern, dict) else None
+        if expression is not None and expression not in _KNOWN_PATTERNS:
+            raise _refusal(path, f"its regular expression {str(expression)[:40]!r} is not one of a known pipeline")
+        if kind in ("Replace", "Prepend") and _grows(part):
+            raise _refusal(path, "it replaces text by longer text")
+    if (state["model"].get("max_input_chars_per_word") or 0) > _LONGEST_WORD:
+        raise _refusal(path, f"it splits words of more than {_LONGEST_WORD:,} characters")
+    if len(state.get("added_tokens") or ()) > _MOST_ADDED:
+        raise _refusal(path, f"it has more than {_MOST_ADDED:,} added tokens")
+
+
+def try_tokenizer(folder: Path) -> int:
+    """Tokenize texts of the worst shapes with the tokenizer in a folder; its vocabulary's size.
+
+    To be run confined. Raises `InputError` as `Tokenizer.load`.
+    """
+    from bertviz_lab.tokenization.tokenizer import Tokenizer  # which reads its files with `check_stages`
+
+    tokenizer = Tokenizer.load(folder)
+    for part in _TRIED:
+        text = (part * _TRIED_CHARACTERS)[:_TRIED_CHARACTERS]
+        tokenizer.encode(text, max_length=512)
+    return tokenizer.vocab_size
+
+
+def _objects(value: Any) -> Iterator[dict[str, Any]]:
+    """All objects in a stage, however deep."""
+    waiting = [value]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            yield value
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
+
+
+def _grows(part: dict[str, Any]) -> bool:
+    """Whether a replacement is longer than the shortest text that it can replace."""
+    pattern, content = part.get("pattern"), part.get("content")
+    replaced = pattern.get("String") if isinstance(pattern, dict) else None
+    shortest = len(replaced) if isinstance(replaced, str) and replaced else 1
+    if part.get("type") == "Prepend":
+        content = part.get("prepend")
+    return not isinstance(content, str) or len(content) > shortest
+
+
+def _refusal(path: Path, reason: str) -> InputError:
+    return InputError(f"The tokenizer {path.name} cannot be opened: {reason}.")

@@ -1,0 +1,134 @@
+"""Confined work: answers are data, limits hold, and what goes wrong is said in one sentence."""
+
+import math
+import sys
+import time
+from functools import partial
+
+import psutil
+import pytest
+
+from bertviz_lab import InputError
+from bertviz_lab.confined import Confinement, MemoryLimitError, TimeLimitError, Workers, run_confined
+from tests.confined import work
+
+LIMITS = Confinement(memory_bytes=500_000_000, seconds=5)
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the kernel holds these limits on Linux")
+
+
+def test_an_answer_comes_back_as_the_type_that_is_declared():
+    answer = run_confined(partial(work.answer), LIMITS)
+    assert isinstance(answer, work.Answer)
+    assert answer.words[0] == "été"
+    assert answer.words[1].isascii(), "a lone surrogate is replaced"
+    assert math.isnan(answer.shares["nan"])
+    assert answer.shares["most"] == math.inf
+
+
+def test_work_that_refuses_says_why():
+    from bertviz_lab.config import parse_duration
+
+    with pytest.raises(InputError, match="is not a length of time"):
+        run_confined(partial(parse_duration, "soon"), LIMITS)
+
+
+@linux
+def test_memory_is_limited_to_what_the_started_process_has_and_the_limit():
+    assert run_confined(partial(work.bytes_of, 300_000_000), LIMITS) == 300_000_000
+    with pytest.raises(MemoryLimitError, match=r"^This file needs more than 500 MB of memory to read\.$"):
+        run_confined(partial(work.bytes_of, 700_000_000), LIMITS)
+
+
+@linux
+def test_a_library_that_ends_the_process_over_memory_is_understood():
+    with pytest.raises(MemoryLimitError):
+        run_confined(partial(work.aborts), LIMITS)
+
+
+def test_a_worker_that_ends_without_an_answer_is_an_error():
+    with pytest.raises(RuntimeError, match="ended with status 3"):
+        run_confined(partial(work.dies, 3), LIMITS)
+
+
+@linux
+def test_computing_time_is_limited():
+    with pytest.raises(TimeLimitError, match=r"^This archive takes more than 1 s to open\.$"):
+        run_confined(partial(work.endless), Confinement(500_000_000, 1), "This archive open")
+
+
+def test_a_worker_that_waits_is_ended_by_the_clock(monkeypatch):
+    monkeypatch.setattr("bertviz_lab.confined.run._GRACE_SECONDS", 0.5)
+    with pytest.raises(TimeLimitError):
+        run_confined(partial(work.asleep), Confinement(500_000_000, 0.2))
+
+
+def test_an_answer_that_is_too_long_is_refused():
+    with pytest.raises(InputError, match="This file holds more than this page can show"):
+        run_confined(partial(work.wordy, 2_000_000), Confinement(500_000_000, 5, answer_bytes=1_000_000))
+
+
+def test_a_mistake_is_told_without_what_the_file_holds():
+    with pytest.raises(RuntimeError, match=r"^mistaken in a confined process: KeyError at work\.py:\d+$"):
+        run_confined(partial(work.mistaken), LIMITS)
+
+
+def test_what_work_prints_is_no_part_of_its_answer_and_there_is_no_input():
+    assert run_confined(partial(work.printing), LIMITS) == ""
+
+
+@linux
+def test_work_writes_no_files_unless_it_is_allowed_to(tmp_path):
+    with pytest.raises(RuntimeError, match="OSError"):
+        run_confined(partial(work.writing, tmp_path / "a", 1000), LIMITS)
+    assert run_confined(partial(work.writing, tmp_path / "b", 1000), Confinement(500_000_000, 5, 1000)) == 1000
+
+
+@linux
+def test_open_files_are_limited():
+    with pytest.raises(RuntimeError, match="OSError"):
+        run_confined(partial(work.many_sockets), LIMITS)
+
+
+def test_an_answer_of_another_type_is_an_error_and_nothing_is_unpickled(tmp_path):
+    with pytest.raises(RuntimeError):
+        run_confined(partial(work.lying), LIMITS)
+    with pytest.raises(RuntimeError):
+        run_confined(partial(work.harmful, tmp_path / "ran"), LIMITS)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_worker_is_kept_ready_and_each_works_once():
+    workers = Workers(("tests.confined.work",))
+    workers.warm_up()
+    (spare,) = ready_below()
+    assert workers.run(partial(work.wordy, 3), LIMITS) == "aaa"
+    assert not psutil.pid_exists(spare)
+    (other,) = ready_below()
+    assert other != spare
+    workers.close()
+    assert not ready_below()
+
+
+def test_a_spare_that_has_died_is_replaced():
+    workers = Workers()
+    workers.warm_up()
+    (spare,) = ready_below()
+    psutil.Process(spare).kill()
+    time.sleep(0.2)
+    assert workers.run(partial(work.wordy, 2), LIMITS) == "aa"
+    workers.close()
+
+
+def test_only_so_many_work_at_a_time(monkeypatch):
+    monkeypatch.setattr("bertviz_lab.confined.run._WAITING_SECONDS", 0.1)
+    workers = Workers(most_at_once=1)
+    with workers._places, pytest.raises(InputError, match="busy with the files of others"):
+        workers.run(partial(work.wordy, 2), LIMITS)
+    workers.close()
+
+
+def ready_below() -> list[int]:
+    """The processes of confined workers that this one has started."""
+    children = psutil.Process().children()
+    return [child.pid for child in children if "bertviz_lab.confined.worker" in " ".join(child.cmdline())]
