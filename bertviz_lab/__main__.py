@@ -273,6 +273,18 @@ def app_command(options: argparse.Namespace) -> int:
     return 0
 
 
+def doctor_command(options: argparse.Namespace) -> Result:
+    """Check before a workshop whether this machine can carry the page."""
+    from bertviz_lab.doctor import examine_machine, summary_of
+
+    checks = []
+    for check in examine_machine(options.host, options.port, options.runs_dir, visitors=options.visitors):
+        checks.append(check)
+        print(f"{check.outcome:8} {check.name:16} {check.sentence}", file=sys.stderr if options.json else sys.stdout)
+    ready, text = summary_of(checks)
+    return Result({"ready": ready, "checks": [dataclasses.asdict(check) for check in checks]}, text, int(not ready))
+
+
 def _load(model: str) -> "Checkpoint":
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # torch takes a second to import
 
@@ -303,6 +315,7 @@ _COMMANDS: dict[str, Callable[..., Result | int]] = {
     "export": export_command,
     "runs": runs_command,
     "app": app_command,
+    "doctor": doctor_command,
 }
 
 

@@ -104,6 +104,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         local, shared = (words_of(field.metadata["kind"], field.metadata[mode]) for mode in ("local", "shared"))
         default = local if local == shared else f"{local}, shared page {shared}"
         limits.add_argument(flag_of(field.name), metavar="LIMIT", help=f"{field.metadata['help']} (default: {default})")
+
+    doctor = command("doctor", model=False)
+    doctor.add_argument("--visitors", type=int, default=30, help="People who will use the page at a time (default: 30)")
+    doctor.add_argument("--host", default="0.0.0.0", help="Address that the page will listen at (default: 0.0.0.0)")
+    doctor.add_argument("--port", type=int, default=7860, help="Port of the page (default: 7860)")
+    doctor.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that will hold the runs")
     return parser
 
 

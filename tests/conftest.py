@@ -36,6 +36,7 @@ TRAINING = (
     "jobs",
     "test_ablations.py",
     "test_command_line.py",
+    "test_doctor.py",
     "test_installation.py",
     "interpret/test_results.py",
     "training/checkpoints",

@@ -24,6 +24,7 @@ FLOORS = {
     "figures": 6,
     "ui": 7,
     "show": 8,
+    "doctor": 7,
     "flags": 1,
     "__main__": 8,
     "__init__": 9,
