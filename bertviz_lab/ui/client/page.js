@@ -58,7 +58,9 @@ const page = (() => {
 
   /** Large arrays come as they are, by a route of their own (`server/questions.py`). */
   async function askForArrays(...sent) {
-    const answer = await fetch(ARRAYS_ROUTE, { method: 'POST', body: JSON.stringify(sent) }).catch(() => { throw new Error(LOST); });
+    const answer = await fetch(ARRAYS_ROUTE, {
+      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(sent),
+    }).catch(() => { throw new Error(LOST); });
     if (answer.headers.get('Content-Type') === 'application/octet-stream') return { answer: unpack(await answer.arrayBuffer()) };
     return answer.json().catch(() => ({ error: LOST })); // a proxy may answer in its own words
   }
