@@ -14,7 +14,8 @@ const page = (() => {
 
   let connect;
   const connected = new Promise((resolve) => { connect = resolve; });
-  const lines = new Map(); // name of a line -> { busy, next }
+  const lines = new Map(); // name of a line -> { busy, next, ticket }
+  const PATIENCE = 300; // milliseconds that a newer question leaves an older one before the server is told to drop it
   const LOST = 'The server did not answer. Is it still running?';
 
   /**
@@ -22,18 +23,21 @@ const page = (() => {
    * an error whose message is for people.
    */
   async function ask(view, question, args = {}, line = `${view}.${question}`) {
-    const turn = lines.get(line) ?? { busy: false, next: null };
+    const turn = lines.get(line) ?? { busy: false, next: null, ticket: '' };
     lines.set(line, turn);
     if (turn.busy) {
       turn.next?.(false); // an older question that nobody waits for any more
+      const patience = setTimeout(() => page.drop(turn.ticket), PATIENCE);
       const mine = await new Promise((resolve) => { turn.next = resolve; });
+      clearTimeout(patience);
       if (!mine) return undefined;
     }
     turn.busy = true;
     const ticket = Math.random().toString(36).slice(2);
+    turn.ticket = ticket;
     emit('asked', ticket);
     try {
-      const body = WITH_ARRAYS.has(`${view}.${question}`) ? await askForArrays(view, question, args)
+      const body = WITH_ARRAYS.has(`${view}.${question}`) ? await askForArrays(ticket, view, question, args)
         : await askForJson(ticket, view, question, args);
       if (body.error) throw new Error(body.error);
       return turn.next ? undefined : body.answer; // a newer question waits: its answer is the one to show
@@ -143,6 +147,8 @@ const page = (() => {
     changeRun: async () => { throw new Error(LOST); }, // until the line to Python is there
     /** Queue the runs of an ablation study: {names, steps, seed}. Throws as `changeRun`. */
     trainAblations: async () => { throw new Error(LOST); },
+    /** Tell the server that a question need not be answered. */
+    drop: () => {}, // until the line to Python is there
     on, emit, ask, connect, unpack, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },

@@ -7,6 +7,7 @@ const told = new Set(); // tickets of those that take long
 root.setAttribute('role', 'status');
 
 Object.assign(page.start, readPayload());
+page.drop = (ticket) => server.drop(ticket);
 page.on('asked', (ticket) => working.set(ticket, setTimeout(tell, TELL_AFTER, ticket)));
 page.on('answered', (ticket) => {
   clearTimeout(working.get(ticket));
@@ -21,10 +22,18 @@ async function tell(ticket) {
   told.add(ticket);
   root.textContent ||= 'Working …';
   while (told.has(ticket)) {
-    const share = (await server.progress(ticket)) ?? 0;
-    if (told.has(ticket) && share > 0) root.textContent = `Working … ${percent(share, 0)}`;
+    const { share = 0, before = null, seconds = 0 } = (await server.progress(ticket)) ?? {};
+    if (told.has(ticket)) root.textContent = before !== null ? waitingWords(before, seconds) : workingWords(share);
     await pause(TELL_AFTER);
   }
+}
+
+const workingWords = (share) => (share > 0 ? `Working … ${percent(share, 0)}` : 'Working …');
+
+/** Such as "2 questions before yours, about 4 s". */
+function waitingWords(before, seconds) {
+  const others = before ? `${plural(before, 'question')} before yours` : 'Your question is next';
+  return `${others}, about ${duration(Math.max(1, seconds))}`;
 }
 
 // What changes something that others see goes by an event of Gradio's; its answer comes with the next value.

@@ -8,15 +8,15 @@ Most answers are JSON and go by `server_functions`. Those with large arrays (att
 of their own, which takes 21 ms for 786 KB where base64 in JSON takes 79.
 """
 
-import contextlib
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 import gradio as gr
 import numpy as np
-from anyio import CapacityLimiter, from_thread, to_thread
+from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,6 +26,7 @@ from bertviz_lab.figures.payload import Payload, little_endian, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.waiting_line import Cancelled, Lane, Turn, WaitingLine
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
 
@@ -33,9 +34,13 @@ WIRE = Assembly("wire", ("client/wire.js",), ("client/wire.css",))
 
 ARRAYS_ROUTE = "lab-arrays"
 _AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
-_MOST_WAITING = 100  # in a lane; the next is refused
+_MOST_WAITING = 200  # of all visitors together
+_LOOK_SECONDS = 0.2  # between two looks whether the asker is still there
 _MOST_SENT = 1_000_000  # bytes of a question
+_LEFT, _DROPPED = "Whoever asked has left.", "A newer question has taken this one's place."
 _UNKNOWN = "The page asked something that this server does not know; reload it."
+
+ResultT = TypeVar("ResultT")
 
 
 class Questions:
@@ -44,44 +49,48 @@ class Questions:
     def __init__(self, state: AppState, views: Sequence[View]) -> None:
         self._state, self._views = state, views
         self._questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
-        # Lanes of their own: who waits here takes no thread from Gradio, and the slow hold up each other only.
-        self._lanes = {False: CapacityLimiter(_AT_ONCE), True: CapacityLimiter(_SLOW_AT_ONCE)}
-        self._progress: dict[str, float] = {}  # of each question at work that reports it, the share done
+        shared = state.settings.shared
+        lanes = {
+            "fast": Lane(_AT_ONCE, _AT_ONCE // 2 if shared else _AT_ONCE, 0.1),
+            "slow": Lane(_SLOW_AT_ONCE, _SLOW_AT_ONCE // 2 if shared else _SLOW_AT_ONCE, 2.0),
+        }
+        self._line = WaitingLine(lanes, state.settings.limits.questions_waiting, _MOST_WAITING)
+        self._turns: dict[str, Turn] = {}  # by ticket
+        # Threads of their own: who computes here takes none from Gradio.
+        self._threads = CapacityLimiter(sum(lane.places for lane in lanes.values()))
 
     def island(self, value: Payload) -> gr.HTML:
         """The end of the line in the page; `value` is what scripts are told as the page opens."""
         functions: list[Callable[..., Any]] = [self._answer_function(), self._progress_function()]
+        functions.append(self._drop_function())
         return component(
             WIRE, value=value, label="What the server is doing", server_functions=functions, elem_id="wire"
         )
 
     def route(self) -> Route:
-        """`lab-arrays`: [view, question, arguments] is posted; it answers with bytes, or {"error": a sentence}."""
+        """At `lab-arrays` [ticket, view, question, arguments] is posted; bytes come back, or {"error": a sentence}."""
 
         async def answer(request: Request) -> Response:
             if not await is_logged_in(request):
                 return _refusal("Log in first.", 401)
             try:
-                asked, arguments = self._read(await _body_of(request))
-
-                def work() -> bytes:
-                    gone = from_thread.run(request.is_disconnected)  # while the question waited in its lane
-                    return b"" if gone else to_bytes(asked.ask(self._state, arguments))
-
-                content = await to_thread.run_sync(work, limiter=self._lane(asked), abandon_on_cancel=False)
+                ticket, asked, name, arguments = self._read(await _body_of(request))
+                content = await self._answer(
+                    lambda: to_bytes(asked.ask(self._state, arguments)), asked, name, ticket, request
+                )
             except Exception as error:  # whatever happens, the page must live on
                 return _refusal(sentence_of(error))
             return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
 
         return Route(f"/{ARRAYS_ROUTE}", answer, methods=["POST"])
 
-    def _read(self, body: bytes) -> tuple[Question, dict[str, Any]]:
-        """A question for arrays and its arguments. Raises as `_find`."""
+    def _read(self, body: bytes) -> tuple[str, Question, str, dict[str, Any]]:
+        """The ticket, a question for arrays, its name and its arguments. Raises as `_find`."""
         try:
-            view, name, arguments = json.loads(body)
+            ticket, view, name, arguments = json.loads(body)
         except (ValueError, TypeError, RecursionError):
             raise InputError(_UNKNOWN) from None
-        return self._find(view, name, arguments, arrays=True), arguments
+        return ticket, self._find(view, name, arguments, arrays=True), f"{view}.{name}", arguments
 
     def _find(self, view: Any, name: Any, arguments: Any, *, arrays: bool) -> Question:
         """The question. Raises `InputError` where there is none of that name, or where it is asked another way."""
@@ -92,44 +101,67 @@ class Questions:
             raise InputError("The page asked without arguments; reload it.")
         return known
 
-    def _lane(self, asked: Question) -> CapacityLimiter:
-        """Where a question waits its turn. Raises `InputError` where too many do already."""
-        lane = self._lanes[asked.slow]
-        if lane.statistics().tasks_waiting >= _MOST_WAITING:
-            raise InputError("This server is busy with the questions of others; try again in a moment.")
-        return lane
+    # Gradio hands a server function its arguments as one list, a single one as it is, and the request to a parameter
+    # of that type.
 
-    def _answer_function(self) -> Callable[[list[Any]], Awaitable[str]]:
-        async def answer(sent: list[Any]) -> str:
+    def _answer_function(self) -> Callable[..., Awaitable[str]]:
+        async def answer(sent: list[Any], request: gr.Request | None = None) -> str:
             """`sent` is [ticket, view, question, arguments]; the answer is {"answer": ...} or {"error": a sentence}."""
             try:
                 ticket, view, name, arguments = sent
                 asked = self._find(view, name, arguments, arrays=False)
-                with self._reporting(str(ticket)[:40]):
-                    result = await to_thread.run_sync(
-                        asked.ask, self._state, arguments, limiter=self._lane(asked), abandon_on_cancel=False
-                    )
+                result = await self._answer(
+                    lambda: asked.ask(self._state, arguments), asked, f"{view}.{name}", ticket, request
+                )
                 return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
                 return to_json({"error": sentence_of(error)})
 
         return answer
 
-    def _progress_function(self) -> Callable[[Any], Awaitable[float]]:
-        async def progress(ticket: Any) -> float:  # Gradio hands over a single argument as it is
-            return self._progress.get(str(ticket), 0.0)
+    async def _answer(
+        self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
+    ) -> ResultT:
+        """What `compute` gives when the question's turn has come. Raises `InputError` where it was cancelled."""
+        turn = self._line.join(visitor_of(request), name, "slow" if asked.slow else "fast")
+        ticket = str(ticket)[:40]
+        self._turns[ticket] = turn
+        watcher = asyncio.create_task(self._cancel_when_left(turn, request))
+        reset = _TELL.set(turn.tell)
+        try:
+            async with self._line.place(turn):
+                return await to_thread.run_sync(compute, limiter=self._threads, abandon_on_cancel=False)
+        except Cancelled:
+            raise InputError(turn.cancelled) from None
+        finally:
+            _TELL.reset(reset)
+            watcher.cancel()
+            self._turns.pop(ticket, None)
+
+    async def _cancel_when_left(self, turn: Turn, request: Any) -> None:
+        """Cancel a question when its asker's connection is closed; `request` is that of Starlette."""
+        while isinstance(request, Request) and not turn.cancelled:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if await request.is_disconnected():
+                self._line.cancel(turn, _LEFT)
+
+    def _progress_function(self) -> Callable[[Any], Awaitable[dict[str, Any]]]:
+        async def progress(ticket: Any) -> dict[str, Any]:
+            """How much is computed, and while it waits, how many questions come first and for how many seconds."""
+            turn = self._turns.get(str(ticket))
+            before, seconds = (turn and self._line.ahead_of(turn)) or (None, None)
+            return {"share": turn.share if turn else 0.0, "before": before, "seconds": seconds}
 
         return progress
 
-    @contextlib.contextmanager
-    def _reporting(self, ticket: str) -> Iterator[None]:
-        """What `tell_progress` is told meanwhile belongs to this question."""
-        reset = _REPORT.set(lambda share: self._progress.__setitem__(ticket, share))
-        try:
-            yield
-        finally:
-            _REPORT.reset(reset)
-            self._progress.pop(ticket, None)
+    def _drop_function(self) -> Callable[..., Awaitable[None]]:
+        async def drop(ticket: Any, request: gr.Request | None = None) -> None:
+            """The page wants to know something else: its visitor's question need not be answered."""
+            turn = self._turns.get(str(ticket))
+            if turn and turn.visitor == visitor_of(request):
+                self._line.cancel(turn, _DROPPED)
+
+        return drop
 
 
 def to_bytes(body: Mapping[str, Any]) -> bytes:
@@ -171,11 +203,20 @@ async def _body_of(request: Request) -> bytes:
     return body
 
 
-_REPORT: ContextVar[Callable[[float], None] | None] = ContextVar("report", default=None)
+def visitor_of(request: Any) -> tuple[str, ...]:
+    """Whose question it is: the address that it comes from, "" where that is not known."""
+    client = getattr(request, "client", None)
+    return (str(client.host) if client else "",)
+
+
+_TELL: ContextVar[Callable[[float], None] | None] = ContextVar("tell", default=None)
 
 
 def tell_progress(share: float) -> None:
-    """Say how much of the question that is being answered is done, 0 to 1; the page shows it where it takes long."""
-    report = _REPORT.get()
-    if report is not None:
-        report(share)
+    """Say how much of the question that is being answered is done, 0 to 1; the page shows it where it takes long.
+
+    Raises `Cancelled` where nobody waits for the answer any more: what takes long calls this often.
+    """
+    tell = _TELL.get()
+    if tell is not None:
+        tell(share)

@@ -1,0 +1,124 @@
+"""A visitor of the page without a browser: the requests that its scripts would send, with a session and cookies."""
+
+import json
+import re
+import secrets
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import httpx
+
+_CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});\s*</script>", re.DOTALL)
+
+
+class PageError(Exception):
+    """The page answered with a sentence for its visitor."""
+
+
+class Visitor:
+    """One browser's session with a page."""
+
+    def __init__(self, address: str, *, timeout: float = 60.0, auth: tuple[str, str] | None = None) -> None:
+        self.client = httpx.AsyncClient(base_url=address, timeout=timeout, follow_redirects=True)
+        self.session = secrets.token_hex(6)
+        self.own: list[str] = []  # the runs that this browser remembers, the newest first
+        self.config: dict[str, Any] = {}
+        self._auth = auth
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.client.aclose()
+
+    async def open(self) -> None:
+        """Load the page, its scripts, and what its load event sends; then the browser's runs are known."""
+        if self._auth:
+            await self._post("login", data={"username": self._auth[0], "password": self._auth[1]})
+        page = await self.client.get("")
+        page.raise_for_status()
+        match = _CONFIG.search(page.text)
+        if match is None:
+            raise PageError("The page has no configuration.")
+        self.config = json.loads(match[1])
+        for script in re.findall(r'src="(lab-static/[^"]+)"', page.text):
+            (await self.client.get(script)).raise_for_status()
+        load = next(event for event in self.config["dependencies"] if "load" in [name for _, name in event["targets"]])
+        await self.trigger(load)
+
+    async def ask(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
+        """The answer to a question of a view. Raises `PageError` with the sentence where there is none."""
+        sent = [secrets.token_hex(6), view, question, arguments]
+        body = json.loads(await self.call("wire", "answer", sent, timeout))
+        if "error" in body:
+            raise PageError(body["error"])
+        return body["answer"]
+
+    async def call(self, elem_id: str, function: str, sent: Any, timeout: float | None = None) -> Any:
+        """What a server function of a component answers."""
+        body = {"session_hash": self.session, "component_id": self.component(elem_id)["id"]}
+        body |= {"fn_name": function, "data": sent}
+        answer = await self._post("gradio_api/component_server", json=body, timeout=timeout)
+        return answer.json()
+
+    async def upload(self, path: Path) -> dict[str, Any]:
+        """Send a file; returns what an event takes as the value of a file component."""
+        answer = await self._post("gradio_api/upload", files={"files": (path.name, path.read_bytes())})
+        (stored,) = answer.json()
+        return {
+            "path": stored,
+            "orig_name": path.name,
+            "size": path.stat().st_size,
+            "meta": {"_type": "gradio.FileData"},
+        }
+
+    async def press(self, elem_id: str, changes: dict[str, Any] | None = None) -> list[Any]:
+        """Click a button, the page's fields being as it opened but for `changes`, by `elem_id`; returns the outputs."""
+        button = self.component(elem_id)["id"]
+        event = next(event for event in self.config["dependencies"] if [button, "click"] in event["targets"])
+        return await self.trigger(event, changes)
+
+    async def trigger(
+        self, event: dict[str, Any], changes: dict[str, Any] | None = None, event_data: Any = None
+    ) -> list[Any]:
+        """Send an event through the queue and wait for its outputs. Raises `PageError` where it fails."""
+        fields = {self.component(elem_id)["id"]: value for elem_id, value in (changes or {}).items()}
+        data = [fields.get(number, self._value_of(number)) for number in event["inputs"]]
+        body = {"data": data, "fn_index": event["id"], "session_hash": self.session, "event_data": event_data}
+        joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
+        outputs = await self._outputs(joined)
+        for number, output in zip(event["outputs"], outputs, strict=False):
+            if self._component_of(number)["type"] == "browserstate" and isinstance(output, list):
+                self.own = output
+        return outputs
+
+    async def _outputs(self, event_id: str) -> list[Any]:
+        path = f"gradio_api/queue/data?session_hash={self.session}"
+        async with self.client.stream("GET", path, timeout=httpx.Timeout(60.0, read=120.0)) as stream:
+            async for line in stream.aiter_lines():
+                message = json.loads(line[5:]) if line.startswith("data:") else {}
+                if message.get("event_id") == event_id and message["msg"] == "process_completed":
+                    if not message["success"]:
+                        raise PageError(str(message["output"].get("error")))
+                    return list(message["output"]["data"])
+        raise PageError("The stream of events ended without an answer.")
+
+    def component(self, elem_id: str) -> dict[str, Any]:
+        """The part of the page's configuration that describes a component."""
+        return next(part for part in self.config["components"] if part["props"].get("elem_id") == elem_id)
+
+    def _component_of(self, number: int) -> dict[str, Any]:
+        return next(part for part in self.config["components"] if part["id"] == number)
+
+    def _value_of(self, number: int) -> Any:
+        part = self._component_of(number)
+        return self.own if part["type"] == "browserstate" else part["props"].get("value")
+
+    async def _post(self, path: str, timeout: float | None = None, **content: Any) -> httpx.Response:
+        wait = httpx.USE_CLIENT_DEFAULT if timeout is None else timeout
+        answer = await self.client.post(path, timeout=wait, **content)
+        answer.raise_for_status()
+        return answer
