@@ -1,14 +1,13 @@
 """The health report of a corpus: counts, vocabulary and warnings.
 
 Documents, sentences, words and pairs are counted in full. What needs a tokenizer (tokens, the share of `[UNK]`, the
-unigram entropy) is measured on a sample spread evenly over the text, which is all of it up to 5 million characters. A
-tokenizer that is trained for this is returned with the report.
+unigram entropy) is measured on a sample spread evenly over the text, which is all of it up to 5 million characters.
 """
 
 import math
 import zlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
@@ -47,7 +46,6 @@ class HealthReport:
         mean_sentence_tokens: mean number of tokens in a sentence.
         warnings: full sentences, each with what the lab does about it.
         reading: a sentence per file on how it was read, for the first files.
-        tokenizer: the given one, or one trained on the sample without its held-out part.
     """
 
     documents: int
@@ -66,16 +64,10 @@ class HealthReport:
     mean_sentence_tokens: float
     warnings: tuple[str, ...]
     reading: tuple[str, ...]
-    tokenizer: Tokenizer = field(repr=False, compare=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the tokenizer, ready for JSON."""
-        report = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "tokenizer"}
-        return report | {
-            "frequent": [list(pair) for pair in self.frequent],
-            "warnings": list(self.warnings),
-            "reading": list(self.reading),
-        }
+        """Ready for JSON."""
+        return asdict(self)
 
 
 def examine_files(
@@ -133,6 +125,29 @@ def examine(
     Raises:
         InputError: there is no text, or too little to train on.
     """
+    report, _ = examine_with_tokenizer(
+        documents,
+        tokenizer=tokenizer,
+        vocab_size=vocab_size,
+        lowercase=lowercase,
+        algorithm=algorithm,
+        seq_len=seq_len,
+        notes=notes,
+    )
+    return report
+
+
+def examine_with_tokenizer(
+    documents: Iterable[Document],
+    *,
+    tokenizer: Tokenizer | None = None,
+    vocab_size: int = 8192,
+    lowercase: bool = True,
+    algorithm: Literal["wordpiece", "bpe"] = "wordpiece",
+    seq_len: int = 128,
+    notes: ReadingNotes | None = None,
+) -> tuple[HealthReport, Tokenizer]:
+    """As `examine`; with the given tokenizer, or the one that was trained on the sample without its held-out part."""
     counts, sample = _Counts(), _Sample()
     for document in documents:
         counts.add(document)
@@ -169,7 +184,7 @@ def examine(
         too_long=float(np.mean(lengths > seq_len - 3)),
         seq_len=seq_len,
     )
-    return HealthReport(
+    report = HealthReport(
         documents=counts.documents,
         sentences=counts.sentences,
         words=counts.words,
@@ -186,8 +201,8 @@ def examine(
         mean_sentence_tokens=float(lengths.mean()),
         warnings=tuple(warnings_about(findings, notes or ReadingNotes())),
         reading=tuple(notes.descriptions()) if notes else (),
-        tokenizer=tokenizer,
     )
+    return report, tokenizer
 
 
 class _Counts:

@@ -3,6 +3,7 @@
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from bertviz_lab.data.corpora.encodings import recognise
@@ -10,6 +11,7 @@ from bertviz_lab.data.corpora.formats.tables import whole_lines
 from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
 from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import (
+    Dropped,
     Example,
     LabelledText,
     LabelledWords,
@@ -78,6 +80,21 @@ def read_inputs(
         contents = "questions with their passages" if task == "qa" else "texts"
         raise InputError(f"{quoted(Path(path).name)} holds no {contents}; give a file with a text a line, or a table.")
     return tuple(inputs)
+
+
+@dataclass(frozen=True)
+class TaskInputs:
+    """The inputs in a file, and the rows without one, by reason."""
+
+    examples: tuple[Example, ...]
+    dropped: tuple[Dropped, ...]
+
+
+def read_input_file(path: Path, task: Task, max_inputs: int, max_characters: int) -> TaskInputs:
+    """As `read_inputs`, with what was dropped."""
+    report = DropReport()
+    examples = read_inputs(path, task, report=report, max_inputs=max_inputs, max_characters=max_characters)
+    return TaskInputs(examples, report.dropped)
 
 
 def _lines(path: str | Path) -> list[tuple[int, str]]:

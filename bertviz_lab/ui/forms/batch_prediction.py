@@ -43,8 +43,7 @@ def create_whole_file(session: AppState) -> None:
 
 def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.loading.raw_data import DropReport
-    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS, read_inputs
+    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS
     from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
 
     try:
@@ -52,11 +51,10 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         if not name:
             raise InputError("Choose a model that was fine-tuned first.")
         (path,) = uploaded_paths(file)
-        checkpoint, report = session.models.open(name), DropReport()
+        checkpoint = session.models.open(name)
         max_inputs = min(session.settings.limits.predicted_texts, MAX_INPUTS)
-        examples = read_inputs(
-            path, task_of(checkpoint), report=report, max_inputs=max_inputs, max_characters=MOST_CHARACTERS
-        )
+        read = session.files.inputs(path, task_of(checkpoint), max_inputs, MOST_CHARACTERS)
+        examples = read.examples
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         table = download_folder() / f"{path.stem}-predicted.csv"
         with table.open("w", encoding="utf-8", newline="") as stream:
@@ -65,7 +63,7 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         return gr.update(visible=False), notice_payload(sentence_of(error))
     sentences = [f"{len(examples):,} predictions by {checkpoint.name}."]
     sentences += [truncation_warning(checkpoint, examples)]
-    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in report.dropped]
+    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
     return gr.update(value=str(table), visible=True), notice_payload(" ".join(sentences), "good")
 
 

@@ -156,10 +156,10 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, sc
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     data_set = task_form.chosen(source, files, scored)
     config = task_form.config_from(session, data_set, names, values)
-    _, examples = session.labelled(config)  # what cannot be used is refused here, not by a run that fails
+    report = task_form.examine(session, config, _start(names, values)).report  # refused here, not by a run that fails
     from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
 
-    work = sum(trial.epochs for trial in trials_of(config, 1.0)) * len(examples.train)
+    work = sum(trial.epochs for trial in trials_of(config, 1.0)) * report.train_count
     most = session.settings.limits.run_examples
     if work > most:
         raise InputError(
@@ -208,11 +208,11 @@ def show_examples(
     try:
         labelled = task_form.chosen(source, files, scored)
         config = task_form.config_from(session, labelled, names, values)
-        report, data, _ = task_form.report_of(session, config, _start(names, values))
+        examined = task_form.examine(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
         return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
-    (info, *_) = data.files
-    return preview_payload(info, data.examples[:8]), _numbers(report), *_column_updates(info)
+    info = examined.file
+    return preview_payload(info, examined.first), _numbers(examined.report), *_column_updates(info)
 
 
 def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
@@ -277,4 +277,4 @@ def _report(
     session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
 ) -> Any:
     config = task_form.config_from(session, task_form.chosen(source, files, scored), names, values)
-    return task_form.report_of(session, config, _start(names, values))[0]
+    return task_form.examine(session, config, _start(names, values)).report

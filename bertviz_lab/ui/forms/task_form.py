@@ -1,7 +1,7 @@
 """The labelled examples that a person fine-tunes on: a sample, or files of their own, and how these are to be read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.task_report import TaskReport
+    from bertviz_lab.training.finetuning.examination import Examination
 
 #: What decides how the examples are read and parted.
 READING = ("task text_a text_b label delimiter quoting header encoding eval_share max_train_examples seed").split()
@@ -94,21 +94,13 @@ def config_from(
         raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
 
 
-def report_of(session: AppState, config: FinetuneConfig, start: str) -> "tuple[TaskReport, Any, Any]":
-    """What the examples are like as the chosen model would read them, how they were read, and the examples themselves.
+def examine(session: AppState, config: FinetuneConfig, start: str) -> "Examination":
+    """What the examples are like as the chosen model would read them, and how they were read.
 
     Raises `InputError`, in the words of the page.
     """
-    from bertviz_lab.data.tasks.task_report import examine_task
-
     try:
-        data, labelled = session.labelled(config)
-        measured = "" if start == RANDOM else start  # a vocabulary that is still to be learnt cannot measure
-        checkpoint = session.models.open(measured)
-        length = config.length_for(data.task, checkpoint.config.max_position_embeddings, checkpoint.trained_length)
-        train = replace(data, examples=labelled.train, labels=labelled.labels, notes=labelled.notes)
-        key = ("task report", session.models.version(measured), length, *session.data_key(config))
-        report = session.remembered(key, lambda: examine_task(train, labelled.held_out, checkpoint.tokenizer, length))
+        # A vocabulary that is still to be learnt cannot measure: the default model does.
+        return session.labelled(config, "" if start == RANDOM else start)
     except InputError as error:
         raise InputError(controls.in_page_words(FinetuneConfig, str(error))) from error
-    return report, data, labelled

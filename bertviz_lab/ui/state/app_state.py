@@ -15,29 +15,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.data.corpora.health import HealthReport, examine_files
-from bertviz_lab.data.corpora.sources import MAX_BYTES
+from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.settings import Settings
-from bertviz_lab.ui.state.examples import Examples, examples_for, examples_from
+from bertviz_lab.ui.state.examples import Examples, examples_for
+from bertviz_lab.ui.state.file_reading import FileReader
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.state.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.examples import TaskData
-    from bertviz_lab.training.finetuning.task_data import TaskSplits
+    from bertviz_lab.training.finetuning.examination import Examination
 
 _KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
 _KEPT_REPORTS = 16
 _KEPT_ANSWERS = 32
-_KEPT_LABELLED = 4  # each may be a file of a hundred megabytes
-_MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
 
 ResultT = TypeVar("ResultT")
 
@@ -63,6 +60,7 @@ class AppState:
         self.settings = settings
         self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
         self.runs.start_queue()
+        self.files = FileReader(settings.limits)
         self.models = Models(settings, self.runs)
         self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()
@@ -70,11 +68,11 @@ class AppState:
         self._answers = LruCache(_KEPT_ANSWERS)
         self._reports = LruCache(_KEPT_REPORTS)
         self._examples = LruCache(64)
-        self._labelled = LruCache(_KEPT_LABELLED)
         self._summaries: dict[str, tuple[RunSummary, int]] = {}  # with the place in the log that it was read up to
 
     def warm_up(self) -> None:
         """Import torch and what analyses models, and open the default one: the first visitor need not wait for it."""
+        self.files.workers.warm_up()
         with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
         importlib.import_module("bertviz_lab.interpret")
@@ -113,20 +111,19 @@ class AppState:
 
         def make() -> HealthReport:
             tokenizer = self.models.open(model).tokenizer if model else None
-            return examine_files(list(paths), tokenizer=tokenizer, **options)
+            return self.files.corpus_report(paths, tokenizer, **options)
 
         return cast(HealthReport, self._reports.get(key, make))
 
-    def labelled(self, config: FinetuneConfig) -> "tuple[TaskData, TaskSplits]":
-        """The examples that a fine-tuning would use, with all that reading found out, read once for its data settings.
+    def labelled(self, config: FinetuneConfig, model: str) -> "Examination":
+        """What the files of a fine-tuning hold, as a model would read them, found out once for its data settings.
 
         Raises `InputError` for data that cannot be learnt from.
         """
-        from bertviz_lab.training.finetuning.task_data import load_task_splits
-
-        most = _MOST_SHARED if self.settings.shared else MAX_BYTES
-        data_and_splits = self._labelled.get(self.data_key(config), lambda: load_task_splits(config, most))
-        return cast("tuple[TaskData, TaskSplits]", data_and_splits)
+        checkpoint = self.models.open(model)
+        positions, trained = checkpoint.config.max_position_embeddings, checkpoint.trained_length
+        key = ("labelled", self.models.version(model), config.max_length, *self.data_key(config))
+        return self.remembered(key, lambda: self.files.labelled(config, checkpoint.tokenizer, positions, trained))
 
     def data_key(self, config: FinetuneConfig) -> tuple[Any, ...]:
         """What decides which examples a fine-tuning uses."""
@@ -143,7 +140,7 @@ class AppState:
         own_examples = None
         config = self.runs.config(name) if self.models.is_run(name) else None
         if isinstance(config, PretrainConfig):
-            own_examples = examples_from(config.corpus, tokenizer, config.documents)
+            own_examples = self.files.corpus_examples(config.corpus, tokenizer, config.documents)
         return own_examples or examples_for(tokenizer)
 
     def task_examples(self, model: str) -> list[tuple[str, str]]:

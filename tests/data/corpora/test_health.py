@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from bertviz_lab.data.corpora.document import Document
-from bertviz_lab.data.corpora.health import HealthReport, examine, examine_files
+from bertviz_lab.data.corpora.health import HealthReport, examine, examine_files, examine_with_tokenizer
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
 from tests.data.support import PROSE, written
@@ -51,21 +51,31 @@ def warned(report: HealthReport, part: str) -> bool:
 
 
 @pytest.fixture(scope="module")
-def healthy() -> HealthReport:
-    return examine(prose(300, 8), vocab_size=300)
+def examined() -> tuple[HealthReport, Tokenizer]:
+    return examine_with_tokenizer(prose(300, 8), vocab_size=300)
+
+
+@pytest.fixture(scope="module")
+def healthy(examined) -> HealthReport:
+    return examined[0]
+
+
+@pytest.fixture(scope="module")
+def tokenizer(examined) -> Tokenizer:
+    return examined[1]
 
 
 # Counts
 
 
-def test_counts_are_those_of_the_whole_text(healthy):
+def test_counts_are_those_of_the_whole_text(healthy, tokenizer):
     assert healthy.documents == 300
     assert healthy.sentences == 2_400
     assert healthy.pairs == 2_100
     assert healthy.words == 12 * 2_400
     assert healthy.longest_sentence == 12
     assert healthy.characters == sum(len(s) for d in prose(300, 8) for s in d.sentences)
-    assert healthy.tokens == sum(map(len, healthy.tokenizer.ids([s for d in prose(300, 8) for s in d.sentences])))
+    assert healthy.tokens == sum(map(len, tokenizer.ids([s for d in prose(300, 8) for s in d.sentences])))
     assert healthy.mean_sentence_tokens == pytest.approx(healthy.tokens / 2_400)
     assert not healthy.tokens_estimated
     assert healthy.nsp_possible
@@ -75,22 +85,21 @@ def test_a_healthy_text_has_no_warnings(healthy):
     assert healthy.warnings == ()
 
 
-def test_the_unigram_entropy_is_that_of_the_tokens(healthy):
-    counts = Counter(i for d in prose(300, 8) for ids in healthy.tokenizer.ids(d.sentences) for i in ids)
+def test_the_unigram_entropy_is_that_of_the_tokens(healthy, tokenizer):
+    counts = Counter(i for d in prose(300, 8) for ids in tokenizer.ids(d.sentences) for i in ids)
     total = counts.total()
     entropy = -sum(n / total * math.log(n / total) for n in counts.values())
     assert healthy.unigram_entropy == pytest.approx(entropy)
     token, share = healthy.frequent[0]
     top, count = counts.most_common(1)[0]
     assert share == pytest.approx(count / total)
-    assert token == healthy.tokenizer.token(top)
+    assert token == tokenizer.token(top)
 
 
-def test_the_report_becomes_json_without_its_tokenizer(healthy):
+def test_the_report_becomes_json(healthy):
     report = json.loads(json.dumps(healthy.to_dict()))
     assert report["documents"] == 300
-    assert "tokenizer" not in report
-    assert set(report) == {name for name in HealthReport.__dataclass_fields__ if name != "tokenizer"}
+    assert set(report) == set(HealthReport.__dataclass_fields__)
 
 
 def test_parts_of_one_document_count_as_one():
@@ -109,9 +118,9 @@ def test_a_part_after_a_single_sentence_makes_a_document_of_several():
 
 def test_a_text_beyond_the_sample_has_its_tokens_estimated(monkeypatch):
     documents = prose(300, 8)
-    whole = examine(documents)
+    whole, tokenizer = examine_with_tokenizer(documents)
     monkeypatch.setattr("bertviz_lab.data.corpora.health._SAMPLE_CHARACTERS", 40_000)
-    part = examine(documents, tokenizer=whole.tokenizer)
+    part = examine(documents, tokenizer=tokenizer)
     assert part.tokens_estimated
     assert part.tokens == pytest.approx(whole.tokens, rel=0.02)
     assert (part.documents, part.sentences, part.words) == (whole.documents, whole.sentences, whole.words)
@@ -123,9 +132,9 @@ def test_a_text_beyond_the_sample_has_its_tokens_estimated(monkeypatch):
 def test_the_tokenizer_is_learnt_without_the_held_out_documents():
     documents = prose(100, 3)
     marked = [Document(d.name, (*d.sentences, "Ω Ω Ω.")) if n % 10 == 9 else d for n, d in enumerate(documents)]
-    report = examine(marked)
-    assert report.tokenizer.id("ω") is None
-    assert report.unk_rate == pytest.approx(30 / sum(map(len, report.tokenizer.ids(_held_out(marked)))))
+    report, tokenizer = examine_with_tokenizer(marked)
+    assert tokenizer.id("ω") is None
+    assert report.unk_rate == pytest.approx(30 / sum(map(len, tokenizer.ids(_held_out(marked)))))
     assert warned(report, "[UNK]")
 
 
@@ -135,17 +144,17 @@ def _held_out(documents: list[Document]) -> list[str]:
 
 def test_a_given_tokenizer_is_used_and_handed_back():
     tokenizer = Tokenizer.train(["time year people. Way."] * 10, vocab_size=100)
-    report = examine(prose(20, 3), tokenizer=tokenizer)
-    assert report.tokenizer is tokenizer
+    report, used = examine_with_tokenizer(prose(20, 3), tokenizer=tokenizer)
+    assert used is tokenizer
     assert report.vocab_size == tokenizer.vocab_size
     assert report.unk_rate > 0.5
     assert warned(report, "[UNK]")
 
 
 def test_bpe_never_meets_an_unknown_token():
-    report = examine(prose(20, 3), algorithm="bpe", vocab_size=400)
+    report, tokenizer = examine_with_tokenizer(prose(20, 3), algorithm="bpe", vocab_size=400)
     assert report.unk_rate == 0
-    assert report.tokenizer.algorithm == "bpe"
+    assert tokenizer.algorithm == "bpe"
 
 
 # Warnings

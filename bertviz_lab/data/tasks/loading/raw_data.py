@@ -10,7 +10,7 @@ from bertviz_lab.errors import InputError
 
 #: Columns of a table or fields of records at most, so that a small file does not take minutes.
 MAX_COLUMNS = 1_000
-_PREVIEW_ROWS = 8
+_PREVIEW_ROWS, _PREVIEW_CHARACTERS = 8, 1_000
 _MAX_LOCATIONS = 5  # that are named for one reason
 
 
@@ -81,8 +81,8 @@ RawData = RawTable | RawSentences | RawQuestions
 
 
 def preview(rows: Sequence[Sequence[str]]) -> tuple[tuple[str, ...], ...]:
-    """The first rows, for a `FileInfo`."""
-    return tuple(tuple(row) for row in rows[:_PREVIEW_ROWS])
+    """The first rows, for a `FileInfo`; cells of a thousand characters at most."""
+    return tuple(tuple(cell[:_PREVIEW_CHARACTERS] for cell in row) for row in rows[:_PREVIEW_ROWS])
 
 
 def row_location(file_name: str, unit: str, row: int) -> str:

@@ -1,0 +1,70 @@
+"""Files of visitors, read by confined processes: the page's own never parses what somebody uploaded.
+
+What comes back is bounded: reports, previews, a few thousand texts. Samples that come with the lab are read here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.confined import Confinement, Workers
+from bertviz_lab.data.corpora.health import HealthReport, examine_files
+from bertviz_lab.data.corpora.sources import MAX_BYTES
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.ui.state.examples import Examples, examples_from
+
+if TYPE_CHECKING:  # what brings torch, or what the first page does without
+    from bertviz_lab.data.tasks.examples import Task
+    from bertviz_lab.data.tasks.unlabelled_inputs import TaskInputs
+    from bertviz_lab.training.finetuning.examination import Examination
+
+AnswerT = TypeVar("AnswerT")
+
+#: What a waiting process has imported already: all that reading needs, and nothing that brings torch.
+_PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.examination", "pyarrow.parquet")
+_MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
+
+_REPORT_BYTES, _INPUTS_BYTES = 4 << 20, 64 << 20  # of what comes back
+
+
+class FileReader:
+    """Reads files within the limits of a page; safe to use from many threads."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.workers = Workers(_PRELOAD)
+        self._limits = Confinement(limits.worker_bytes, limits.worker_seconds, answer_bytes=_REPORT_BYTES)
+        self._most_labelled = _MOST_SHARED if limits.shared else MAX_BYTES
+
+    def corpus_report(self, paths: Sequence[str | Path], tokenizer: Tokenizer | None, **options: Any) -> HealthReport:
+        """The health report of a text. Raises `InputError` for a text that is none, or beyond the limits."""
+        return self._read(partial(examine_files, list(paths), tokenizer=tokenizer, **options), paths)
+
+    def corpus_examples(self, corpus: Sequence[str], tokenizer: Tokenizer, documents: str) -> Examples | None:
+        """Sentences of a text to try a model on; as `examples_from`."""
+        return self._read(partial(examples_from, tuple(corpus), tokenizer, documents), corpus)
+
+    def labelled(
+        self, config: FinetuneConfig, tokenizer: Tokenizer, positions: int, trained_length: int | None
+    ) -> "Examination":
+        """What labelled files hold, as a model would read them. Raises `InputError`, as `examine_labelled`."""
+        from bertviz_lab.training.finetuning.examination import examine_labelled
+
+        work = partial(examine_labelled, config, tokenizer, positions, trained_length, self._most_labelled)
+        return self._read(work, (*config.train, *config.eval))
+
+    def inputs(self, path: Path, task: "Task", max_inputs: int, max_characters: int) -> "TaskInputs":
+        """The texts in a file to predict on. Raises `InputError`, as `read_input_file`."""
+        from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file
+
+        work = partial(read_input_file, path, task, max_inputs, max_characters)
+        return self.workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
+
+    def _read(self, work: "partial[AnswerT]", paths: Sequence[str | Path]) -> AnswerT:
+        if all(str(path).startswith(("sample:", "dataset:")) for path in paths):
+            return work()
+        subject = "This file read" if len(paths) == 1 else "One of these files read"
+        return self.workers.run(work, self._limits, subject)
