@@ -3,20 +3,29 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from statistics import mean
 from typing import Any
+
+
+@dataclass
+class _Making:
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    askers: int = 0
 
 
 class LruCache:
     """Values under keys, of which those asked for last are kept; safe to use from many threads.
 
-    `most` is how many; with `weigh` it is what they may weigh together, such as bytes, the newest one apart.
+    `most` is how many; with `weigh` it is what they may weigh together, such as bytes, the newest one apart. Where
+    `small_stay`, the lighter half goes last: a large value drives out other large ones.
     """
 
-    def __init__(self, most: int, weigh: Callable[[Any], int] = lambda value: 1) -> None:
-        self._most, self._weigh = most, weigh
+    def __init__(self, most: int, weigh: Callable[[Any], int] = lambda value: 1, *, small_stay: bool = False) -> None:
+        self._most, self._weigh, self._small_stay = most, weigh, small_stay
         self._weights: dict[Hashable, int] = {}
         self._values: OrderedDict[Hashable, Any] = OrderedDict()
-        self._making: dict[Hashable, threading.Lock] = {}
+        self._making: dict[Hashable, _Making] = {}  # keys that somebody waits for
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any]) -> Any:
@@ -25,20 +34,42 @@ class LruCache:
         Of several who ask at the same time one makes it, and the others wait.
         """
         with self._lock:
-            making = self._making.setdefault(key, threading.Lock())
-        with making:
-            with self._lock:
-                if key in self._values:
-                    self._values.move_to_end(key)
-                    return self._values[key]
-            try:
-                value = make()
-            finally:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+            making = self._making.setdefault(key, _Making())
+            making.askers += 1
+        try:
+            with making.lock:
                 with self._lock:
-                    self._making.pop(key, None)
+                    if key in self._values:
+                        self._values.move_to_end(key)
+                        return self._values[key]
+                value = make()
+                with self._lock:
+                    self._values[key], self._weights[key] = value, self._weigh(value)
+                    while len(self._values) > 1 and sum(self._weights.values()) > self._most:
+                        self._remove(self._next_to_go())
+                return value
+        finally:
             with self._lock:
-                self._values[key], self._weights[key] = value, self._weigh(value)
-                while len(self._values) > 1 and sum(self._weights.values()) > self._most:
-                    oldest, _ = self._values.popitem(last=False)
-                    del self._weights[oldest]
-        return value
+                making.askers -= 1
+                if not making.askers:
+                    del self._making[key]
+
+    def discard(self, is_obsolete: Callable[[Any], bool]) -> None:
+        """Forget the values under keys that nobody will ask for again."""
+        with self._lock:
+            for key in [key for key in self._values if is_obsolete(key)]:
+                self._remove(key)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def _next_to_go(self) -> Hashable:
+        *older, _ = self._values  # from the one that was asked for the longest time ago
+        light = mean(self._weights[key] for key in older) if self._small_stay else 0
+        return next(key for key in older if self._weights[key] >= light)
+
+    def _remove(self, key: Hashable) -> None:
+        del self._values[key], self._weights[key]

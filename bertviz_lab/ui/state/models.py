@@ -3,14 +3,11 @@
 import dataclasses
 import json
 import re
-import threading
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from bertviz_lab.config.limits import MEGABYTE
 from bertviz_lab.errors import InputError
@@ -19,6 +16,7 @@ from bertviz_lab.jobs.run_names import is_run_id, short_name
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.lru_cache import LruCache
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -29,15 +27,8 @@ RANDOM = "random"
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
 _ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-town")
 
-_KEPT_OPEN = 4
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
-
-
-@dataclass(frozen=True)
-class _OpenModel:
-    signature: tuple[int, int]
-    checkpoint: "Checkpoint"
 
 
 class Models:
@@ -49,9 +40,8 @@ class Models:
     def __init__(self, settings: Settings, runs: Runs) -> None:
         self.settings = settings
         self.runs = runs
-        self._opened: OrderedDict[Path, _OpenModel] = OrderedDict()
-        self._lock = threading.Lock()
-        self._loading: dict[Path, threading.Lock] = {}
+        # By folder and what lies in it. Switching among small models opens none of them again.
+        self._opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
 
     def shipped(self) -> tuple[str, ...]:
         """Models that come with the lab, the one that the page begins with first."""
@@ -172,24 +162,13 @@ class Models:
     def open_folder(self, folder: Path, name: str) -> "Checkpoint":
         """A model in a folder that the page itself knows of, never one that somebody typed. Raises as `open`."""
         signature = _signature(folder)
-        with self._lock:
-            loading = self._loading.setdefault(folder, threading.Lock())
-        with loading:  # of two visitors who ask at the same time, one loads and the other waits
-            with self._lock:
-                opened = self._opened.get(folder)
-                if opened and opened.signature == signature:
-                    self._opened.move_to_end(folder)
-                    return opened.checkpoint
+
+        def load() -> "Checkpoint":
             self._refuse_large(folder, name)
-            checkpoint = dataclasses.replace(_load(folder), name=name)
-            with self._lock:
-                self._opened[folder] = _OpenModel(signature, checkpoint)
-                self._opened.move_to_end(folder)
-                there = [path for path in self._opened if path.is_dir()]
-                for path in self._opened.keys() - set(there[-_KEPT_OPEN:]):
-                    del self._opened[path]
-                    self._loading.pop(path, None)
-        return checkpoint
+            self._opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
+            return dataclasses.replace(_load(folder), name=name)
+
+        return cast("Checkpoint", self._opened.get((folder, signature), load))
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
         from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
@@ -277,6 +256,11 @@ def _task_head(folder: Path) -> str:
         return ""
     heads = ("SequenceClassification", "TokenClassification", "QuestionAnswering")
     return str(architecture) if str(architecture).endswith(heads) else ""
+
+
+def bytes_of(checkpoint: "Checkpoint") -> int:
+    """What the weights of an open model take."""
+    return sum(parameter.nbytes for parameter in checkpoint.model.parameters())
 
 
 def _weights(folder: Path) -> list[Path]:

@@ -12,7 +12,7 @@ from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.state.lru_cache import LruCache
-from bertviz_lab.ui.state.models import Models, run_label
+from bertviz_lab.ui.state.models import Models, bytes_of, run_label
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.snapshot_reader import SnapshotReader
@@ -44,7 +44,7 @@ class SnapshotStore:
     def __init__(self, models: Models) -> None:
         self._models, self._runs = models, models.runs
         self._readers = LruCache(_KEPT_READERS)
-        self._open = LruCache(_KEPT_OPEN, weigh=lambda checkpoint: _bytes_of(checkpoint))
+        self._open = LruCache(_KEPT_OPEN, weigh=bytes_of)
         self._frames = LruCache(_KEPT_FRAMES, weigh=len)
         self._logs = LruCache(_KEPT_LOGS)
 
@@ -148,10 +148,6 @@ class SnapshotStore:
         with contextlib.suppress(OSError):
             return path, path.stat().st_mtime_ns
         return path, 0  # gone by now, or the model itself that ships
-
-
-def _bytes_of(checkpoint: Any) -> int:
-    return sum(p.numel() * p.element_size() for p in checkpoint.model.parameters())
 
 
 class _RunLog:

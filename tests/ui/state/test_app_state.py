@@ -1,10 +1,12 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bertviz_lab import InputError
+from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.state import app_state as session_module
@@ -68,7 +70,7 @@ def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: Ap
     assert found is not None
     assert found["status"] == "finished"
     assert found["path"].endswith("/model")
-    shared = AppState(session.settings.__class__(**{**vars(session.settings), "shared": True}))
+    shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
     hidden = shared.glance(RUN)
     assert hidden is not None
     assert hidden["path"] == ""

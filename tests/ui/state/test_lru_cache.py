@@ -56,3 +56,61 @@ def test_values_may_be_kept_by_their_weight() -> None:
     for n in (4, 5, 4, 3, 4, 5, 20, 20):  # 3 drives out 5, which drives out nothing but 3, and 20 all the others
         assert kept.get(n, lambda n=n: make(n)) == n
     assert made == [4, 5, 3, 5, 20]
+
+
+def test_where_small_ones_stay_a_large_one_drives_out_the_large() -> None:
+    made: list[int] = []
+    kept = LruCache(100, weigh=int, small_stay=True)
+
+    def make(n: int) -> int:
+        made.append(n)
+        return n
+
+    for n in (1, 2, 3, 60, 70, 60, 70, 1, 2, 3):
+        assert kept.get(n, lambda n=n: make(n)) == n
+    assert made == [1, 2, 3, 60, 70, 60, 70]
+
+
+def test_no_lock_is_left_of_what_was_made_or_failed() -> None:
+    kept = LruCache(2)
+    for n in range(100):
+        kept.get(n, lambda: 1)
+        kept.get(n, lambda: 1)
+    with pytest.raises(ZeroDivisionError):
+        kept.get("key", lambda: 1 // 0)
+    assert len(kept) == 2
+    assert not kept._making
+
+
+def test_what_nobody_will_ask_for_again_is_forgotten() -> None:
+    kept = LruCache(4)
+    for n in range(4):
+        kept.get(n, lambda: "old")
+    kept.discard(lambda n: n < 3)
+    assert [kept.get(n, lambda: "new") for n in range(4)] == ["new", "new", "new", "old"]
+
+
+def test_those_who_wait_for_what_fails_make_it_themselves() -> None:
+    kept, made, waiting = LruCache(2), [], threading.Barrier(3)
+
+    def make() -> str:
+        made.append(1)
+        if len(made) == 1:
+            raise InterruptedError("whoever asked has left")
+        return "it"
+
+    answers: list[str] = []
+
+    def ask() -> None:
+        waiting.wait(5)
+        try:
+            answers.append(kept.get("key", make))
+        except InterruptedError:
+            answers.append("")
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (sorted(answers), len(made)) == (["", "it", "it"], 2)

@@ -91,12 +91,31 @@ def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch:
     assert all(one is opened[0] for one in opened)
 
 
-def test_only_the_last_few_models_stay_open(session: AppState) -> None:
-    for number in range(6):
-        little_folder(session.settings.checkpoints / f"m{number}", seed=number)
+def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_none_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    little = models_module.bytes_of(AppState(settings).models.open("little"))
+    limits = replace(settings.limits, open_model_bytes=10 * little)
+    session, loads = AppState(replace(settings, limits=limits)), []
+    load = models_module._load
+
+    def counting(folder: Path) -> object:
+        loads.append(folder.name)
+        return load(folder)
+
+    monkeypatch.setattr(models_module, "_load", counting)
+    names = [f"m{number}" for number in range(8)]
+    for number, name in enumerate(names):
+        little_folder(settings.checkpoints / name, seed=number)
+    for _ in range(3):
+        for name in names:
+            session.models.open(name)
+    assert loads == names
+    for number in range(8, 12):
+        little_folder(settings.checkpoints / f"m{number}", seed=number)
         session.models.open(f"m{number}")
-    assert len(session.models._opened) == models_module._KEPT_OPEN
-    assert len(session.models._loading) <= models_module._KEPT_OPEN
+    assert len(session.models._opened) == 10
+    assert not session.models._opened._making
 
 
 def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
@@ -112,7 +131,7 @@ def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: 
     shutil.rmtree(saved)
     second = session.models.open(RUN)
     assert second is not first
-    assert list(session.models._opened) == [folder / "checkpoints" / "step-00000020"]
+    assert [path for path, _ in session.models._opened._values] == [folder / "checkpoints" / "step-00000020"]
     # The final model takes the place of the checkpoint, unless the run went on after it.
     little_folder(folder / "model", seed=3)
     assert session.models.locate(RUN)[0] == folder / "model"
