@@ -23,6 +23,7 @@ from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.api import add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
+from bertviz_lab.ui.server.error_handling import Page
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -36,7 +37,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     secret = _secret(settings.runs_dir)
-    with gr.Blocks(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
+    with Page(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
         own = gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret)
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)

@@ -87,7 +87,7 @@ class PageEvents:
         try:
             run_id = bench.begin(*inputs)
         except Exception as error:
-            return own, gr.skip(), notice_payload(sentence_of(error)), gr.skip()
+            return own, gr.skip(), notice_payload(sentence_of(error, shared=self.session.settings.shared)), gr.skip()
         own = [run_id, *own][:MOST_REMEMBERED]
         return own, wire_payload(own, awaited=run_id), "", strip_of(self.session, run_id)
 
@@ -100,7 +100,7 @@ class PageEvents:
             arguments = {name: value for name, value in sent.items() if value is not None}
             message = CHANGE_RUN.ask(self.session, {"own": own, **arguments})
         except Exception as problem:
-            error = sentence_of(problem)
+            error = sentence_of(problem, shared=self.session.settings.shared)
         own = existing_runs(self.session, own)
         answer = {"ticket": str(getattr(data, "ticket", ""))[:40], "message": message, "error": error}
         resumed = sent["action"] == "resume" and not error
@@ -115,7 +115,7 @@ class PageEvents:
         try:
             started = study.queue(self.session, own, names, steps, seed)
         except Exception as problem:
-            error = sentence_of(problem)
+            error = sentence_of(problem, shared=self.session.settings.shared)
         own = [*reversed(started), *own][:MOST_REMEMBERED]
         answer = {"ticket": str(getattr(data, "ticket", ""))[:40], "message": "", "error": error}
         strip = strip_of(self.session, started[0]) if started else gr.skip()

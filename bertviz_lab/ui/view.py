@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError, validate_call
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.error_handling import panics_as_errors
 from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Question:
         if unknown:
             raise InputError(f"This question has no argument {sorted(unknown)[0]!r}.")
         try:
-            return self.answer(state, **arguments)
+            with panics_as_errors():
+                return self.answer(state, **arguments)
         except ValidationError as error:
             (first, *_) = error.errors(include_url=False, include_input=False)
             name = str(first["loc"][0]) if first["loc"] else "argument"

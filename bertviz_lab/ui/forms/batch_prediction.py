@@ -60,7 +60,7 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         with table.open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows(map(_harmless, prediction_table(checkpoint, examples, predictions)))
     except Exception as error:
-        return gr.update(visible=False), notice_payload(sentence_of(error))
+        return gr.update(visible=False), notice_payload(sentence_of(error, shared=session.settings.shared))
     sentences = [f"{len(examples):,} predictions by {checkpoint.name}."]
     sentences += [truncation_warning(checkpoint, examples)]
     sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]

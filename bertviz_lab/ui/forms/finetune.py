@@ -109,7 +109,7 @@ def create_finetune(session: AppState) -> TrainingView:
         preview.column_select(take_column, columns, columns, **QUIET).then(show, inputs, shown, **TYPING | heavy)
     )
     for part, draw, output in folds:
-        part.expand(picture(partial(draw, session, names)), form, output, **TYPING)
+        part.expand(picture(partial(draw, session, names), shared=session.settings.shared), form, output, **TYPING)
     return TrainingView(
         tab="finetune",
         names=names,
@@ -196,8 +196,9 @@ def show_all(
     session: AppState, names: tuple[str, ...], labels_open: bool, lengths_open: bool, *inputs: Any
 ) -> tuple[Any, ...]:
     """What `show_examples` shows, then labels and lengths where their folds are open."""
-    labels = picture(draw_labels)(session, names, *inputs) if labels_open else gr.skip()
-    lengths = picture(draw_lengths)(session, names, *inputs) if lengths_open else gr.skip()
+    shared = session.settings.shared
+    labels = picture(draw_labels, shared=shared)(session, names, *inputs) if labels_open else gr.skip()
+    lengths = picture(draw_lengths, shared=shared)(session, names, *inputs) if lengths_open else gr.skip()
     return *show_examples(session, names, *inputs), labels, lengths
 
 
@@ -210,7 +211,7 @@ def show_examples(
         config = task_form.config_from(session, labelled, names, values)
         examined = task_form.examine(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
-        return message_payload(sentence_of(error)), "", *(gr.skip() for _ in _COLUMNS)
+        return message_payload(sentence_of(error, shared=session.settings.shared)), "", *(gr.skip() for _ in _COLUMNS)
     info = examined.file
     return preview_payload(info, examined.first), _numbers(examined.report), *_column_updates(info)
 

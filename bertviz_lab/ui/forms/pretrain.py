@@ -193,7 +193,8 @@ def show_text(
         yield health_payload(report, text.title), ""
         yield health_payload(report, text.title), forecast_line(session, forecaster, names, source, files, *values)
     except Exception as error:  # whatever happens, the page must live on
-        yield message_payload(controls.in_page_words(PretrainConfig, sentence_of(error))), ""
+        sentence = sentence_of(error, shared=session.settings.shared)
+        yield message_payload(controls.in_page_words(PretrainConfig, sentence)), ""
 
 
 def forecast_line(
@@ -214,7 +215,7 @@ def forecast_line(
     except InputError as error:
         return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
     except Exception as error:
-        return facts_payload([], note=sentence_of(error), tone="error")
+        return facts_payload([], note=sentence_of(error, shared=session.settings.shared), tone="error")
     speed, gigabyte = estimate.tokens_per_second, 2**30
     if config.steps is None:
         tokens = speed * parse_duration(config.time_budget)

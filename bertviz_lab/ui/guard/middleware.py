@@ -17,6 +17,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, Uploads, check_type, is_upload, read_body
 from bertviz_lab.ui.guard.headers import SecurityHeaders
+from bertviz_lab.ui.server.error_handling import where
 from bertviz_lab.ui.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -55,12 +56,13 @@ class Guard:
             except Exception as error:
                 # Our own handlers answer their errors themselves. What comes here are Gradio's routes, which do not
                 # expect every form that a request can have, and whose traceback would tell it to the log.
-                _log.warning("request not understood: %s %s", scope["method"], type(error).__name__)
+                _log.warning("a request was not understood: %s", where(error))
                 await answer.refuse(scope, Refused(400, "This server cannot make sense of the request."))
 
     def _check_proxy(self, scope: Scope) -> None:
         """Believe forwarding headers of trusted proxies only, and no forwarded page to be private."""
         headers = Headers(scope=scope)
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"x-gradio-server"]  # Gradio believes it
         if not is_forwarded(headers):
             return
         if not self._settings.shared:
@@ -110,7 +112,7 @@ class _Answer:
 
     def __init__(self, send: Send, headers: SecurityHeaders) -> None:
         self._send, self._headers = send, headers
-        self._started = self._dropped = False
+        self._started = self._dropped = self._finished = False
         self.refused: Callable[[], Refused | None] = lambda: None  # what was found out while the body was read
 
     async def __call__(self, message: Message) -> None:
@@ -127,12 +129,15 @@ class _Answer:
             self._started = True
             self._headers.write(MutableHeaders(scope=message))
         if not self._dropped:
+            self._finished = message["type"] == "http.response.body" and not message.get("more_body", False)
             await self._send(message)
 
     async def refuse(self, scope: Scope, refused: Refused) -> None:
-        """Answer with a status and a sentence, unless an answer is on its way."""
+        """Answer with a status and a sentence; an answer that is on its way ends here."""
         self._dropped = False
         if self._started:
+            if not self._finished:
+                await self({"type": "http.response.body", "body": b""})
             return
         extra = {"Retry-After": str(refused.retry_after)} if refused.retry_after else {}
         response = PlainTextResponse(refused.sentence, refused.status, headers={"Connection": "close", **extra})

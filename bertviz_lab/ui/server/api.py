@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.state.app_state import AppState
 
@@ -85,18 +85,20 @@ def add_endpoints(session: AppState) -> None:
         return {"labels": [asdict(label) for label in found.labels]}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):
-        gr.api(_plainly(endpoint), api_name=endpoint.__name__, concurrency_limit=4, concurrency_id="endpoints")
+        gr.api(_plainly(endpoint, session), api_name=endpoint.__name__, concurrency_limit=4, concurrency_id="endpoints")
 
 
-def _plainly(endpoint: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+def _plainly(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., dict[str, Any]]:
     """The endpoint with its errors as sentences that reach the caller, and no traceback on the server's screen."""
 
     @functools.wraps(endpoint)
     def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
         try:
-            return endpoint(*arguments, **named)
+            with panics_as_errors():
+                return endpoint(*arguments, **named)
         except Exception as error:
-            raise gr.Error(sentence_of(error), print_exception=False) from error
+            sentence = sentence_of(error, shared=session.settings.shared)
+            raise gr.Error(sentence, print_exception=False) from error
 
     return answer
 

@@ -79,7 +79,7 @@ class Questions:
                     lambda: to_bytes(asked.ask(self._state, arguments)), asked, name, ticket, request
                 )
             except Exception as error:  # whatever happens, the page must live on
-                return _refusal(sentence_of(error))
+                return _refusal(sentence_of(error, shared=self._state.settings.shared))
             return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
 
         return Route(f"/{ARRAYS_ROUTE}", answer, methods=["POST"])
@@ -115,7 +115,7 @@ class Questions:
                 )
                 return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
-                return to_json({"error": sentence_of(error)})
+                return to_json({"error": sentence_of(error, shared=self._state.settings.shared)})
 
         return answer
 

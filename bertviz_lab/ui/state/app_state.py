@@ -21,6 +21,7 @@ from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.forms.controls import in_page_words
+from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
 from bertviz_lab.ui.state.file_reading import FileReader
@@ -200,7 +201,8 @@ class AppState:
 
     def _in_page_words(self, run_id: str, message: str) -> str:
         kind = type(self.runs.config(run_id)) if message else PretrainConfig
-        return in_page_words(kind, message)
+        words = in_page_words(kind, message)
+        return without_folders(words) if self.settings.shared else words
 
     def model_path(self, run_id: str) -> str:
         """Where a person finds a run's model; nothing about this machine is told to strangers."""

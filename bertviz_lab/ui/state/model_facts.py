@@ -34,9 +34,8 @@ def describe(session: AppState, model: str | None) -> str:
         note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
         return facts_payload(items, note=note or _progress(session, model or ""))
     except Exception as error:  # whatever happens, the page must live on
-        return (
-            facts_payload([], note=sentence_of(error), tone="error") if model else message_payload(sentence_of(error))
-        )
+        sentence = sentence_of(error, shared=session.settings.shared)
+        return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)
 
 
 def _trained_on(session: AppState, model: str, card: str) -> str:

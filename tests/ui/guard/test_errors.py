@@ -1,0 +1,97 @@
+"""What a visitor and the log are told when something fails on a running server."""
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+from gradio_client import Client
+from tokenizers import Tokenizer, models
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.error_handling import without_folders
+from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.guard.raw_requests import Server
+from tests.ui.pages import little_settings, serve
+
+
+def panic(*_: Any, **__: Any) -> None:
+    """A genuine one, of the library that splits texts."""
+    tokenizer = Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1}, unk_token="[UNK]"))
+    tokenizer.encode("a").truncate(1, stride=5)
+
+
+def ask(server: Server, name: str, **arguments: Any) -> dict[str, Any]:
+    """The page's own way to a question, as its script takes it."""
+    components = json.loads(server.ask("/config")[1])["components"]
+    wire = next(c for c in components if c["props"].get("elem_id") == "wire")
+    view, _, question = name.partition(".")
+    sent = {
+        "component_id": wire["id"],
+        "fn_name": "answer",
+        "session_hash": "x",
+        "data": ["1", view, question, arguments],
+    }
+    return json.loads(json.loads(server.send("/gradio_api/component_server", sent)[1]))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_a_panic_of_a_library_is_a_sentence_and_the_page_lives_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
+    with serve(little_settings(tmp_path, shared=shared)) as (address, _):
+        server, client = Server(address), Client(address, verbose=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("bertviz_lab.interpret.inputs.encode_inputs", panic)
+            patch.setattr(AppState, "examples", panic)
+            with pytest.raises(Exception, match="Something went wrong"):
+                client.predict("a cat", api_name="/tokenize")
+            assert "Something went wrong" in ask(server, "explore.examples", model="")["error"]
+        assert client.predict("a cat", api_name="/tokenize")["tokens"]
+
+
+def test_a_shared_page_tells_nobody_where_files_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: Any, **__: Any) -> None:
+        raise InputError(f"{tmp_path}/secret/text.txt cannot be read.")
+
+    told = {}
+    for shared in (True, False):
+        settings = little_settings(tmp_path / str(shared), shared=shared)
+        with serve(settings) as (address, _), monkeypatch.context() as patch:
+            patch.setattr(AppState, "examples", fails)
+            told[shared] = ask(Server(address), "explore.examples", model="")["error"]
+    assert told[True] == "text.txt cannot be read."
+    assert str(tmp_path) in told[False]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("/srv/runs/x/01-a.txt cannot be read.", "01-a.txt cannot be read."),
+        ("No such file: '/home/me/b.txt'", "No such file: 'b.txt'"),
+        (r"C:\Users\me\b.txt is no text", "b.txt is no text"),
+        ("It lies in /srv/runs/.", "It lies in a folder."),
+        ("see https://example.org/a/b and/or /start", "see https://example.org/a/b and/or /start"),
+    ],
+)
+def test_a_path_in_a_sentence_becomes_its_last_name(sentence: str, expected: str) -> None:
+    assert without_folders(sentence) == expected
+
+
+def test_the_log_holds_one_line_for_a_failure_and_none_of_the_visitors_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails(_: AppState, model: str) -> None:
+        raise KeyError(f"{model} sentinel-word")  # as a dictionary does that is asked for a visitor's word
+
+    with serve(little_settings(tmp_path)) as (address, _):
+        monkeypatch.setattr(AppState, "examples", fails)
+        with caplog.at_level(logging.INFO):
+            assert "KeyError" in ask(Server(address), "explore.examples", model="")["error"]
+            Client(address, verbose=False).predict("sentinel-text [MASK]", api_name="/fill_mask")
+    failures = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert len(failures) == 1
+    assert failures[0].exc_info is None
+    assert "test_errors.py" in failures[0].getMessage()
+    assert "sentinel" not in caplog.text + "".join(capfd.readouterr())
