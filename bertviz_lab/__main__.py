@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import csv
 import dataclasses
 import io
 import signal
@@ -209,18 +208,18 @@ def predict_command(options: argparse.Namespace) -> Result:
     """Predict every text of a file with a fine-tuned model."""
     from bertviz_lab.data.tasks.loading.raw_data import DropReport
     from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
-    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
+    from bertviz_lab.training.finetuning import predict
 
     model, report = _load(options.model), DropReport()
     columns = {"text_a": options.text_a, "text_b": options.text_b}
-    examples = read_inputs(options.data, task_of(model), **columns, report=report)
-    _warn(truncation_warning(model, examples))
-    head, *rows = prediction_table(model, examples, predict_with(model, examples)[0])
+    examples = read_inputs(options.data, predict.task_of(model), **columns, report=report)
+    _warn(predict.truncation_warning(model, examples))
+    head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
     for dropped in report.dropped:
         print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
     body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
     table = io.StringIO()
-    csv.writer(table, lineterminator="\n").writerows([head, *rows])
+    predict.write_csv([head, *rows], table)
     if options.out is None:
         return Result(body, table.getvalue().rstrip("\n"))
     _write(Path(options.out), table.getvalue().encode())
@@ -255,15 +254,8 @@ def app_command(options: argparse.Namespace) -> int:
     if options.auth and not (user and colon and password):
         raise InputError("--auth must be a name and a password with a colon between them.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
-    settings = Settings.for_host(
-        options.host,
-        options.runs_dir,
-        options.max_runs,
-        shared=options.shared,
-        limits=limits,
-        allowed_hosts=options.allowed_hosts,
-        trusted_proxies=options.trusted_proxies,
-    )
+    given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies")}
+    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, **given)
     auth = (user, password) if options.auth else None
     page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
     print(f"BertViz Lab is open at {address}", flush=True)

@@ -297,6 +297,13 @@ def test_predict_says_what_a_model_makes_of_each_text(capsys, tmp_path: Path) ->
     assert "has not been fine-tuned" in refusal(capsys, "predict", "--model", "wiki-tiny", "--data", str(texts))
 
 
+def test_predict_writes_no_formula_of_a_text_into_a_table(capsys, tmp_path: Path) -> None:
+    texts, out = tmp_path / "texts.txt", tmp_path / "out.csv"
+    texts.write_text("=HYPERLINK(evil) A wonderful film.\n", encoding="utf-8")
+    assert main(["predict", "--model", "sentiment-mini", "--data", str(texts), "--out", str(out)]) == 0
+    assert out.read_text(encoding="utf-8").splitlines()[1].startswith("1,'=HYPERLINK")
+
+
 def test_evaluate_reads_a_file_as_it_is_told(capsys, tmp_path: Path) -> None:
     table = tmp_path / "reviews.txt"
     rows = ["A wonderful film.|x|positive", "A boring and silly mess.|y|negative"] * 3

@@ -1,10 +1,12 @@
 """Predictions of a fine-tuned model for many texts, and its scores on labelled ones."""
 
-from collections.abc import Iterator, Sequence
+import csv
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TextIO, cast
 
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import (
@@ -26,6 +28,7 @@ from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.loop.hardware import choose_hardware
 
 _AT_ONCE = 64
+_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 
 
 def task_of(checkpoint: Checkpoint) -> Task:
@@ -144,3 +147,13 @@ def prediction_table(
         shares = [round(share, 4) for share in prediction.probabilities]
         answer = float(prediction.label) if task == "regression" else prediction.label
         yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]
+
+
+def write_csv(rows: Iterable[Sequence[Any]], stream: TextIO) -> None:
+    """Write a table of texts that strangers may have written: a spreadsheet computes none of its cells.
+
+    What begins like a formula gets a quotation mark before it; a number or a sign alone is left as it is.
+    """
+    writer = csv.writer(stream, lineterminator="\n")
+    for row in rows:
+        writer.writerow([f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row])

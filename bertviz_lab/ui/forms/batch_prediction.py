@@ -1,7 +1,5 @@
 """Try it, folded away: a file of texts in, a table of predictions out."""
 
-import csv
-import re
 from functools import partial
 from typing import Any
 
@@ -17,7 +15,6 @@ from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 from bertviz_lab.ui.state.app_state import AppState
 
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
-_FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 
 
 def create_whole_file(session: AppState) -> None:
@@ -44,7 +41,13 @@ def create_whole_file(session: AppState) -> None:
 def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
     """The table of predictions for the download button, and a sentence."""
     from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS
-    from bertviz_lab.training.finetuning.predict import predict_with, prediction_table, task_of, truncation_warning
+    from bertviz_lab.training.finetuning.predict import (
+        predict_with,
+        prediction_table,
+        task_of,
+        truncation_warning,
+        write_csv,
+    )
 
     try:
         name = session.models.tuned(model)
@@ -58,15 +61,10 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         table = download_folder() / f"{path.stem}-predicted.csv"
         with table.open("w", encoding="utf-8", newline="") as stream:
-            csv.writer(stream).writerows(map(_harmless, prediction_table(checkpoint, examples, predictions)))
+            write_csv(prediction_table(checkpoint, examples, predictions), stream)
     except Exception as error:
         return gr.update(visible=False), notice_payload(sentence_of(error, shared=session.settings.shared))
     sentences = [f"{len(examples):,} predictions by {checkpoint.name}."]
     sentences += [truncation_warning(checkpoint, examples)]
     sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
     return gr.update(value=str(table), visible=True), notice_payload(" ".join(sentences), "good")
-
-
-def _harmless(row: list[Any]) -> list[Any]:
-    """A quotation mark before what a spreadsheet would compute; a number or a sign alone is left as it is."""
-    return [f"'{cell}" if isinstance(cell, str) and _FORMULA.match(cell) else cell for cell in row]

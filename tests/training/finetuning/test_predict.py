@@ -1,5 +1,7 @@
 """A fine-tuned model in use: here, and in `transformers`."""
 
+import csv
+import io
 import json
 from dataclasses import replace
 from functools import cache
@@ -15,7 +17,7 @@ from bertviz_lab.data.tasks.answer_spans import extract_answers
 from bertviz_lab.data.tasks.examples import LabelledText, Question, write_examples
 from bertviz_lab.data.tasks.qa_windows import make_windows
 from bertviz_lab.interpret import answer_question, classify, label_words
-from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of
+from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with, prediction_table, task_of, write_csv
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import TASKS, Files, examples, finish, labels_of, write
 
@@ -211,3 +213,12 @@ def test_classes_that_a_file_gives_as_numbers_are_the_models_in_their_order(tune
         rows = [LabelledText(text, None, labels[place % 2], place) for place, text in enumerate(texts)]
         scores.append(evaluate_task(checkpoint, [write(tmp_path / name, tuple(rows))], "classification"))
     assert scores[0] == scores[1]
+
+
+def test_no_cell_of_a_table_is_a_formula_to_a_spreadsheet() -> None:
+    table = io.StringIO()
+    cells = ["=1+1", "+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1", "a=b", "-1.5", "+", -2.5]
+    write_csv([cells, ["=label()"]], table)
+    rows = list(csv.reader(io.StringIO(table.getvalue())))
+    assert rows[0] == ["'=1+1", "'+cmd|' /C calc'!A0", "'-2+3", "'@SUM(A1)", "'\t=1", "a=b", "-1.5", "+", "-2.5"]
+    assert rows[1] == ["'=label()"]
