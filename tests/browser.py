@@ -26,6 +26,8 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    # The name of docs/deployment.md: tests of the documented proxy reach it here.
+    "--host-resolver-rules=MAP lab.example.org 127.0.0.1",
 )
 # Before the first document of a page runs: what earlier visitors left. What a page keeps survives its own reload.
 FORGET = """
