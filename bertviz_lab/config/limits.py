@@ -5,6 +5,7 @@ its defaults; the owner changes any of them by an option of `bertviz-lab app` or
 """
 
 import dataclasses
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,15 @@ def _limit(local: Any, shared: Any, kind: Kind, help: str) -> Any:
 
 
 @dataclass(frozen=True)
+class QuestionLimits:
+    """What one question about a model may take; without numbers, whatever it needs."""
+
+    tokens: float = math.inf
+    memory_bytes: float = math.inf
+    operations: float = math.inf  # multiplications and additions
+
+
+@dataclass(frozen=True)
 class Limits:
     """The limits of one page. Raises `InputError` for a value that cannot work."""
 
@@ -48,6 +58,8 @@ class Limits:
 
     # ---- questions
     question_tokens: int = _limit(2048, 512, "count", "tokens of a text that a model is asked about")
+    question_bytes: int = _limit(8 * GIGABYTE, GIGABYTE, "bytes", "memory of the attention that a question is about")
+    question_gflops: int = _limit(200_000, 1_000, "count", "billions of floating-point operations of one question")
     questions_waiting: int = _limit(64, 8, "count", "questions of one visitor that may wait")
     predicted_texts: int = _limit(100_000, 5_000, "count", "texts of a file in batch inference")
     worker_bytes: int = _limit(6 * GIGABYTE, 2 * GIGABYTE, "bytes", "memory of a process that reads a visitor's file")
@@ -66,6 +78,7 @@ class Limits:
     run_steps: int = _limit(10_000_000, 20_000, "count", "steps of one run")
     run_seconds: float = _limit(30 * DAY, HOUR, "seconds", "time budget of one run")
     run_parameters: int = _limit(2_000_000_000, 30_000_000, "count", "parameters of a model that is trained")
+    run_bytes: int = _limit(1_000 * GIGABYTE, 8 * GIGABYTE, "bytes", "memory of the process of one run")
     run_examples: int = _limit(1_000_000_000, 2_000_000, "count", "labelled examples over all epochs of one run")
     runs_space: int = _limit(10_000 * GIGABYTE, 20 * GIGABYTE, "bytes", "disk for all runs; the oldest ended go first")
     run_age: float = _limit(3650 * DAY, 7 * DAY, "seconds", "age at which an ended run is deleted")
@@ -77,6 +90,11 @@ class Limits:
                 raise InputError(f"{flag_of(field.name)} must be above 0, not {value}.")
             if kind == "hub" and value not in ("off", "allowlist", "open"):
                 raise InputError(f"{flag_of(field.name)} must be one of off, allowlist and open, not {value!r}.")
+
+    @property
+    def question(self) -> QuestionLimits:
+        """What one question about a model may take."""
+        return QuestionLimits(self.question_tokens, self.question_bytes, 1e9 * self.question_gflops)
 
     @classmethod
     def of(

@@ -1,9 +1,9 @@
 """Interpretation of a model on a text; results are frozen dataclasses.
 
-In reading order: `inputs` (text -> tensors) and `targets` (which prediction is explained); `predictions/` (fill-mask,
-next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head metrics, ablation),
-`attribution/`, `logit_lens`, `norms`, `embeddings`, `masking` and `masking_statistics`; `training_dynamics` (one text
-through the snapshots of a run) and `results` (of a fine-tuning).
+In reading order: `inputs` (text -> tensors), `cost` (what it takes) and `targets` (which prediction is explained);
+`predictions/` (fill-mask, next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head
+metrics, ablation), `attribution/`, `logit_lens`, `norms`, `embeddings`, `masking` and `masking_statistics`;
+`training_dynamics` (one text through the snapshots of a run) and `results` (of a fine-tuning).
 """
 
 from bertviz_lab.data.tasks.examples import texts_of_example
@@ -18,7 +18,7 @@ from bertviz_lab.interpret.attention.head_metrics import (
     rollout,
 )
 from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
-from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute
+from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute, check_attribution
 from bertviz_lab.interpret.attribution.example_attribution import explain_example
 from bertviz_lab.interpret.embeddings import (
     ContextComparison,
@@ -122,6 +122,7 @@ __all__ = [
     "answer_question",
     "attention_difference",
     "attribute",
+    "check_attribution",
     "choose_target",
     "class_name",
     "class_scores",

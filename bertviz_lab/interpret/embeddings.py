@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch.nn.utils.rnn import pad_sequence
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.cost import check_passes
 from bertviz_lab.interpret.inputs import backbone, encode_inputs, variants_per_batch
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
@@ -90,6 +91,8 @@ def similarity(
 def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
     """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
     encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
+    longest = max(map(len, encodings))
+    check_passes(checkpoint, longest, sum(map(len, encodings)) / longest, "Embedding these texts")
     order = sorted(range(len(texts)), key=lambda index: len(encodings[index]))
     vectors = torch.empty(len(texts), checkpoint.config.hidden_size)
     while order:

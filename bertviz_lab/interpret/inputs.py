@@ -1,5 +1,6 @@
 """From text to the input tensors of a model, with an error message for input that it cannot take."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,9 +9,18 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.cost import check_memory
 from bertviz_lab.model import BertModel
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+#: Called with the share that is done, 0 to 1; an exception that it raises ends the computation.
+OnProgress = Callable[[float], None]
+
+
+def nothing(share: float) -> None:
+    """Where nobody asks how far a computation is."""
+
 
 _TOKENS_PER_BATCH = 1024  # when a model is run on many variants of a text
 
@@ -46,7 +56,8 @@ def encode_inputs(
 ) -> ModelInputs:
     """Tokenize for a model; a text that is too long is truncated, and the encoding has the dropped tokens.
 
-    Raises `InputError` when there is no text, or a pair is given to a model with one segment only.
+    Raises `InputError` when there is no text, a pair is given to a model with one segment only, or the text is more
+    than a question may be about (`Checkpoint.limits`).
     """
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")
@@ -54,6 +65,12 @@ def encode_inputs(
         raise InputError("This model was made for single texts; leave sentence B empty.")
     limit = min(max_length or checkpoint.max_length, checkpoint.max_length)
     encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=limit)
+    dropped = len(encoding.dropped_a) + len(encoding.dropped_b)
+    if dropped and limit == checkpoint.limits.tokens:  # the model itself would take more
+        raise InputError(
+            f"This text has {len(encoding) + dropped:,} tokens, and this page takes up to {limit:,}: shorten it."
+        )
+    check_memory(checkpoint, len(encoding))
     return ModelInputs(
         encoding,
         *(torch.tensor([row]) for row in (encoding.ids, encoding.attention_mask, encoding.token_type_ids)),

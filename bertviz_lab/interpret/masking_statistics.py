@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.pretraining.masking import KEPT, MASKED, REPLACED, MaskingRule, mask_batch
 from bertviz_lab.errors import InputError
+from bertviz_lab.interpret.inputs import OnProgress, nothing
 from bertviz_lab.interpret.masking import OUTCOMES, encode_to_mask
 from bertviz_lab.tokenization import Encoding, Tokenizer
 
-MAX_DRAWS = 100_000
+MAX_DRAWS, MAX_DRAWN_TOKENS = 100_000, 20_000_000
 _TOKENS_PER_BATCH = 200_000
 _Z = 2.576  # two-sided 99% quantile of the normal distribution
 
@@ -48,16 +49,23 @@ def masking_statistics(
     seed: int,
     rule: MaskingRule | None = None,
     max_length: int | None = 512,
+    on_progress: OnProgress = nothing,
 ) -> MaskingStatistics:
     """Mask a sentence `draws` times and count.
 
     The intervals use the variance between draws, which is also right where all tokens of a span have one outcome.
-    Raises `InputError` when there is no text, or for more than 100,000 draws.
+    `on_progress` is called with the share that is done, and may raise an exception to end. Raises `InputError` when
+    there is no text, for more than 100,000 draws, or for more than 20 million tokens in all.
     """
     if not 1 <= draws <= MAX_DRAWS:
         raise InputError(f"Draw between 1 and {MAX_DRAWS:,} times.")
     rule = rule or masking_rule(tokenizer)
     encoding = encode_to_mask(tokenizer, text_a, text_b, max_length)
+    if draws * len(encoding) > MAX_DRAWN_TOKENS:
+        most = MAX_DRAWN_TOKENS // len(encoding)
+        raise InputError(
+            f"{draws:,} draws of {len(encoding):,} tokens are too many: draw {most:,} times, or shorten the text."
+        )
     rng = np.random.default_rng(seed)
     codes = (MASKED, REPLACED, KEPT)
     shares = (rule.mask_share, rule.random_share, rule.kept_share)
@@ -72,6 +80,7 @@ def masking_statistics(
         chosen += chosen_BL.sum(0)
         per_draw = np.stack([(outcome_BL == code).sum(1) for code in codes])
         counts += per_draw.sum(1)
+        on_progress(start / draws)
         squares += ((per_draw - chosen_BL.sum(1) * np.array(shares)[:, None]) ** 2).sum(1)
     total = int(chosen.sum())
     outcomes = []

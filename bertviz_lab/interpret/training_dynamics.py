@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.head_metrics import HeadMetrics, measure_heads
+from bertviz_lab.interpret.cost import check_memory
 from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs
 from bertviz_lab.interpret.predictions.predictions import (
     Candidate,
@@ -95,6 +96,7 @@ def analyze_snapshot(
         raise InputError("A word that is to be followed is not in this model's vocabulary.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
     encoding, model = inputs.encoding, checkpoint.model
+    check_memory(checkpoint, len(inputs.encoding), traced=True)
     out = backbone(checkpoint)(**inputs.arguments(), output_attentions=True, output_hidden_states=True)
     attentions = np.stack([layer[0].float().numpy() for layer in out.attentions])
     special = np.array(encoding.special_tokens_mask) == 1

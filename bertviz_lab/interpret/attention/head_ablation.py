@@ -1,6 +1,5 @@
 """Head ablation: one prediction without single heads, and without all heads of a layer (Michel et al. 2019)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, variants_per_batch
+from bertviz_lab.interpret.cost import check_passes
+from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, backbone, encode_inputs, nothing, variants_per_batch
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.model.attention import extended_attention_mask
 from bertviz_lab.tokenization import Encoding
@@ -44,7 +44,7 @@ def ablate_heads(
     text_b: str | None = None,
     *,
     target: Target | None = None,
-    on_progress: Callable[[float], None] | None = None,
+    on_progress: OnProgress = nothing,
 ) -> HeadAblation:
     """Ablate every head in turn, then every layer's heads together, and score the same prediction again.
 
@@ -55,6 +55,7 @@ def ablate_heads(
     inputs = encode_inputs(checkpoint, text_a, text_b)
     target = target or choose_target(checkpoint, inputs)
     layers, heads = checkpoint.config.num_hidden_layers, checkpoint.config.num_attention_heads
+    check_passes(checkpoint, len(inputs.encoding), (layers + 1) * (heads + 1) / 2, "Head ablation")
     states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
     final = states[-1] if target.read_position is None else states[-1][:, target.read_position]
     baseline = float(target.score(checkpoint.model, final))
@@ -64,15 +65,23 @@ def ablate_heads(
         head_masks = torch.ones(heads + 1, layers, heads)
         head_masks[:heads, layer] -= torch.eye(heads)
         head_masks[heads, layer] = 0
-        scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks)
+
+        def report(share: float, before: int = finished, part: int = layers - layer) -> None:
+            on_progress((before + part * share) / total)
+
+        scores[layer] = _from_layer(checkpoint, inputs, target, states[layer], layer, head_masks, report)
         finished += layers - layer
-        if on_progress:
-            on_progress(finished / total)
     return HeadAblation(inputs.encoding, target, baseline, scores[:, :heads], scores[:, heads])
 
 
 def _from_layer(
-    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, hidden_1LD: Tensor, layer: int, head_masks_NLH: Tensor
+    checkpoint: Checkpoint,
+    inputs: ModelInputs,
+    target: Target,
+    hidden_1LD: Tensor,
+    layer: int,
+    head_masks_NLH: Tensor,
+    on_progress: OnProgress,
 ) -> NDArray[np.float64]:
     """The target's score, (variants,), when the encoder resumes at a layer with some of its heads ablated."""
     length = hidden_1LD.shape[1]
@@ -84,4 +93,5 @@ def _from_layer(
         encoder = backbone(checkpoint).encoder
         *_, (last, _) = encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
         scores.append(target.score(checkpoint.model, last if positions is None else last[:, 0]))
+        on_progress(sum(map(len, scores)) / len(head_masks_NLH))
     return torch.cat(scores).double().numpy()

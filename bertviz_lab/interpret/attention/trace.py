@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from bertviz_lab.interpret.cost import check_memory
 from bertviz_lab.interpret.inputs import backbone, encode_inputs, head_mask_for
 from bertviz_lab.model import LayerTrace
 from bertviz_lab.tokenization import Encoding
@@ -55,6 +56,7 @@ def trace_text(
     Raises `InputError` when there is no text, or the shape of the head mask does not match the model.
     """
     inputs = encode_inputs(checkpoint, text_a, text_b, max_length)
+    check_memory(checkpoint, len(inputs.encoding), traced=True)
     out = backbone(checkpoint)(
         **inputs.arguments(),
         output_trace=True,

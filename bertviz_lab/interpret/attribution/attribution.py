@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import ModelInputs, backbone, encode_inputs, variants_per_batch
+from bertviz_lab.interpret.cost import GRADIENT, affordable_passes, check_passes
+from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, backbone, encode_inputs, nothing, variants_per_batch
 from bertviz_lab.interpret.targets import Target, choose_target, final_vectors
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -54,6 +55,7 @@ def attribute(
     *,
     method: Method = "integrated gradients",
     target: Target | None = None,
+    on_progress: OnProgress = nothing,
 ) -> Attribution:
     """Attribute a prediction to the tokens; by default the most probable token of the first [MASK].
 
@@ -62,11 +64,14 @@ def attribute(
     - gradient x input: the gradient times the word embedding.
     - occlusion: the loss in score when one token alone is replaced by [MASK] (Zeiler and Fergus 2014).
 
-    Raises `InputError` for an unknown method, and as `choose_target` does.
+    `on_progress` is called with the share that is done, and may raise an exception to end. Where a question may take
+    few passes, the quadrature stops earlier; its `error` says how far it is off. Raises `InputError` for an unknown
+    method, for more than a question may take, and as `choose_target` does.
     """
     if method not in METHODS:
         raise InputError(f"Unknown method {method}: choose one of {', '.join(METHODS)}.")
     inputs = encode_inputs(checkpoint, text_a, text_b)
+    check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
     target = target or choose_target(checkpoint, inputs)
     baseline_ids = _baseline_ids(checkpoint, inputs)
     with torch.inference_mode():
@@ -77,14 +82,26 @@ def attribute(
         change = float(score - baseline_score)
     error, steps = None, 0
     if method == "occlusion":
-        scores = _occlusion(checkpoint, inputs, target, float(score))
+        scores = _occlusion(checkpoint, inputs, target, float(score), on_progress)
     elif method == "gradient x input":
         words_LD = _word_embeddings(checkpoint, inputs.input_ids)
         scores = (_gradients(checkpoint, inputs, target, words_LD[None])[0] * words_LD).sum(-1)
     else:
-        scores, steps = _integrated(checkpoint, inputs, baseline_ids, target, change)
+        scores, steps = _integrated(checkpoint, inputs, baseline_ids, target, change, on_progress)
         error = change - float(scores.sum())
     return Attribution(inputs.encoding, target, method, scores.double().numpy(), change, error, steps)
+
+
+def check_attribution(checkpoint: Checkpoint, inputs: ModelInputs) -> None:
+    """Raises `InputError` where one of the methods takes more than a question may, before any is computed."""
+    for method in METHODS:
+        check_passes(checkpoint, len(inputs.encoding), _passes(inputs, method), method.capitalize())
+
+
+def _passes(inputs: ModelInputs, method: Method) -> int:
+    """The least number of forward passes that a method takes."""
+    steps = {"integrated gradients": _MIN_STEPS * GRADIENT, "gradient x input": GRADIENT}
+    return steps.get(method, len(inputs.encoding))
 
 
 def _baseline_ids(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
@@ -94,9 +111,17 @@ def _baseline_ids(checkpoint: Checkpoint, inputs: ModelInputs) -> Tensor:
 
 
 def _integrated(
-    checkpoint: Checkpoint, inputs: ModelInputs, baseline_ids: Tensor, target: Target, change: float
+    checkpoint: Checkpoint,
+    inputs: ModelInputs,
+    baseline_ids: Tensor,
+    target: Target,
+    change: float,
+    on_progress: OnProgress,
 ) -> tuple[Tensor, int]:
     """Gauss-Legendre quadrature; the number of points doubles until the scores sum to `change`."""
+    # Doubling from the first number of points to the last takes twice the last.
+    affordable = affordable_passes(checkpoint, len(inputs.encoding)) / GRADIENT / 2
+    done = 0
     embeddings_LD, baseline_LD = (
         _word_embeddings(checkpoint, inputs.input_ids),
         _word_embeddings(checkpoint, baseline_ids),
@@ -113,8 +138,12 @@ def _integrated(
         ):
             points_BLD = baseline_LD + alpha[:, None, None] * path_LD
             total_LD += (weight[:, None, None] * _gradients(checkpoint, inputs, target, points_BLD)).sum(0)
+            done += len(alpha)
+            on_progress(min(1.0, done / (2 * _MAX_STEPS)))
         scores = (total_LD * path_LD).sum(-1)
-        if abs(change - float(scores.sum())) <= max(_TOLERANCE * abs(change), 1e-3) or steps >= _MAX_STEPS:
+        if abs(change - float(scores.sum())) <= max(_TOLERANCE * abs(change), 1e-3) or 2 * steps > min(
+            _MAX_STEPS, affordable
+        ):
             return scores, steps
         steps *= 2
 
@@ -136,7 +165,9 @@ def _gradients(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, word
 
 
 @torch.inference_mode()
-def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, score: float) -> Tensor:
+def _occlusion(
+    checkpoint: Checkpoint, inputs: ModelInputs, target: Target, score: float, on_progress: OnProgress
+) -> Tensor:
     """The loss in score when a token is masked; 0 for [MASK] and special tokens."""
     baseline_ids = _baseline_ids(checkpoint, inputs)[0]
     positions = (baseline_ids != inputs.input_ids[0]).nonzero()[:, 0]
@@ -146,4 +177,5 @@ def _occlusion(checkpoint: Checkpoint, inputs: ModelInputs, target: Target, scor
         ids_BL[torch.arange(len(batch)), batch] = checkpoint.tokenizer.mask_id
         vectors = final_vectors(checkpoint, target.read_position, inputs.variants(ids_BL))
         scores[batch] = score - target.score(checkpoint.model, vectors)
+        on_progress(int((positions <= batch[-1]).sum()) / len(positions))
     return scores

@@ -3,15 +3,17 @@
 import math
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, texts_of_example
-from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute
-from bertviz_lab.interpret.inputs import ModelInputs, encode_inputs
+from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute, check_attribution
+from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, encode_inputs, nothing
 from bertviz_lab.interpret.predictions.token_labels import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 from bertviz_lab.training.finetuning.scoring import Prediction
 
 
-def explain_example(checkpoint: Checkpoint, example: Example, prediction: Prediction) -> list[Attribution]:
+def explain_example(
+    checkpoint: Checkpoint, example: Example, prediction: Prediction, on_progress: OnProgress = nothing
+) -> list[Attribution]:
     """Attribution of a prediction to its tokens, by every method.
 
     A wrong label is contrasted with the true one. For labelled words, the first wrong label is explained, or else the
@@ -33,7 +35,11 @@ def explain_example(checkpoint: Checkpoint, example: Example, prediction: Predic
         inputs = encode_inputs(checkpoint, text_a, text_b)
         position = _token_at(inputs, start) if start is not None else 0
         target = choose_target(checkpoint, inputs, "start", position=position)
-    return [attribute(checkpoint, text_a, text_b, method=method, target=target) for method in METHODS]
+    check_attribution(checkpoint, inputs)
+    return [
+        attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=on_progress)
+        for method in METHODS
+    ]
 
 
 def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.cost import check_passes
+from bertviz_lab.interpret.inputs import OnProgress, backbone, nothing
 from bertviz_lab.interpret.predictions.predictions import encode_masked
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.tokenization import Encoding
@@ -48,7 +49,14 @@ class _Beam:
 
 
 @torch.inference_mode()
-def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, beams: int = 5) -> JointFill:
+def joint_fill(
+    checkpoint: Checkpoint,
+    text: str,
+    text_b: str | None = None,
+    *,
+    beams: int = 5,
+    on_progress: OnProgress = nothing,
+) -> JointFill:
     """Repeatedly fill in the most confident prediction, keeping the `beams` best sequences.
 
     BERT is trained to predict masked tokens independently, so the sum of the log-probabilities depends on the order:
@@ -60,6 +68,7 @@ def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, 
     inputs, positions = encode_masked(checkpoint, text, text_b)
     if len(positions) > _MAX_MASKS:
         raise InputError(f"{len(positions)} masked tokens are too many to fill jointly: leave {_MAX_MASKS} at most.")
+    check_passes(checkpoint, len(inputs.encoding), 1 + beams * (len(positions) - 1), "Joint filling")
 
     def predict(ids_BL: Tensor) -> Tensor:
         """Log-probabilities of all tokens at all masked positions: (batch, masks, vocabulary)."""
@@ -76,6 +85,7 @@ def joint_fill(checkpoint: Checkpoint, text: str, text_b: str | None = None, *, 
     )
     candidates = [_Beam(inputs.input_ids[0], (), 0.0)]
     for step in range(len(positions)):
+        on_progress(step / len(positions))
         tables = first_PV[None] if step == 0 else predict(torch.stack([beam.ids for beam in candidates]))
         extended = [
             extension

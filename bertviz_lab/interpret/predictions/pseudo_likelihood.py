@@ -1,6 +1,5 @@
 """Pseudo-log-likelihood: the surprisal of each token of a text, masked in turn (Salazar et al. 2020)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import encode_inputs, variants_per_batch
+from bertviz_lab.interpret.cost import check_passes
+from bertviz_lab.interpret.inputs import OnProgress, encode_inputs, nothing, variants_per_batch
 from bertviz_lab.interpret.predictions.predictions import Candidate, candidates_of
 from bertviz_lab.interpret.targets import final_vectors, head_logits, require_head
 from bertviz_lab.tokenization import Encoding
@@ -44,7 +44,7 @@ def pseudo_log_likelihood(
     text_a: str,
     text_b: str | None = None,
     *,
-    on_progress: Callable[[float], None] | None = None,
+    on_progress: OnProgress = nothing,
 ) -> PseudoLogLikelihood:
     """Mask each token in turn and take the log-probability of the original.
 
@@ -63,6 +63,7 @@ def pseudo_log_likelihood(
     ]
     if not positions:
         raise InputError("Every token of this text is masked: there is nothing whose probability could be asked for.")
+    check_passes(checkpoint, len(encoding), len(positions), "Surprisal")
     scores = np.full(len(encoding), np.nan)
     expected: list[Candidate | None] = [None] * len(encoding)
     batch_size = variants_per_batch(len(encoding))
@@ -76,8 +77,7 @@ def pseudo_log_likelihood(
         for position, row in zip(batch, probabilities, strict=True):
             scores[position] = float(row[encoding.ids[position]].log())
             (expected[position],) = candidates_of(tokenizer, row, 1)
-        if on_progress:
-            on_progress(min(1.0, (start + batch_size) / len(positions)))
+        on_progress(min(1.0, (start + batch_size) / len(positions)))
     return PseudoLogLikelihood(encoding, scores, tuple(expected))
 
 

@@ -15,7 +15,8 @@ from bertviz_lab.data.tasks.answer_spans import SpanAnswer, extract_answers
 from bertviz_lab.data.tasks.examples import Question
 from bertviz_lab.data.tasks.qa_windows import make_windows, window_ranges
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.inputs import backbone
+from bertviz_lab.interpret.cost import check_passes
+from bertviz_lab.interpret.inputs import OnProgress, backbone, nothing
 from bertviz_lab.interpret.targets import head_logits, require_head
 from bertviz_lab.metrics import entity_spans
 from bertviz_lab.tokenization import Tokenizer
@@ -64,7 +65,7 @@ class WordLabels:
 
 
 @torch.inference_mode()
-def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels:
+def label_words(checkpoint: Checkpoint, text: str | Sequence[str], *, on_progress: OnProgress = nothing) -> WordLabels:
     """Label every word of a text of any length.
 
     A string is split into words by the pre-tokenizer, for BERT at white space and punctuation, so "U.S." is four words.
@@ -91,7 +92,9 @@ def label_words(checkpoint: Checkpoint, text: str | Sequence[str]) -> WordLabels
     room = checkpoint.max_length - 2
     probabilities = np.empty((len(spans), checkpoint.config.num_labels), dtype=np.float32)
     windows = window_ranges(len(ids), room, room // 2)
-    for window in windows:
+    check_passes(checkpoint, min(len(ids), room) + 2, len(windows), "Labelling the words")
+    for place, window in enumerate(windows):
+        on_progress(place / len(windows))
         in_window = np.flatnonzero((firsts >= window.max_context[0]) & (firsts < window.max_context[1]))
         if not len(in_window):
             continue
@@ -172,7 +175,13 @@ class PassageAnswer:
 
 @torch.inference_mode()
 def answer_question(
-    checkpoint: Checkpoint, question: str, passage: str, *, n_best: int = 5, threshold: float | None = None
+    checkpoint: Checkpoint,
+    question: str,
+    passage: str,
+    *,
+    n_best: int = 5,
+    threshold: float | None = None,
+    on_progress: OnProgress = nothing,
 ) -> PassageAnswer:
     """Find the answer to a question in a passage of any length.
 
@@ -192,8 +201,10 @@ def answer_question(
     questions = [Question("", question, passage, (), row=1)]
     length = min(_WINDOW, checkpoint.max_length)
     windows = make_windows(questions, checkpoint.tokenizer, max_length=length, stride=_OVERLAP)
+    check_passes(checkpoint, max(len(window.ids) for window in windows), len(windows), "Answering")
     starts, ends = [], []
-    for window in windows:
+    for place, window in enumerate(windows):
+        on_progress(place / len(windows))
         ids, types = torch.from_numpy(window.ids).long()[None], torch.tensor([window.token_type_ids])
         hidden_LD = backbone(checkpoint)(input_ids=ids, token_type_ids=types).last_hidden_state[0]
         starts.append(head_logits(model, "start", hidden_LD).float().numpy())

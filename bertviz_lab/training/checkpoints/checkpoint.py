@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import SHIPPED, BertConfig
-from bertviz_lab.config.limits import words_of
+from bertviz_lab.config.limits import QuestionLimits, words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
     BertForMaskedLM,
@@ -73,11 +73,12 @@ class Checkpoint:
     #: The position embeddings may be more; those beyond it are as they were initialized.
     trained_length: int | None = None
     pooling: Pooling | None = None  # how a sentence-transformers model makes one vector of a text's
+    limits: QuestionLimits = field(default_factory=QuestionLimits)  # of a page that others use too
 
     @property
     def max_length(self) -> int:
         """Tokens that a text is truncated to: the trained length of a fine-tuned head, else the position embeddings."""
-        positions = self.config.max_position_embeddings
+        positions = int(min(self.config.max_position_embeddings, self.limits.tokens))
         return min(self.trained_length or positions, positions) if isinstance(self.model, TASK_MODELS) else positions
 
     def length_warning(self, tokens: int) -> str:

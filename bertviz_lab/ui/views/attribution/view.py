@@ -33,15 +33,19 @@ def attribution(
     contrast: Word,
 ) -> dict[str, Any]:
     """The prediction that is explained (`facts`), and what each token contributes to it (`tokens`)."""
-    from bertviz_lab.interpret import METHODS, attribute, trace_text
+    from bertviz_lab.interpret import METHODS, attribute, check_attribution, trace_text
 
     prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
     checkpoint, target = prediction.checkpoint, prediction.target
     texts = (prediction.text_a, prediction.text_b)
+    check_attribution(checkpoint, prediction.inputs)
     attributions = []
     for place, method in enumerate(METHODS):
-        tell_progress(place / len(METHODS))
-        attributions.append(attribute(checkpoint, *texts, method=method, target=target))
+
+        def report(share: float, place: int = place) -> None:
+            tell_progress((place + share) / len(METHODS))
+
+        attributions.append(attribute(checkpoint, *texts, method=method, target=target, on_progress=report))
     reads_one = target.read_position is not None
     attention = trace_text(checkpoint, *texts).attentions[:, :, target.position].mean((0, 1)) if reads_one else None
     title = f"Attribution for {_title(prediction)}"

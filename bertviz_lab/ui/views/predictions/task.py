@@ -5,6 +5,7 @@ from typing import Any
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.marking import Span, marked_payload
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.server.questions import tell_progress
 
 
 def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:
@@ -41,7 +42,7 @@ def _labels(checkpoint: Any, text_a: str, text_b: str) -> Payload:
 def _entities(checkpoint: Any, text: str) -> Payload:
     from bertviz_lab.interpret import label_words
 
-    labelled = label_words(checkpoint, text)
+    labelled = label_words(checkpoint, text, on_progress=tell_progress)
     spans = [Span(e.start, e.end, e.type, e.probability) for e in labelled.entities]
     if not any("-" in label for label in labelled.labels):  # parts of speech: every word has one
         spans = [Span(word.start, word.end, word.label, word.probability) for word in labelled.words]
@@ -53,7 +54,7 @@ def _entities(checkpoint: Any, text: str) -> Payload:
 def _answer(checkpoint: Any, question: str, passage: str) -> Payload:
     from bertviz_lab.interpret import answer_question
 
-    answer = answer_question(checkpoint, question, passage)
+    answer = answer_question(checkpoint, question, passage, on_progress=tell_progress)
     sentence = f"Answer: “{answer.text}”." if answer.text else "Prediction: the passage has no answer."
     return marked_payload(
         passage,

@@ -52,7 +52,9 @@ def joint(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payl
     """All masked tokens filled together."""
     from bertviz_lab.interpret import joint_fill
 
-    return joint_payload(joint_fill(state.models.open(model), text_a, text_b or None, beams=8))
+    return joint_payload(
+        joint_fill(state.models.open(model), text_a, text_b or None, beams=8, on_progress=tell_progress)
+    )
 
 
 def surprisal(state: AppState, model: ModelName, text_a: Text, text_b: Text, hidden: MaskedWords) -> Payload:

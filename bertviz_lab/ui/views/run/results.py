@@ -10,6 +10,7 @@ from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.ui.server.questions import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
@@ -62,7 +63,8 @@ def attribution(state: AppState, run_id: Word, example: Index) -> Payload:
     from bertviz_lab.interpret import explain_example
 
     results = _with_example(state, run_id, example)
-    attributions = explain_example(_model(state, run_id), results.examples[example], results.predictions[example])
+    told = results.examples[example], results.predictions[example]
+    attributions = explain_example(_model(state, run_id), *told, on_progress=tell_progress)
     (first, *_) = attributions
     title = ""
     if first.target.kind == "word":  # a sentence has many labels: say whose this is
