@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+from gradio.data_classes import BlocksConfigDict
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
@@ -30,14 +31,31 @@ from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
 _CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
+_SCHEMAS = ("api_info", "api_info_as_input", "api_info_as_output", "example_inputs")
 _WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
+
+
+class LightPage(Page):
+    """A page whose configuration, which every visitor loads, has schemas of values for its endpoints only.
+
+    Gradio writes them three times for each component (20 KB for the file fields alone) for programs that call it.
+    """
+
+    def get_config_file(self) -> BlocksConfigDict:
+        config = super().get_config_file()
+        endpoints = [event for event in config["dependencies"] if event["api_visibility"] != "private"]
+        called = {number for event in endpoints for number in (*event["inputs"], *event["outputs"])}
+        for part in config["components"]:
+            for name in _SCHEMAS if part["id"] not in called else ():
+                part.pop(name, None)
+        return config
 
 
 def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     secret = _secret(settings.runs_dir)
-    with Page(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
+    with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
         own = gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret)
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)
@@ -49,7 +67,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
             with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
                 with gr.Tab("Pretrain", id="pretrain"):
                     pretrain = create_pretrain(session)
-                with gr.Tab("Fine-tune", id="finetune") as finetune_tab:
+                with gr.Tab("Fine-tune", id="finetune"):
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")
@@ -57,8 +75,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        benches, form_tabs = (pretrain, finetune), (train_tab, finetune_tab)
-        PageEvents(session, own, wire, strip, tabs, forms, benches, form_tabs).join(page)
+        PageEvents(session, own, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)

@@ -31,8 +31,7 @@ _TITLE = f"""
 
 def create_header(session: AppState) -> gr.HTML:
     """Draw the top of the page; returns the strip that follows a training run."""
-    gr.HTML(_TITLE, elem_id="title")
-    return run_strip(glance=partial(session.glance), elem_id="run-strip")
+    return run_strip(glance=partial(session.glance), above=_TITLE, elem_id="run-strip")
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:

@@ -37,7 +37,6 @@ class PageEvents:
     tabs: gr.Tabs  # the workspaces
     forms: gr.Tabs  # Pretrain and Fine-tune
     benches: Sequence[TrainingView]
-    form_tabs: Sequence[gr.Tab]  # for each of them the tab that brings it into sight
 
     def join(self, page: gr.Blocks) -> None:
         """Join everything that crosses the border of a workspace."""
@@ -48,10 +47,7 @@ class PageEvents:
         self.wire.train_ablations(self.train_ablations, self.own, [self.own, self.wire, self.strip], **QUIET)
         for news in (self.strip.run_changed, self.strip.model_saved):
             news(self.refresh_starts, self.own, starts, **QUIET)
-        for bench, tab in zip(self.benches, self.form_tabs, strict=True):
-            seen = gr.Checkbox(False, visible=False)  # what nobody looks at is not computed
-            tab.select(None, None, seen, js="() => true", **QUIET)
-            seen.change(bench.show, list(bench.inputs), list(bench.shown), **QUIET)
+        for bench in self.benches:
             bench.button.click(
                 partial(self.train, bench),
                 [self.own, *bench.inputs],

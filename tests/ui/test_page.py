@@ -43,9 +43,16 @@ def test_the_page_has_four_workspaces(settings: Settings) -> None:
 
 def test_the_page_stays_light(settings: Settings) -> None:
     page = build(settings).get_config_file()
-    assert len(page["components"]) <= 200
-    assert len(page["dependencies"]) <= 70
-    assert len(json.dumps(page)) <= 215_000  # bytes: Gradio never compresses them
+    assert len(page["components"]) <= 170
+    assert len(page["dependencies"]) <= 60
+    assert len(json.dumps(page)) <= 160_000  # bytes: Gradio never compresses them
+
+
+def test_what_programs_call_is_described_and_nothing_else(settings: Settings) -> None:
+    page = build(settings).get_config_file()
+    public = [event for event in page["dependencies"] if event["api_visibility"] != "private"]
+    called = {number for event in public for number in (*event["inputs"], *event["outputs"])}
+    assert {part["id"] for part in page["components"] if "api_info" in part} == called
 
 
 def test_visitors_browsers_are_recognised_after_a_restart(settings: Settings) -> None:

@@ -18,7 +18,7 @@ OTHER = "calm-fox-fedcba9876543210"
 
 def story(session: AppState) -> PageEvents:
     nothing: Any = None
-    return PageEvents(session, nothing, nothing, nothing, nothing, nothing, (), ())
+    return PageEvents(session, nothing, nothing, nothing, nothing, nothing, ())
 
 
 def change(session: AppState, own: Any, **sent: Any) -> tuple[list[str], dict[str, Any]]:

@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload
-from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.payload import Payload, message_payload, to_json
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.task_report import ClassCount, LengthHistogram
+    from bertviz_lab.data.tasks.task_report import ClassCount, LengthHistogram, TaskReport
+
+
+def charts_payload(report: "TaskReport") -> Payload:
+    """The labels and the sequence lengths of a data set, each the payload of a chart."""
+    if report.task == "regression":
+        labels = message_payload("This is a regression task: it has numbers, not labels.")
+    else:
+        labels = balance_payload(report.classes)
+    return to_json({"labels": labels, "lengths": lengths_payload(report.lengths)})
 
 
 def lengths_payload(histogram: "LengthHistogram") -> Payload:

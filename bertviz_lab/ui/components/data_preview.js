@@ -56,3 +56,4 @@ function drawSentence(pairs) {
 }
 
 view.start();
+trigger('opened'); // its form has come into sight for the first time: what it is about is read now

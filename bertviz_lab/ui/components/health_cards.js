@@ -23,3 +23,4 @@ function show(body) {
 }
 
 view.start();
+trigger('opened'); // its form has come into sight for the first time: what it is about is read now

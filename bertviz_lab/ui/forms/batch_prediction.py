@@ -27,10 +27,9 @@ def create_whole_file(session: AppState) -> None:
         files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
         message = notice(elem_id="try-file-message")
         table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
-    model = gr.Textbox("", visible=False)  # filled in by the click: the model of Explore
     files.upload(
         partial(predict_file, session),
-        [model, files],
+        [message, files],  # in place of the message goes the model of Explore
         [table, message],
         js="(_, files) => [window.Lab.page.input.model, files]",
         **QUIET | {"concurrency_limit": 1},

@@ -10,8 +10,8 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.preview import preview_payload
-from bertviz_lab.figures.training.task_data import balance_payload, lengths_payload
-from bertviz_lab.ui.components.chart import chart
+from bertviz_lab.figures.training.task_data import charts_payload
+from bertviz_lab.ui.components.data_charts import data_charts
 from bertviz_lab.ui.components.data_preview import data_preview
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
@@ -19,7 +19,7 @@ from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, options, task_form
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
-from bertviz_lab.ui.server.error_handling import in_order, picture, sentence_of
+from bertviz_lab.ui.server.error_handling import in_order, sentence_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -46,17 +46,13 @@ def create_finetune(session: AppState) -> TrainingView:
             )
         files = _upload("Training file: a table, CoNLL or SQuAD", "examples-files")
         scored = _upload("Validation file (optional)", "examples-scored")
-    gr.HTML("<h2>2. Check the data</h2>")
-    preview = data_preview(elem_id="examples-preview")
+    preview = data_preview(above="<h2>2. Check the data</h2>", elem_id="examples-preview")
     data_facts = facts(label="Data set statistics", elem_id="examples-facts")
     defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}
-    with gr.Accordion("Parsing options", open=False, elem_id="examples-reading"), gr.Row(elem_classes="settings"):
+    charts = data_charts(elem_id="examples-charts")
+    with gr.Accordion("Parsing options", open=False, elem_id="examples-reading", elem_classes="settings"):
         drawn |= _reading_controls(defaults)
-    with gr.Accordion("Labels", open=False, elem_id="examples-labels-part") as labels_part:
-        balance = chart(label="Label distribution", elem_id="examples-labels")
-    with gr.Accordion("Sequence lengths", open=False, elem_id="examples-lengths-part") as lengths_part:
-        lengths = chart(label="Distribution of sequence lengths", elem_id="examples-lengths")
     gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
     with gr.Row(equal_height=False):
         drawn["model"] = start = gr.Dropdown(
@@ -68,10 +64,9 @@ def create_finetune(session: AppState) -> TrainingView:
             min_width=280,
             elem_id="tuning-model",
         )
-        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
-    drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
+        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds", "random_baseline"), defaults, prefix="tuning")
     for name, title, group in options.TUNING_GROUPS:
-        with gr.Accordion(title, open=False, elem_id=f"tuning-{name}"), gr.Row(elem_classes="settings"):
+        with gr.Accordion(title, open=False, elem_id=f"tuning-{name}", elem_classes="settings"):
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
     button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
     message = notice(elem_id="tune-message")
@@ -80,46 +75,30 @@ def create_finetune(session: AppState) -> TrainingView:
     names = tuple(drawn)
     inputs = [source, files, scored, *drawn.values()]
     columns = [drawn[name] for name in _COLUMNS]
-    folds = ((labels_part, draw_labels, balance), (lengths_part, draw_lengths, lengths))
-    is_open = [gr.Checkbox(False, visible=False) for _ in folds]
-    for (part, _, _), flag in zip(folds, is_open, strict=True):
-        part.expand(None, None, flag, js="() => true", **QUIET)
-        part.collapse(None, None, flag, js="() => false", **QUIET)
-    form = inputs
-    inputs = [*is_open, *form]
-    # One answer, not the steps that lead to it: now and then a page was left with the first of them.
-    show = in_order(partial(show_all, session, names))
-    shown = [preview, data_facts, *columns, balance, lengths]
-    heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
-    selected = [source.input(about_of, source, about, **QUIET)]
-    selected += [
-        trigger(source_of, [source, files], [source, about], **QUIET)
-        for trigger in (files.upload, files.clear, files.delete)
-    ]
     suited = [drawn[name] for name in task_form.SUITED]
-    source.input(partial(task_form.start_for, session), [source, start], start, **QUIET)
-    events = [selection.then(recommend, source, [*columns, *suited], **QUIET) for selection in selected]
-    drawings = [event.then(show, inputs, shown, **TYPING | heavy) for event in events]
-    drawings += [
-        trigger(show, inputs, shown, **TYPING | heavy) for trigger in (scored.upload, scored.clear, scored.delete)
+    shown = [preview, data_facts, charts, *columns]
+    heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
+    # One answer, not the steps that lead to it: now and then a page was left with the first of them.
+    show = in_order(partial(show_examples, session, names))
+    selected = [
+        source.input(partial(take_sample, session), [source, start], [about, start], **QUIET),
+        gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),
     ]
+    for selection in selected:
+        recommended = selection.then(recommend, source, [*columns, *suited], **QUIET)
+        recommended.then(show, inputs, shown, **TYPING | heavy)
     settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
-    drawings.append(gr.on(settings, show, inputs, shown, **TYPING | heavy))
-    drawings.append(
-        preview.column_select(take_column, columns, columns, **QUIET).then(show, inputs, shown, **TYPING | heavy)
-    )
-    for part, draw, output in folds:
-        part.expand(picture(partial(draw, session, names), shared=session.settings.shared), form, output, **TYPING)
+    gr.on([scored.upload, scored.clear, scored.delete, *settings], show, inputs, shown, **TYPING | heavy)
+    preview.opened(show, inputs, shown, **TYPING | heavy)
+    preview.column_select(take_column, columns, columns, **QUIET)  # which is a change of settings
     return TrainingView(
         tab="finetune",
         names=names,
-        inputs=form,
+        inputs=inputs,
         begin=partial(begin, session, names),
         start=start,
         button=button,
         message=message,
-        show=in_order(partial(show_examples, session, names)),
-        shown=shown[:-2],
     )
 
 
@@ -174,6 +153,11 @@ def about_of(source: str) -> str:
     return facts_payload([], note=task_form.about(source))
 
 
+def take_sample(session: AppState, source: str, start: str) -> tuple[str, str]:
+    """A sample was chosen: the line under it, and the model to start from."""
+    return about_of(source), task_form.start_for(session, source, start)
+
+
 def source_of(source: str, files: Any) -> tuple[str, str]:
     """An upload chooses itself."""
     source = OWN if files else source
@@ -192,28 +176,20 @@ def take_column(data: gr.EventData, text_a: str, text_b: str, label: str) -> tup
     return (name, text_b, "") if name == label else (text_a, text_b, name)
 
 
-def show_all(
-    session: AppState, names: tuple[str, ...], labels_open: bool, lengths_open: bool, *inputs: Any
-) -> tuple[Any, ...]:
-    """What `show_examples` shows, then labels and lengths where their folds are open."""
-    shared = session.settings.shared
-    labels = picture(draw_labels, shared=shared)(session, names, *inputs) if labels_open else gr.skip()
-    lengths = picture(draw_lengths, shared=shared)(session, names, *inputs) if lengths_open else gr.skip()
-    return *show_examples(session, names, *inputs), labels, lengths
-
-
 def show_examples(
     session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any
 ) -> tuple[Any, ...]:
-    """The first rows with the guess, the examples in numbers, and the columns to choose from."""
+    """The first rows with the guess, the examples in numbers and as charts, and the columns to choose from."""
     try:
         labelled = task_form.chosen(source, files, scored)
         config = task_form.config_from(session, labelled, names, values)
         examined = task_form.examine(session, config, _start(names, values))
     except Exception as error:  # whatever happens, the page must live on
-        return message_payload(sentence_of(error, shared=session.settings.shared)), "", *(gr.skip() for _ in _COLUMNS)
-    info = examined.file
-    return preview_payload(info, examined.first), _numbers(examined.report), *_column_updates(info)
+        sentence = sentence_of(error, shared=session.settings.shared)
+        return message_payload(sentence), "", "", *(gr.skip() for _ in _COLUMNS)
+    info, report = examined.file, examined.report
+    rows = preview_payload(info, examined.first)
+    return rows, _numbers(report), charts_payload(report), *_column_updates(info)
 
 
 def _start(names: tuple[str, ...], values: tuple[Any, ...]) -> str:
@@ -259,23 +235,3 @@ def _numbers(report: Any) -> str:
         if count:
             items.append((what, f"{count:,}"))
     return facts_payload(items, note=" ".join(report.notes))
-
-
-def draw_labels(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
-    """Label distribution."""
-    report = _report(session, names, source, files, scored, values)
-    if report.task == "regression":
-        return message_payload("This is a regression task: it has numbers, not labels.")
-    return balance_payload(report.classes)
-
-
-def draw_lengths(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
-    """Distribution of sequence lengths in tokens of the chosen model."""
-    return lengths_payload(_report(session, names, source, files, scored, values).lengths)
-
-
-def _report(
-    session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, values: tuple[Any, ...]
-) -> Any:
-    config = task_form.config_from(session, task_form.chosen(source, files, scored), names, values)
-    return task_form.examine(session, config, _start(names, values)).report

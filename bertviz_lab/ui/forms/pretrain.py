@@ -54,11 +54,10 @@ def create_pretrain(session: AppState) -> TrainingView:
             height=150,
             elem_id="text-files",
         )
-    gr.HTML("<h2>2. Check the corpus</h2>")
-    health = health_cards(elem_id="text-health")
+    health = health_cards(above="<h2>2. Check the corpus</h2>", elem_id="text-health")
     gr.HTML("<h2>3. Choose a model and train it</h2>")
     defaults = form.filled_in("lab", choices[0][1])
-    chosen = controls.draw(PretrainConfig, ("preset",), defaults)
+    chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
     with gr.Row(equal_height=False):
         chosen["init_from"] = start = gr.Dropdown(
             session.models.starts(()),
@@ -70,9 +69,8 @@ def create_pretrain(session: AppState) -> TrainingView:
             elem_id="option-init_from",
         )
         chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
-    chosen |= controls.draw(PretrainConfig, ("recipe",), defaults)
     for name, title, group in options.GROUPS:
-        with gr.Accordion(title, open=False, elem_id=f"options-{name}"), gr.Row(elem_classes="settings"):
+        with gr.Accordion(title, open=False, elem_id=f"options-{name}", elem_classes="settings"):
             chosen |= controls.draw(PretrainConfig, group, defaults)
     forecast = facts(label="Estimated cost", elem_id="forecast")
     train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
@@ -84,10 +82,9 @@ def create_pretrain(session: AppState) -> TrainingView:
     outputs = [health, forecast]
     heavy = {"concurrency_id": "reading", "concurrency_limit": 2}
     recipe = chosen["recipe"]
-    selected = [source.input(texts_about, source, about, **QUIET)]
-    selected += [
-        trigger(source_of, [source, files], [source, about], **QUIET)
-        for trigger in (files.upload, files.clear, files.delete)
+    selected = [
+        source.input(texts_about, source, about, **QUIET),
+        gr.on([files.upload, files.clear, files.delete], source_of, [source, files], [source, about], **QUIET),
     ]
     by_text = [chosen[name] for name in form.BY_TEXT]
     for selection in selected:
@@ -102,6 +99,7 @@ def create_pretrain(session: AppState) -> TrainingView:
     )
     # One listener for all of a kind: a recipe changes many at once, and the text is to be read once.
     gr.on([chosen[name].change for name in form.READING], show, inputs, outputs, **TYPING | heavy)
+    health.opened(show, inputs, outputs, **TYPING | heavy)
     gr.on(
         [chosen[name].change for name in _FORECAST],
         partial(forecast_line, session, forecaster, names),
@@ -118,8 +116,6 @@ def create_pretrain(session: AppState) -> TrainingView:
         start=start,
         button=train,
         message=message,
-        show=show,
-        shown=outputs,
     )
 
 

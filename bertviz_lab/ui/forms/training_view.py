@@ -20,7 +20,6 @@ class TrainingView:
         inputs: the form: what it is about, then a value for each of `names`; `begin(*inputs)` starts a run and returns
             its id, or raises `InputError`.
         start: the model to start from; its choices grow with every run.
-        show: draws what the form is about; called with `inputs` when the page opens, for `shown`.
     """
 
     tab: str
@@ -30,11 +29,10 @@ class TrainingView:
     start: gr.Dropdown
     button: gr.Button
     message: gr.HTML
-    show: Callable[..., Any]
-    shown: Sequence[Any]
 
 
 def progress_panel(kind: str, label: str) -> gr.HTML:
     """The newest run of a kind, "pretrain" or "finetune", as Runs shows it; its parts have ids that begin with it."""
-    gr.HTML(f"<h2>{label}</h2>")
-    return component(bundle.PROGRESS, value="", label=label, kind=kind, elem_id=f"{kind}-progress")
+    return component(
+        bundle.PROGRESS, value="", label=label, above=f"<h2>{label}</h2>", kind=kind, elem_id=f"{kind}-progress"
+    )

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from bertviz_lab.ui.components.assemble import PLOTLY, Assembly, source
 from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.data_charts import DATA_CHARTS
 from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
 from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
 from bertviz_lab.ui.components.facts import FACTS
@@ -53,7 +54,7 @@ PROGRESS = Assembly("progress", ("client/progress.js",), ("client/workspace.css"
 
 ISLANDS: tuple[Assembly, ...] = (
     WIRE, EXPLORE, RUNS, PROGRESS, LEARN, LESSON_BAR,
-    ATTENTION_GRID, CHART, DATA_PREVIEW, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
+    ATTENTION_GRID, CHART, DATA_CHARTS, DATA_PREVIEW, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
     LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
     SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
 )  # fmt: skip

@@ -1,0 +1,26 @@
+// Labels and sequence lengths of a data set, each folded away and drawn when it is opened.
+
+const root = element.querySelector('.lab');
+root.classList.add('workspace');
+root.setAttribute('role', 'group');
+root.setAttribute('aria-label', props.label);
+const folds = [['labels', 'Labels', 'Label distribution'], ['lengths', 'Sequence lengths', 'Distribution of sequence lengths']]
+  .map(([name, title, label]) => {
+    const drawing = makeDrawing('chart', label, { id: `examples-${name}` });
+    const node = h('details', { class: 'fold', id: `examples-${name}-part` }, h('summary', {}, title), drawing.host);
+    const draw = () => {
+      if (node.open) drawing.show(readPayload()?.[name] ?? '');
+    };
+    node.addEventListener('toggle', draw);
+    return { node, draw };
+  });
+root.append(...folds.map(({ node }) => node));
+
+let latest = -Infinity; // when the answer on show was asked for
+
+watch('value', () => {
+  const asked = readPayload()?.asked ?? Infinity;
+  if (asked < latest) return; // an older question, answered late
+  latest = asked;
+  folds.forEach(({ draw }) => { draw(); });
+});

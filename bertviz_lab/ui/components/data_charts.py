@@ -1,0 +1,14 @@
+"""The labels and the sequence lengths of a data set, folded away."""
+
+from typing import Any
+
+import gradio as gr
+
+from bertviz_lab.ui.components.assemble import Assembly, component
+
+DATA_CHARTS = Assembly("data-charts", ("data_charts.js",), ("client/workspace.css",))
+
+
+def data_charts(value: str = "", *, label: str = "Charts of the data set", **options: Any) -> gr.HTML:
+    """Both charts; their value comes from `figures.training.task_data.charts_payload`."""
+    return component(DATA_CHARTS, value=value, label=label, **options)
