@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import dataclasses
 import io
+import os
 import signal
 import sys
 import threading
@@ -248,16 +249,19 @@ def runs_command(options: argparse.Namespace) -> Result:
 def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
     from bertviz_lab.ui.app import serve, wait_for_answers
+    from bertviz_lab.ui.guard.passwords import hash_password, read_password, users_of
     from bertviz_lab.ui.settings import Settings
 
-    user, colon, password = (options.auth or "").partition(":")
-    if options.auth and not (user and colon and password):
-        raise InputError("--auth must be a name and a password with a colon between them.")
+    if options.hash_password:
+        print(f"{options.hash_password}:{hash_password(read_password())}")
+        return 0
+    if options.auth:
+        _warn("Everybody on this machine sees --auth in the list of processes; --auth-file is safer.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
     given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies")}
-    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, **given)
-    auth = (user, password) if options.auth else None
-    page, address = serve(settings, options.host, options.port, auth=auth, open_browser=options.open)
+    users = users_of(options.auth, options.auth_file, os.environ)
+    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
+    page, address = serve(settings, options.host, options.port, open_browser=options.open)
     print(f"BertViz Lab is open at {address}", flush=True)
     page.block_thread()
     with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers

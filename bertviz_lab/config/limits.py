@@ -54,7 +54,8 @@ class Limits:
     upload_space: int = _limit(20 * GIGABYTE, 2 * GIGABYTE, "bytes", "disk for the uploads of all visitors")
     upload_seconds: float = _limit(HOUR, HOUR, "seconds", "age at which an upload is deleted")
     request_bytes: int = _limit(2 * MEGABYTE, MEGABYTE, "bytes", "size of a request that is no upload")
-    visitors: int = _limit(1000, 200, "count", "browsers that the server keeps the state of at a time")
+    session_seconds: float = _limit(7 * DAY, 12 * HOUR, "seconds", "time after which a visitor has to log in again")
+    visitors: int = _limit(200, 200, "count", "browsers that the server keeps the state of at a time")
 
     # ---- questions
     question_tokens: int = _limit(2048, 512, "count", "tokens of a text that a model is asked about")

@@ -18,6 +18,7 @@ from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.forms.batch_prediction import create_whole_file
 from bertviz_lab.ui.forms.finetune import create_finetune
 from bertviz_lab.ui.forms.pretrain import create_pretrain
+from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import guarded
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.page_events import SPACES, PageEvents
@@ -89,11 +90,14 @@ def _start(state: AppState) -> Payload:
 
 def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
+    users = state.settings.users
     return {
+        "auth": Logins(users).check if users else None,
+        "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
         "head": theme.head() + bundle.head(),
         "app_kwargs": {
-            "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state)],
+            "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route()],
             "middleware": [],  # inside of Gradio's; the guard stands around both
             "lifespan": guarded(state.settings),
         },
@@ -114,7 +118,6 @@ def serve(
     host: str,
     port: int | None = None,
     *,
-    auth: tuple[str, str] | None = None,
     open_browser: bool = False,
 ) -> tuple[gr.Blocks, str]:
     """Build and launch the page without waiting for its end; returns it with its address.
@@ -127,7 +130,6 @@ def serve(
         _, address, _ = page.launch(
             server_name=host,
             server_port=port,
-            auth=auth,
             inbrowser=open_browser,
             prevent_thread_lock=True,
             **launch_options(session),

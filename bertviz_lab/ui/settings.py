@@ -26,6 +26,7 @@ class Settings:
         limits: what visitors may use, and with it the mode.
         allowed_hosts: names of this server besides its own; * stands for any text.
         trusted_proxies: addresses and networks of proxies that say for whom they ask; "*" is all.
+        users: who may log in, with the hash of their password; without any the page asks for none.
         space: the page runs as a Space, in a frame of the Hugging Face hub.
     """
 
@@ -37,6 +38,7 @@ class Settings:
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = LOCAL_HOSTS
     space: bool = False
+    users: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
@@ -62,6 +64,7 @@ class Settings:
         limits: Mapping[str, str] | None = None,
         allowed_hosts: str | None = None,
         trusted_proxies: str | None = None,
+        users: Mapping[str, str] | None = None,
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else.
 
@@ -86,6 +89,7 @@ class Settings:
             # A Space is reached through the hub's proxy only, whose addresses change.
             trusted_proxies=proxies or (("*",) if space else LOCAL_HOSTS),
             space=space,
+            users=users or {},
         )
 
 

@@ -17,6 +17,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_origin, public_host
 from bertviz_lab.ui.guard.bodies import Refused, Uploads, check_type, is_upload, read_body
 from bertviz_lab.ui.guard.headers import SecurityHeaders
+from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
 from bertviz_lab.ui.server.error_handling import where
 from bertviz_lab.ui.settings import Settings
 
@@ -77,6 +78,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, answer: "_Answer") -> None:
         headers, path, method = Headers(scope=scope), scope["path"], scope["method"]
+        CLIENT_ADDRESS.set((scope.get("client") or ("",))[0])
         if not all(self._addresses.knows(host) for host in {*headers.getlist("host"), public_host(headers)}):
             raise Refused(
                 403,
@@ -84,11 +86,12 @@ class Guard:
             )
         if _CLOSED.match(path):
             raise Refused(404, "There is no such page.")
+        safe = method in _SAFE and path != "/logout"
+        if not safe and not is_same_origin(headers):
+            raise Refused(403, "This request came from another site.")
         if method in _SAFE:
             await self._app(scope, receive, answer)
             return
-        if not is_same_origin(headers):
-            raise Refused(403, "This request came from another site.")
         if method != "POST":
             raise Refused(405, "Only GET, HEAD and POST are answered.")
         check_type(path, headers)
@@ -163,6 +166,7 @@ def guarded(settings: Settings) -> Callable[[Starlette], AbstractAsyncContextMan
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         assert app.middleware_stack is not None
         app.middleware_stack = Guard(app.middleware_stack, settings)
+        app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application
         yield
 
     return lifespan

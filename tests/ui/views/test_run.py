@@ -9,7 +9,6 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import pytest
 
 from bertviz_lab import InputError, interpret
@@ -17,7 +16,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.interpret import read_results
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
-from bertviz_lab.ui.app import build, launch_options
+from bertviz_lab.ui.guard.passwords import hash_password
 from bertviz_lab.ui.server.downloads import zip_model
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
@@ -179,12 +178,7 @@ def test_the_download_route_answers_by_name(settings: Settings) -> None:
 
 
 def test_without_login_nothing_is_downloaded(settings: Settings) -> None:
-    session = AppState(settings)
-    page = build(settings, session)
-    try:
-        _, address, _ = page.launch(
-            server_name="127.0.0.1", prevent_thread_lock=True, auth=("user", "word"), **launch_options(session)
-        )
+    with serve(dataclasses.replace(settings, users={"user": hash_password("word")})) as (address, _):
         with pytest.raises(urllib.error.HTTPError) as caught:
             urllib.request.urlopen(f"{address}lab-model/little.zip", timeout=30)
         with caught.value as refused:
@@ -193,6 +187,3 @@ def test_without_login_nothing_is_downloaded(settings: Settings) -> None:
         opener.open(f"{address}login", data=b"username=user&password=word", timeout=30).close()
         with opener.open(f"{address}lab-model/little.zip", timeout=30) as answer:
             assert answer.status == 200
-    finally:
-        page.close()
-        gr.close_all(verbose=False)

@@ -1,0 +1,131 @@
+"""Who is logged in: tries that are counted, sessions that end, and the way out of one of them."""
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextvars import ContextVar
+from typing import Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from bertviz_lab.ui.guard.passwords import hash_password, is_password
+
+#: The address from which the present request comes; Gradio does not tell it to who checks a password.
+CLIENT_ADDRESS: ContextVar[str] = ContextVar("client address", default="")
+
+LOGIN_MESSAGE = "After a few wrong tries each further one has to wait, longer every time."
+
+_FREE = {"pair": 3, "user": 10, "address": 30}  # wrong tries before one has to wait; many may share an address
+_LONGEST_WAIT = 900.0  # seconds
+_FORGOTTEN = 3600.0  # seconds after the last wrong try
+_MOST_REMEMBERED = 10_000
+_MOST_SESSIONS = 10_000
+
+
+class Tries:
+    """Counts wrong tries by user, by address, and by both; after some of them the wait doubles with each."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        self._now = now
+        self._counted: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()  # tries, and when the last was
+
+    def wait(self, user: str, address: str) -> float:
+        """Seconds until this user may try again from this address."""
+        return max(self._wait(key) for key in _keys(user, address))
+
+    def count(self, user: str, address: str) -> None:
+        """A try begins. It counts as a wrong one until it is found right, so that many at a time do not slip by."""
+        for key in _keys(user, address):
+            tries, last = self._counted.pop(key, (0, 0.0))
+            self._counted[key] = (tries + 1 if self._now() - last < _FORGOTTEN else 1, self._now())
+        while len(self._counted) > _MOST_REMEMBERED:
+            self._counted.popitem(last=False)
+
+    def forgive(self, user: str, address: str) -> None:
+        """The try was right: it does not count, and those of the user from there are forgotten."""
+        pair, *others = _keys(user, address)
+        self._counted.pop(pair, None)
+        for key in others:
+            tries, last = self._counted.get(key, (1, 0.0))
+            self._counted[key] = (tries - 1, last)
+
+    def _wait(self, key: tuple[str, str]) -> float:
+        tries, last = self._counted.get(key, (0, 0.0))
+        excess = tries - _FREE[key[0]]
+        return 0.0 if excess < 0 else last + min(2.0 ** min(excess, 20), _LONGEST_WAIT) - self._now()
+
+
+def _keys(user: str, address: str) -> list[tuple[str, str]]:
+    return [("pair", f"{user[:100]}\0{address}"), ("user", user[:100]), ("address", address)]
+
+
+class Logins:
+    """Checks names and passwords for Gradio."""
+
+    def __init__(self, users: Mapping[str, str], tries: Tries | None = None) -> None:
+        self._users, self._tries = users, tries or Tries()
+        self._nobody = hash_password("nobody")  # checked for unknown names, which then take as long as known ones
+        self._at_a_time = asyncio.Semaphore(2)  # each takes a core for a quarter of a second
+
+    async def check(self, user: str, password: str) -> bool:
+        """Whether this is a user's password. Raises `HTTPException` 429 who has to wait."""
+        address = CLIENT_ADDRESS.get()
+        wait = self._tries.wait(user, address)
+        if wait > 0:
+            sentence = f"There were too many wrong tries; wait {max(1, round(wait))} s."
+            raise HTTPException(429, sentence, headers={"Retry-After": str(max(1, round(wait)))})
+        self._tries.count(user, address)
+        async with self._at_a_time:
+            right = await asyncio.to_thread(is_password, password, self._users.get(user, self._nobody))
+        if right and user in self._users:
+            self._tries.forgive(user, address)
+            return True
+        return False
+
+
+class Sessions(MutableMapping[Any, str]):
+    """The users by the tokens in their browsers' cookies, each for a limited time; in the place of Gradio's own."""
+
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
+        self._seconds, self._now = seconds, now
+        self._sessions: dict[str, tuple[str, float]] = {}  # user and end, the oldest first
+
+    def __getitem__(self, token: Any) -> str:
+        user, end = self._sessions[token]
+        if self._now() >= end:
+            del self._sessions[token]
+            raise KeyError(token)
+        return user
+
+    def __setitem__(self, token: Any, user: str) -> None:
+        self._sessions.pop(token, None)
+        self._sessions[token] = (user, self._now() + self._seconds)
+        while len(self._sessions) > _MOST_SESSIONS:
+            del self._sessions[next(iter(self._sessions))]
+
+    def __delitem__(self, token: Any) -> None:
+        del self._sessions[token]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._sessions))
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+
+def logout_route() -> Route:
+    """`/logout`: ends the session of this browser. Gradio's own ends all sessions of the user."""
+
+    def logout(request: Request) -> Response:
+        app = request.app
+        response = RedirectResponse("./", status_code=302)
+        for name in (f"access-token-{app.cookie_id}", f"access-token-unsecure-{app.cookie_id}"):
+            app.tokens.pop(request.cookies.get(name), None)
+            response.delete_cookie(name, path="/")
+        return response
+
+    return Route("/logout", logout)

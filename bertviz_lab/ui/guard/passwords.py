@@ -1,0 +1,90 @@
+"""Users and their passwords, of which only slow hashes are kept (scrypt, with OWASP's parameters for 32 MB)."""
+
+import getpass
+import hashlib
+import hmac
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from bertviz_lab.errors import InputError
+
+_COST, _BLOCK, _PARALLEL = 2**15, 8, 3
+_MEMORY = 128 * 1024 * 1024  # bytes that one hash may take
+_LONGEST = 1024  # characters of a password
+
+
+def hash_password(password: str) -> str:
+    """A hash of a password: method, parameters, salt and result, with $ between them. Raises `InputError` for ""."""
+    if not 0 < len(password) <= _LONGEST:
+        raise InputError(f"A password must have 1 to {_LONGEST} characters.")
+    salt = os.urandom(16)
+    digest = _scrypt(password, salt, _COST, _BLOCK, _PARALLEL)
+    return f"scrypt${_COST}${_BLOCK}${_PARALLEL}${salt.hex()}${digest.hex()}"
+
+
+def is_password(password: str, hashed: str) -> bool:
+    """Whether a password is the one of a hash; takes the same time either way. Raises `InputError` for no hash."""
+    cost, block, parallel, salt, digest = _parts(hashed)
+    return hmac.compare_digest(_scrypt(password[:_LONGEST], salt, cost, block, parallel), digest)
+
+
+def read_password() -> str:
+    """A password from the terminal, which does not show it, or a line of what is piped in."""
+    return getpass.getpass("Password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+
+
+def read_users(path: Path) -> dict[str, str]:
+    """The users of a file with a line `user:hash` for each. Raises `InputError` naming the line that is none."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from None
+    users: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        user, colon, hashed = line.strip().partition(":")
+        if not (user and colon) or user in users:
+            raise InputError(f"{path} line {number} must be a new user, a colon and a hash.")
+        try:
+            _parts(hashed)
+        except InputError as error:
+            raise InputError(f"{path} line {number}: {error}") from None
+        users[user] = hashed
+    if not users:
+        raise InputError(f"{path} names no user.")
+    return users
+
+
+def users_of(auth: str | None, auth_file: Path | None, environment: Mapping[str, str]) -> dict[str, str]:
+    """Who may log in: the option, the file, or else the variable BERTVIZ_LAB_AUTH; {} leaves the page open to all.
+
+    Option and variable hold `user:password` or `user:hash`, the variable several with spaces between them.
+    """
+    users = read_users(auth_file) if auth_file else {}
+    pairs = [auth] if auth else [] if users else environment.get("BERTVIZ_LAB_AUTH", "").split()
+    for pair in pairs:
+        user, colon, password = pair.partition(":")
+        if not (user and colon and password):
+            raise InputError("--auth and BERTVIZ_LAB_AUTH must be a name and a password with a colon between them.")
+        users[user] = password if password.startswith("scrypt$") else hash_password(password)
+        _parts(users[user])
+    return users
+
+
+def _scrypt(password: str, salt: bytes, cost: int, block: int, parallel: int) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=cost, r=block, p=parallel, maxmem=_MEMORY, dklen=32)
+
+
+def _parts(hashed: str) -> tuple[int, int, int, bytes, bytes]:
+    """Cost, block size, parallel parts, salt and digest. Raises `InputError` for what is no hash of `hash_password`."""
+    try:
+        method, cost, block, parallel, salt, digest = hashed.split("$")
+        parts = int(cost), int(block), int(parallel), bytes.fromhex(salt), bytes.fromhex(digest)
+    except ValueError:
+        method, parts = "", (0, 0, 0, b"", b"")
+    if method != "scrypt" or 128 * parts[0] * parts[1] > _MEMORY // 2 or len(parts[4]) != 32:
+        raise InputError("this is no hash; `bertviz-lab app --hash-password USER` makes one.")
+    return parts
