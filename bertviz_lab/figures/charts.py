@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.plots import bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
+from bertviz_lab.figures.plots import COLOURS, bar_figure, column_figure, heatmap_figure, line_figure, scatter_figure
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -159,7 +159,7 @@ def columns_payload(
         "values": numbers,
         "places": list(names),
         "marked": [bool(flag) for flag in marked] or [False] * len(numbers),
-        "names": list(mark_names),
+        "keys": [[name, colour] for name, colour in zip(mark_names, COLOURS, strict=False)],
         "words": list(details),
     }
     table = [[name, _rounded(v), detail] for name, v, detail in zip(names, numbers, details, strict=True)]

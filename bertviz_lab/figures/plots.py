@@ -54,7 +54,7 @@ def heatmap_figure(
         xgap=2,
         ygap=2,
     )
-    figure = _figure([trace], _ROW * len(rows) + _HEAD + 20)
+    figure = blank_figure([trace], _ROW * len(rows) + _HEAD + 20)
     figure.update_xaxes(_named(columns), side="top", showgrid=False, zeroline=False)
     figure.update_yaxes(_named(rows), autorange="reversed", showgrid=False, zeroline=False)
     return figure
@@ -89,7 +89,7 @@ def bar_figure(
         for place, ((name, values), written) in enumerate(zip(series, texts, strict=True))
     ]
     height = (16 * len(series) + 12) * len(groups) + 24
-    figure = _figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
+    figure = blank_figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
     peak = peak or 1.0
     signed = any(value is not None and value < 0 for _, values in series for value in values)
     figure.update_xaxes(
@@ -117,7 +117,7 @@ def column_figure(
         hovertemplate="%{customdata}<extra></extra>",
         marker={"color": colours, "opacity": [0.45 if flag else 0.8 for flag in marked]},
     )
-    figure = _figure([trace], 210)
+    figure = blank_figure([trace], 210)
     figure.update_xaxes(_named(names, most=16), showgrid=False)
     figure.update_layout(bargap=0.08)
     return figure
@@ -160,7 +160,7 @@ def scatter_figure(
                 marker={"color": COLOURS[group % 4], "size": 9},
             )
         )
-    figure = _figure(traces, 400, legend=len(group_names) > 1)
+    figure = blank_figure(traces, 400, legend=len(group_names) > 1)
     figure.update_layout(dragmode="pan")
     # One scale for both directions: distances are what the picture is about.
     figure.update_xaxes(showticklabels=False, zeroline=False)
@@ -193,7 +193,7 @@ def line_figure(
         )
         for place, (name, values) in enumerate(series)
     ]
-    figure = _figure(traces, 300, legend=len(series) > 1)
+    figure = blank_figure(traces, 300, legend=len(series) > 1)
     figure.update_layout(dragmode="zoom")
     figure.update_xaxes(_named(places, most=14), title_text=escaped(place_name), showgrid=False, zeroline=False)
     seen = [value for _, values in series for value in values if value is not None]
@@ -209,7 +209,8 @@ def escaped(text: str) -> str:
     return html.escape(_CONTROL.sub(" ", str(text)), quote=False)
 
 
-def _figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
+def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go.Figure":
+    """Traces on the page's background, `height` pixels high, with nothing that can be dragged."""
     import plotly.graph_objects as go
 
     return go.Figure(

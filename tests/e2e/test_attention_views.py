@@ -68,7 +68,7 @@ def test_heads_are_sorted_and_a_weight_is_taken_apart(page: Page, served: tuple[
     expect(grid).to_contain_text("Attention of little")
     grid.locator("select[aria-label='Sort heads']").select_option("entropy")
     expect(grid.locator(".legend")).to_contain_text("0 is a single token")
-    grid.locator(".pair summary").click()
+    grid.get_by_text("Why this weight?").click()
     expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
 
 

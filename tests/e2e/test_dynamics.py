@@ -82,6 +82,13 @@ def truth(session: AppState, step: int, text: str = TEXT, second: str | None = N
     return [one.token.removeprefix("##") for one in found.masks[0].candidates]
 
 
+def cursor(chart: Locator) -> float:
+    """Where the cursor of a chart stands in the window: the middle of its line."""
+    box = chart.locator(".shapelayer path[data-index='0']").first.bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2
+
+
 def head_pixels(view: Locator) -> str:
     return view.locator(".grid canvas").first.evaluate("canvas => canvas.toDataURL()")
 
@@ -115,8 +122,8 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
         watched = interpret.fill_mask(session.snapshots.open("tiny-town", step), TEXT, text_b=SECOND, word="cat")
         asked = watched.masks[0].asked
         assert asked is not None
-        expect(view.locator(".watched .legend")).to_contain_text(f"cat {100 * asked.probability:.1f}%")
-        seen.append((head_pixels(view), view.locator(".watched .cursor").get_attribute("x1")))
+        expect(view.locator(".watched .keys")).to_contain_text(f"cat {100 * asked.probability:.1f}%")
+        seen.append((head_pixels(view), cursor(view.locator(".watched"))))
     assert len(set(seen)) == len({pixels for pixels, _ in seen}) == len(STEPS)
     page.keyboard.press("End")
     at_step(view, STEPS[-1])
@@ -128,12 +135,12 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
     page.mouse.up()
     assert step_of(view) in STEPS[1:-1]
     # A press on the curve jumps to the snapshot nearest to it, which stands under the middle of the slider's thumb.
-    curve = view.locator(".lines svg").first.bounding_box()
-    assert curve is not None
-    page.mouse.click(curve["x"] + 60, curve["y"] + 60)
+    curve = view.locator(".timeline .plotly-host").first
+    area = curve.bounding_box()
+    assert area is not None
+    page.mouse.click(area["x"] + 60, area["y"] + 60)
     at_step(view, STEPS[0])
-    cursor = float(view.locator(".lines svg .cursor").first.get_attribute("x1") or 0)
-    assert abs((curve["x"] + cursor) - (box["x"] + 10)) < 1.5
+    assert abs(cursor(curve) - (box["x"] + 10)) < 1.5
 
 
 def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> None:
@@ -192,7 +199,7 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     at(page, address)
     view = ask(page, TEXT, "", "cat, dog")
     for part in ("heads", "lens", "map", "losses"):
-        view.locator(f"[data-part={part}] summary").click()
+        view.locator(f"[data-part={part}] > summary").click()
     # Heads: what the sentence says of the head that does it most is true.
     metrics = {
         step: interpret.head_metrics(interpret.trace_text(session.snapshots.open("tiny-town", step), TEXT)).metrics
@@ -204,26 +211,41 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
         values = metrics[STEPS[-1]][name]
         best = values.argmin() if name == "entropy" else values.argmax()
         layer, head = divmod(int(best), values.shape[1])
-        expect(view.locator(".verdict")).to_contain_text(re.compile(f"layer {layer + 1}, head {head + 1}", re.I))
+        expect(view.locator("[data-part=heads] .chart")).to_contain_text(
+            re.compile(f"layer {layer + 1}, head {head + 1}", re.I)
+        )
     view.get_by_role("button", name="Show this head").click()
     expect(view.locator(".one .heading").first).to_have_text(f"Layer {layer + 1}, head {head + 1}")
     # The lens: layers down, steps across; a press goes there.
     first = interpret.logit_lens(session.snapshots.open("tiny-town", STEPS[1]), TEXT, top_k=1)
-    cells = view.locator(f".lens td[data-step='{STEPS[1]}']")
-    assert cells.all_inner_texts() == [layer.candidates[0].token.removeprefix("##") for layer in reversed(first.layers)]
+    lens = view.locator("[data-part=lens]")
+    lens.get_by_text("Data table").click()
+    cells = lens.locator(f"tbody td:nth-child({STEPS.index(STEPS[1]) + 2}) button")
+    tokens = [cell.rsplit(" ", 1)[0] for cell in cells.all_inner_texts()]
+    assert tokens == [layer.candidates[0].token for layer in reversed(first.layers)]
+    before = cursor(lens)
     cells.first.click()
     at_step(view, STEPS[1])
-    expect(cells.first).to_have_class("now")
+    assert cursor(lens) < before
+    # A press on a column of the picture goes there too.
+    column = lens.locator(".nsewdrag").bounding_box()
+    assert column is not None
+    page.mouse.click(column["x"] + 2.5 * column["width"] / len(STEPS), column["y"] + 10)
+    at_step(view, STEPS[2])
+    cells.first.click()
+    at_step(view, STEPS[1])
     # The map: words move, and those that are watched stand on it.
-    places = "nodes => nodes.map((node) => node.getAttribute('transform'))"
-    before = view.locator(".plane g").evaluate_all(places)
-    expect(view.locator(".plane")).to_contain_text("cat")
+    words = view.locator("[data-part=map] .scatterlayer .textpoint")
+    expect(words.filter(has_text="cat")).to_have_count(1)
+    places = "nodes => nodes.map((node) => node.getBoundingClientRect().x)"
+    page.wait_for_timeout(500)  # it is drawn when the slider rests
+    before_words = words.evaluate_all(places)
     loss = interpret.analyze_snapshot(session.snapshots.open("tiny-town", STEPS[1]), TEXT).loss
     expect(view.locator("[data-part=losses]")).to_contain_text(f"{loss:.3f} nats per token")
     view.get_by_role("slider").focus()
     page.keyboard.press("End")
     at_step(view, STEPS[-1])
-    assert view.locator(".plane g").evaluate_all(places) != before
+    eventually(page, lambda: words.evaluate_all(places) != before_words)
 
 
 def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState]) -> None:
@@ -236,7 +258,7 @@ def test_ranks_and_several_masked_tokens(page: Page, served: tuple[str, AppState
     for place, mask in enumerate(found):
         view.get_by_role("radiogroup", name="Masked token").get_by_role("radio", name=str(place + 1)).check(force=True)
         assert mask.asked is not None
-        expect(view.locator(".watched .legend")).to_contain_text(f"cat {mask.asked.rank:,}")
+        expect(view.locator(".watched .keys")).to_contain_text(f"cat {mask.asked.rank:,}")
         assert guesses(view) == [one.token.removeprefix("##") for one in mask.candidates]
 
 
@@ -293,7 +315,7 @@ def test_a_link_leads_back_to_the_step_the_text_and_the_head(page: Page, served:
     at_step(view, STEPS[1])
     expect(page.locator("#dynamics-a")).to_have_value(TEXT)
     expect(view.locator(".one .heading").first).to_have_text("Layer 2, head 1")
-    expect(view.locator(".watched .legend")).to_contain_text("dog")
+    expect(view.locator(".watched .keys")).to_contain_text("dog")
 
 
 def test_a_run_leads_to_its_dynamics_and_to_its_comparison(page: Page, served: tuple[str, AppState]) -> None:
@@ -321,7 +343,7 @@ def test_pictures_and_numbers_leave_the_page(
         waiting.value.save_as(path)
         return path
 
-    watched = view.locator(".watched").locator("xpath=..")
+    watched = view.locator(".watched")
     with save(watched.locator("[data-save=csv]")).open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     assert [int(row["step"]) for row in rows] == list(STEPS)
@@ -332,10 +354,10 @@ def test_pictures_and_numbers_leave_the_page(
     assert save(watched.locator("[data-save=png]")).read_bytes().startswith(b"\x89PNG")
     svg = save(view.locator(".said").locator("xpath=..").locator("[data-save=svg]")).read_text(encoding="utf-8")
     assert f"step {STEPS[-2]}" in svg
-    body = json.loads(save(view.locator("[data-save=json]")).read_text(encoding="utf-8"))
+    body = json.loads(save(view.locator("[data-save=json]").first).read_text(encoding="utf-8"))
     assert [int(step) for step in body["frames"]] == list(STEPS)
     # The whole training as a page of its own, which nobody serves.
-    saved = save(view.locator("[data-save=html]"))
+    saved = save(view.locator("[data-save=html]").first)
     alone, log = browser.new_page(), PageLog()
     watch(alone, log)
     alone.goto(saved.as_uri())
@@ -425,5 +447,5 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     assert black[0] < 0.05
     assert black[-1] > 0.5, found
     assert black[-1] > 10 * max(found[-1]["white"], found[-1]["red"])
-    expect(view.locator(".watched .legend")).to_contain_text(f"black {100 * black[-1]:.1f}%")
+    expect(view.locator(".watched .keys")).to_contain_text(f"black {100 * black[-1]:.1f}%")
     expect(view.locator(".sentence .hole")).to_have_text("black")

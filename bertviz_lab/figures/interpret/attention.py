@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bertviz_lab.figures.charts import columns_payload
 from bertviz_lab.figures.payload import Payload, base64_array, signed_codes, sqrt_codes, to_json
 
 #: Up to this many bytes, cells are sent with 16 bits each, which is accurate to 0.00002.
@@ -114,10 +115,23 @@ def _frame(
     return body if special is None else body | {"special": [bool(flag) for flag in special]}
 
 
-def pair_payload(
-    query: NDArray[np.floating], key: NDArray[np.floating], products: NDArray[np.floating], score: float, weight: float
-) -> Payload:
-    """The query-key product of two tokens, returned by `query_key`: three (head size,) arrays and two numbers."""
-    arrays = {"query": query, "key": key, "products": products}
-    body: dict[str, Any] = {name: np.round(array.astype(float), 6).tolist() for name, array in arrays.items()}
-    return to_json(body | {"score": score, "weight": weight})
+def pair_payload(query: NDArray[np.floating], key: NDArray[np.floating], weight: float) -> Payload:
+    """Why a token attends to another, returned by `query_key`: its query times the other's key, both (head size,).
+
+    `weight` is what the softmax over all tokens makes of their score.
+    """
+    size = len(query)
+    products = query * key / np.sqrt(size)
+    details = [
+        f"dimension {place + 1}: query {q:.3f} × key {k:.3f} / √{size} = {product:.3f}"
+        for place, (q, k, product) in enumerate(zip(query, key, products, strict=True))
+    ]
+    return columns_payload(
+        products,
+        [str(place + 1) for place in range(size)],
+        details,
+        title="Query times key",
+        sentence=f"The {size} products sum to a score of {products.sum():.2f}; the softmax over all tokens turns it "
+        f"into the weight {weight:.4f}. Largest: {details[int(np.abs(products).argmax())]}.",
+        file="query-key",
+    )

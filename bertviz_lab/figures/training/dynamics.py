@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.interpret.attention import METRIC_TITLES
 from bertviz_lab.figures.payload import Payload, base64_array, sqrt_codes, to_json
+from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, snapshot_charts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import MaskedToken, SnapshotAnalysis
@@ -55,11 +56,10 @@ def _rounded(value: float, digits: int) -> float | None:
 
 
 def opening_payload(
+    analysis: "SnapshotAnalysis",
     *,
     question: Mapping[str, Any],
     title: str,
-    encoding: Any,
-    shape: tuple[int, int],
     steps: Sequence[int],
     tracked: Sequence[str],
     projected: Sequence[str],
@@ -67,16 +67,27 @@ def opening_payload(
     curve: Mapping[str, Any],
     metric_descriptions: Mapping[str, str],
     labels: Sequence[str],
-    words: Sequence[str],
     vocab_size: int,
     live: bool,
     first: Payload,
 ) -> Payload:
-    """The opening of a history: what all frames share, and `first`, the frame of the last step.
+    """The opening of a run: what all its frames share, and `first`, the frame of the last step.
 
-    `question` is sent back to the server with every step that is requested. `shape` is (layers, heads). With `live` the
-    page polls for new snapshots.
+    `analysis` is that of the last step, whatever is tracked. `question` is sent back to the server with every step that
+    is requested. With `live` the page polls for new snapshots.
     """
+    encoding = analysis.encoding
+    layers, heads = analysis.attentions.shape[:2]
+    follows, names = _followed(analysis, tracked, labels)
+    charts = snapshot_charts(
+        follows=follows,
+        names=names,
+        steps=steps,
+        projected=[readable(token) for token in projected],
+        tracked=[readable(token) for token in tracked],
+        layers=layers,
+        vocab_size=vocab_size,
+    )
     body = to_json(
         {
             "question": dict(question),
@@ -84,24 +95,51 @@ def opening_payload(
             "tokens": list(encoding.tokens),
             "segments": [int(value) for value in encoding.token_type_ids],
             "special": [bool(value) for value in encoding.special_tokens_mask],
-            "layers": shape[0],
-            "heads": shape[1],
-            "steps": list(steps),
+            "layers": layers,
+            "heads": heads,
             "watched": list(tracked),
             "mapped": list(projected),
             "plane": dict(plane),
-            "curve": dict(curve),
             "metrics": {
                 name: {"title": METRIC_TITLES.get(name, name), "says": description}
                 for name, description in metric_descriptions.items()
             },
             "labels": list(labels),
-            "words": list(words),
-            "vocab_size": vocab_size,
-            "live": live,
+            "words": [word.text for word in analysis.words],
+            "follows": follows,
+            "names": names,
+            "charts": {name: _drawn(chart) for name, chart in charts.items()},
         }
     )
+    body = body.having(**progress_body(steps, curve, live))
     return Payload(f'{body[:-1]},"first":{first}}}')
+
+
+def progress_body(steps: Sequence[int], curve: Mapping[str, Any], live: bool) -> dict[str, Any]:
+    """How far a run is: its snapshots, the axis on which they stand, and its loss curve."""
+    reached = [rows[-1][0] for rows in (curve["trained"], curve["forwards"]) if rows]
+    axis = SnapshotAxis(steps, max(reached, default=0))
+    return {"steps": list(steps), "axis": axis.layout(), "loss": _drawn(loss_chart(curve, axis)), "live": live}
+
+
+def readable(token: str) -> str:
+    """A token without the marks of its place in a word."""
+    return token.removeprefix("##").lstrip("Ġ▁") or token
+
+
+def _followed(analysis: "SnapshotAnalysis", tracked: Sequence[str], labels: Sequence[str]) -> tuple[str, list[str]]:
+    """What is followed over the steps, and the names of its lines; see `snapshot_charts`."""
+    if analysis.masked_tokens:
+        return ("words", [readable(token) for token in tracked]) if tracked else ("", [])
+    if analysis.labels:
+        return ("labels" if len(labels) > 1 else "value"), list(labels)
+    if analysis.is_next is not None:
+        return "next", ["B follows A"]
+    return ("answer", ["best answer"]) if analysis.answer is not None else ("", [])
+
+
+def _drawn(chart: Mapping[str, Any]) -> dict[str, Any]:
+    return {**chart, "figure": chart["figure"].to_dict()}
 
 
 def plane_body(mean: NDArray[np.floating], axes: NDArray[np.floating], explained: float) -> dict[str, Any]:

@@ -30,11 +30,15 @@ def source(name: str) -> str:
 
 @dataclass(frozen=True)
 class Assembly:
-    """What an island is made of: the name of its CSS class, and its chapters and style sheets in their order."""
+    """What an island is made of: the name of its CSS class, and its chapters and style sheets in their order.
+
+    A page of its own carries the chart library where there is `plot.js`, unless its charts come from a server only.
+    """
 
     name: str
     chapters: tuple[str, ...]
     sheets: tuple[str, ...]
+    charts_need_server: bool = False
 
     def script(self) -> str:
         """Its chapters as one text, the body of a function of `element, props, trigger, server, watch`."""
@@ -61,7 +65,8 @@ def _page(assembly: Assembly, label: str) -> str:
     """
     rules = "\n".join(source(name) for name in ("shared.css", *assembly.sheets)).replace(".dark &", "&.dark")
     alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
-    charts = f"<script>{source(PLOTLY)}</script>" if "plot.js" in assembly.chapters else ""
+    has_charts = "plot.js" in assembly.chapters and not assembly.charts_need_server
+    charts = f"<script>{source(PLOTLY)}</script>" if has_charts else ""
     script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>

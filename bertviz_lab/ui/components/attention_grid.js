@@ -72,7 +72,7 @@ const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas
 const saveHead = saveButtons('this head', {
   PNG: () => (state.form === 'map' ? saveCanvas(`${headFile()}.png`, heatmap.picture(caption(), scaleWords()))
     : savePng(`${headFile()}.png`, pictureOf(linesHost, caption()))),
-  SVG: () => saveSvg(`${headFile()}.svg`, state.form === 'map' ? vectorMap() : pictureOf(linesHost, caption())),
+  SVG: () => saveSvg(`${headFile()}.svg`, state.form === 'map' ? heatmap.vector(caption(), scaleWords()) : pictureOf(linesHost, caption())),
   CSV: async () => {
     await fetchExact();
     saveCsv(`${headFile()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],

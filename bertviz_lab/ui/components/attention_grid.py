@@ -11,7 +11,8 @@ ATTENTION_GRID = Assembly(
     "attention",
     (
         "picture.js",
-        "chart_shapes.js",
+        "plot.js",
+        "chart.js",
         "attention_data.js",
         "attention_overview.js",
         "attention_heatmap.js",
@@ -20,7 +21,8 @@ ATTENTION_GRID = Assembly(
         "attention_export.js",
         "attention_grid.js",
     ),
-    ("attention_grid.css",),
+    ("attention_grid.css", "chart.css"),
+    charts_need_server=True,  # the query-key product
 )
 
 

@@ -6,7 +6,7 @@ import gradio as gr
 
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-CHART = Assembly("chart", ("plot.js", "chart.js"), ("strip.css", "chart.css"))
+CHART = Assembly("chart", ("plot.js", "chart.js", "chart_island.js"), ("chart.css",))
 
 
 def chart(value: str = "", *, label: str = "Chart", **options: Any) -> gr.HTML:

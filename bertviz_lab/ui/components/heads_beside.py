@@ -4,6 +4,6 @@ from bertviz_lab.ui.components.assemble import Assembly
 
 HEADS_BESIDE = Assembly(
     "heads",
-    ("picture.js", "chart_shapes.js", "attention_data.js", "attention_overview.js", "heads_beside.js"),
+    ("attention_data.js", "attention_overview.js", "heads_beside.js"),
     ("attention_grid.css", "heads_beside.css"),
 )

@@ -39,6 +39,7 @@ function makePlot(host, onPick = () => {}) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
   let library = null;
+  let options = {};
   host.classList.add('plotly-host');
 
   const size = () => ({ width: Math.max(120, host.clientWidth), height: figure.layout.height ?? 320 });
@@ -50,7 +51,7 @@ function makePlot(host, onPick = () => {}) {
     if (mine !== figure) return;
     const { data, layout } = inColours(figure);
     layout.font.family = getComputedStyle(host).fontFamily;
-    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
+    options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
     await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: layout.uirevision ?? 'keep' }, options));
     drawn = mine;
@@ -71,8 +72,10 @@ function makePlot(host, onPick = () => {}) {
       host.setAttribute('aria-label', description);
       return draw();
     },
-    /** While something is dragged: change the layout alone. */
-    relayout: (changes) => drawn && library.relayout(host, inColours(changes)),
+    /** While something is dragged: draw other shapes. `react` sees that nothing else has changed; `relayout` draws all axes again. */
+    move(shapes) {
+      if (drawn) withoutBase(() => library.react(host, host.data, { ...host.layout, shapes: inColours(shapes) }, options));
+    },
     async image(format, title) {
       library ??= await loadPlotly();
       const { data, layout } = inColours(figure);

@@ -35,12 +35,12 @@ from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
 from bertviz_lab.ui.components.run_compare import RUN_COMPARE
 from bertviz_lab.ui.components.run_strip import RUN_STRIP
 from bertviz_lab.ui.components.scores import SCORES
-from bertviz_lab.ui.components.scrubber import SCRUBBER
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 from bertviz_lab.ui.components.word_split import WORD_SPLIT
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, WIRE
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
+from bertviz_lab.ui.views.dynamics.scrubber import SCRUBBER
 
 EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
 RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))

@@ -1,8 +1,10 @@
 """What the scrubber is given says what was found, in as few bytes as a picture needs."""
 
 import base64
+import dataclasses
 import json
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from bertviz_lab import interpret
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, opening_payload, plane_body
+from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, short_step
 from tests.little import little_checkpoint
 
 TEXT = "the red [MASK] sat on the mat"
@@ -47,33 +50,90 @@ def test_a_frame_of_a_mini_model_and_32_tokens_fits_into_a_hundred_kilobytes():
     assert len(frame_payload(found, 0)) < 100_000
 
 
+def opening(analysis, *, tracked=(), projected=(), steps=(0, 1), curve=(), **more):
+    options = {"labels": (), "question": {}, "live": False, "title": "h"} | more
+    return opening_payload(
+        analysis,
+        steps=steps,
+        tracked=tracked,
+        projected=projected,
+        plane=plane_body(np.zeros(3), np.zeros((2, 3)), 0.5),
+        curve=curve_body(curve),
+        metric_descriptions=interpret.METRICS,
+        vocab_size=200,
+        first=frame_payload(analysis, 1),
+        **options,
+    )
+
+
 def test_an_opening_holds_the_first_frame_and_what_a_person_typed_is_only_text():
     checkpoint = little_checkpoint()
     found = interpret.analyze_snapshot(checkpoint, "</script><b>")
-    payload = opening_payload(
-        question={"history": "h", "a": "</script><b>"},
-        title="h",
-        encoding=found.encoding,
-        shape=(2, 2),
-        steps=(0, 1),
-        tracked=(),
-        projected=(),
-        plane=plane_body(np.zeros(3), np.zeros((2, 3)), 0.5),
-        curve=curve_body([]),
-        metric_descriptions=interpret.METRICS,
-        labels=(),
-        words=(),
-        vocab_size=200,
-        live=True,
-        first=frame_payload(found, 1),
-    )
+    payload = opening(found, question={"history": "h", "a": "</script><b>"}, live=True)
     assert "<" not in payload
     body = json.loads(payload)
     assert body["first"]["step"] == 1
     assert body["question"]["a"] == "</script><b>"
     assert set(body["metrics"]) == set(interpret.METRICS)
+    assert body["live"] is True
     assert json.loads(payload.having(asked=3))["asked"] == 3
     assert json.loads(message_payload("no"))["message"] == "no"
+
+
+def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps():
+    checkpoint = little_checkpoint()
+    found = interpret.analyze_snapshot(checkpoint, TEXT)
+    body = json.loads(opening(found, tracked=("cat", "##s", "<b>"), projected=("cat", "dog"), curve=rows([1, 2, 4])))
+    assert (body["follows"], body["names"]) == ("words", ["cat", "s", "<b>"])
+    for name in ("tracked", "rank"):
+        chart = body["charts"][name]
+        assert [key for key, _ in chart["keys"]] == ["cat", "s", "<b>"]
+        assert len(chart["figure"]["data"]) == 3
+        assert "&lt;b&gt;" in chart["figure"]["data"][2]["hovertemplate"]
+    assert body["charts"]["rank"]["figure"]["layout"]["yaxis"]["range"] == [pytest.approx(math.log10(200)), 0]
+    assert len(body["charts"]["head_shares"]["figure"]["data"]) == 1 + body["layers"]
+    assert body["charts"]["map"]["figure"]["data"][-1]["text"] == ["cat", "dog"]
+    assert body["loss"]["figure"]["data"][0]["y"] == [7.0, 3.5, 1.75]
+    # The cursor is the first shape of all that have one.
+    for chart in (body["loss"], *(body["charts"][name] for name in ("tracked", "head_numbers", "lens", "losses"))):
+        assert chart["figure"]["layout"]["shapes"][0]["yref"] == "paper"
+
+
+def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
+    def followed(**results):
+        analysis = dataclasses.replace(interpret.analyze_snapshot(little_checkpoint(), "the red cat"), **results)
+        body = json.loads(opening(analysis, labels=("bad", "good") if "labels" in results else ()))
+        return body["follows"], body["names"]
+
+    assert followed() == ("", [])
+    assert followed(is_next=0.5) == ("next", ["B follows A"])
+    assert followed(labels=(SimpleNamespace(score=0.4), SimpleNamespace(score=0.6))) == ("labels", ["bad", "good"])
+
+
+def test_snapshots_stand_at_even_distances_and_steps_between_them_by_their_logarithm():
+    axis = SnapshotAxis((0, 1, 10, 100), last=1000)
+    assert [axis.place(step) for step in (0, 1, 10, 100)] == [0, 1, 2, 3]
+    assert 1 < axis.place(3) < 1.5 < axis.place(8) < 2
+    assert axis.place(3) == pytest.approx(1 + (math.log(4) - math.log(2)) / (math.log(11) - math.log(2)))
+    assert axis.layout()["range"] == [0, axis.place(1000)]
+    assert axis.place(1000) > 4  # ahead of the newest snapshot
+    assert axis.layout()["tickvals"] == [0, 1, 2, 3]
+    assert SnapshotAxis((7,), last=0).layout()["range"] == [0, 1]
+    assert [short_step(step) for step in (0, 500, 1500, 20_000, 2_500_000)] == ["0", "500", "1.5k", "20k", "2.5M"]
+
+
+def test_the_loss_chart_has_a_line_for_each_kind_and_the_baseline():
+    curve = curve_body([*rows([1, 2, 4]), {"event": "StepDone", "step": 3, "causal_loss": 6.5}])
+    chart = loss_chart(curve, SnapshotAxis((0, 1, 2, 4), last=4))
+    assert [name for name, _ in chart["keys"]] == ["training", "held-out", "next token (causal-LM warm-up)"]
+    training, held, _ = chart["figure"].data
+    assert (list(training.x), list(training.customdata)) == ([1, 2, 3], [1, 2, 4])
+    assert (list(held.x), list(held.y)) == ([3], [1.5])
+    assert [shape.y0 for shape in chart["figure"].layout.shapes] == [0, 4.7]
+    assert chart["figure"].layout.annotations[0].text == "unigram-entropy baseline"
+    assert chart["table"]["header"] == ["curve", "step", "loss", "seconds", "tokens"]
+    assert chart["table"]["rows"][0] == ["training", 1, 7.0, 0.1, 1]
+    assert chart["table"]["rows"][3] == ["held-out", 4, 1.5, None, None]
 
 
 def rows(steps, **more):

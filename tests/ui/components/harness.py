@@ -338,8 +338,8 @@ def application(desk: Desk) -> Starlette:
         return {"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {}
 
     def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
-        products = np.array([0.5, -0.25, 2.0, row + column / 100])
-        return pair_payload(products, np.ones(4), products, float(products.sum()), 0.25) if key else ""
+        query = np.array([0.5, -0.25, 2.0, row + column / 100])
+        return pair_payload(query, np.ones(4), 0.25) if key else ""
 
     asked: dict[str, Callable[..., Any]] = {
         "exact_values": exact_values,

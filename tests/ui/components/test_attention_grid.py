@@ -383,11 +383,13 @@ def test_the_attention_of_several_tokens_is_summed(visit: Callable[..., Page]):
 
 def test_the_products_behind_a_weight_are_shown(visit: Callable[..., Page]):
     page = visit()
-    page.locator("#attention .pair summary").click()
+    page.get_by_text("Why this weight?").click()
     pair = page.locator("#attention .pair")
     expect(pair).to_contain_text("4 products sum to a score of")
     expect(pair).to_contain_text("Largest: dimension 3")
-    expect(pair.locator("[data-item]")).to_have_count(4)
+    expect(pair.locator(".barlayer .point")).to_have_count(4)
+    pair.get_by_text("Data table").click()
+    expect(pair.locator("tbody tr")).to_have_count(4)
 
 
 def test_differences_have_a_sign_and_a_middle(visit: Callable[..., Page], feed: Callable[[str, str], None]):

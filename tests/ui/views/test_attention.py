@@ -55,8 +55,9 @@ def test_the_query_key_product_explains_a_weight(session: AppState) -> None:
     trace = interpret.trace_text(session.models.open(), A, B)
     answer = json.loads(ask(session, "query_key", key=key, layer=1, head=0, row=2, column=3))
     truth = interpret.query_key(trace, 1, 0, 2, 3)
-    assert answer["products"] == pytest.approx(truth.products.tolist(), abs=1e-5)
-    assert (answer["score"], answer["weight"]) == pytest.approx((truth.score, truth.weight), abs=1e-5)
+    assert answer["values"] == pytest.approx(truth.products.tolist(), abs=1e-5)
+    assert f"sum to a score of {truth.score:.2f}" in answer["sentence"]
+    assert f"the weight {truth.weight:.4f}" in answer["sentence"]
     for layer, head, row in ((2, 0, 0), (0, 2, 0), (0, 0, 99)):
         assert ask(session, "query_key", key=key, layer=layer, head=head, row=row, column=0) is None
 

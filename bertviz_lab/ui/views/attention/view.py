@@ -98,9 +98,7 @@ def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index,
     if trace is None or max(row, column) >= trace.queries.shape[2]:
         return None
     query, attended = trace.queries[layer, head, row], trace.keys[layer, head, column]
-    products = query * attended / np.sqrt(len(query))
-    weight = float(trace.attentions[layer, head, row, column])
-    return pair_payload(query, attended, products, float(products.sum()), weight)
+    return pair_payload(query, attended, float(trace.attentions[layer, head, row, column]))
 
 
 def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:

@@ -1,7 +1,7 @@
 // Training dynamics: a training run, a text, and the scrubber that shows what every snapshot of the run makes of it.
 
 const LOOK = ['step', 'layer', 'head'];
-const scrubber = panel.drawing('learning', 'Snapshots of the run', { id: 'dynamics-scrubber',
+const scrubber = panel.drawing('scrubber', 'Snapshots of the run', { id: 'dynamics-scrubber',
   events: { look: (place) => Object.entries(place).forEach(([name, value]) => panel.keep(name, value ?? '')) },
   server: {
     // Each step has a line of its own: frames do not take each other's place.

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
-from bertviz_lab.figures.training.dynamics import opening_payload
+from bertviz_lab.figures.training.dynamics import opening_payload, progress_body
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
 from bertviz_lab.ui.view import Index, RunIds, Text, View, Word, question
@@ -66,10 +66,9 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
     )
     tracked = TrackedText(run, text_a, text_b, tuple(watched), mapped)
     return opening_payload(
+        analysis,
         question=dataclasses.asdict(tracked),
         title=snapshots.name,
-        encoding=analysis.encoding,
-        shape=analysis.attentions.shape[:2],
         steps=steps,
         tracked=[checkpoint.tokenizer.token(token) for token in watched],
         projected=[checkpoint.tokenizer.token(token) for token in mapped],
@@ -77,7 +76,6 @@ def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text)
         curve=state.snapshots.curve(run),
         metric_descriptions=METRICS,
         labels=checkpoint.config.labels if analysis.labels else (),
-        words=[word.text for word in analysis.words],
         vocab_size=checkpoint.config.vocab_size,
         live=state.snapshots.is_live(run),
         first=state.snapshots.frame(tracked, steps[-1]),
@@ -98,9 +96,10 @@ def news(
     try:
         tracked = _tracked(state, run, text_a, text_b, watched, mapped)
         steps = state.snapshots.reader(run).steps()
-        body: dict[str, Any] = {"live": state.snapshots.is_live(run), "steps": steps}
-        body["curve"] = state.snapshots.curve(run)
-        if steps and steps[-1] != last and mapped:
+        if not steps:
+            raise InputError("This run has no snapshots any more; choose another training run.")
+        body = progress_body(steps, state.snapshots.curve(run), state.snapshots.is_live(run))
+        if steps[-1] != last and mapped:
             body["plane"] = state.snapshots.plane(tracked, steps[-1])
         return to_json(body)
     except InputError as error:  # nobody needs to ask again

@@ -1,19 +1,19 @@
 // The frames of a training: fetched once, those nearest to the slider first, and from then on at hand.
 
-/** `onNews()` is called when a frame has come; `where()` gives the index of the slider. */
+let opening = null; // what all frames share: see figures/training/dynamics.py
+
+/** `onNews(step)` is called when a frame has come; `where()` gives the index of the slider. */
 function makeFrames(where, onNews) {
   const known = new Map(); // step -> frame
   const [failed, underWay] = [new Set(), new Set()];
-  let opening = null;
   let work = 0; // the fetching that is in charge
   let trouble = '';
 
-  function begin(payload) {
+  function begin() {
     work += 1;
-    opening = payload;
     trouble = '';
     for (const steps of [known, failed, underWay]) steps.clear();
-    for (const frame of [payload.first, ...Object.values(payload.frames ?? {})]) if (frame) known.set(frame.step, frame);
+    for (const frame of [opening.first, ...Object.values(opening.frames ?? {})]) if (frame) known.set(frame.step, frame);
     more();
   }
 
@@ -42,11 +42,13 @@ function makeFrames(where, onNews) {
     more();
   }
 
-  return { begin, known, missing,
+  return { begin, missing,
     trouble: () => trouble,
     /** Steps have come or gone; what failed before is tried again. */
     renew() { failed.clear(); trouble = ''; more(); },
     at: (step) => known.get(step) ?? null,
+    /** All frames that are here, in order. */
+    all: () => opening.steps.filter((step) => known.has(step)).map((step) => known.get(step)),
     /** The known frame that is nearest to a snapshot, by their places on the slider. */
     nearest(index) {
       const { steps } = opening;
@@ -56,12 +58,13 @@ function makeFrames(where, onNews) {
       return null;
     },
     /** What frames say of every step that is known, in order: [[step, value]]. */
-    over: (read) => opening.steps.filter((step) => known.has(step)).map((step) => [step, read(known.get(step))])
-      .filter(([, value]) => Number.isFinite(value)) };
+    over(read) {
+      return this.all().map((frame) => [frame.step, read(frame)]).filter(([, value]) => Number.isFinite(value));
+    } };
 }
 
 /** The attention of a frame in the form in which the other views of attention read it. */
-function attentionOf(frame, opening) {
+function attentionOf(frame) {
   frame.data ??= readAttention({ tokens: opening.tokens, segments: opening.segments, special: opening.special, layers: opening.layers,
     heads: opening.heads, sent: Array.from({ length: opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
   return frame.data;

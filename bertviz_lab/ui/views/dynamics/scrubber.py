@@ -7,20 +7,14 @@ answered by `frame_payload`, once for each step, those nearest to the slider fir
 
 from bertviz_lab.ui.components.assemble import Assembly
 
+_OWN = ("frames", "timeline", "predictions", "attention", "charts", "scrubber")
+
 SCRUBBER = Assembly(
-    "learning",
+    "scrubber",
     (
-        "picture.js",
-        "attention_data.js",
-        "attention_overview.js",
-        "attention_heatmap.js",
-        "learning_axis.js",
-        "learning_lines.js",
-        "learning_frames.js",
-        "learning_guesses.js",
-        "learning_attention.js",
-        "learning_more.js",
-        "learning.js",
+        *("picture.js", "plot.js", "chart.js"),
+        *("attention_data.js", "attention_overview.js", "attention_heatmap.js"),
+        *(f"views/dynamics/{name}.js" for name in _OWN),
     ),
-    ("attention_grid.css", "learning.css"),
+    ("attention_grid.css", "chart.css", "views/dynamics/scrubber.css"),
 )

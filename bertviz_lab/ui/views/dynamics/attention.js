@@ -10,18 +10,19 @@ function makeAttention(onHead) {
   const does = h('p', { class: 'quiet' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   const state = { layer: 0, head: 0, row: 1, column: 0 };
-  let [opening, data, frame] = [null, null, null];
+  let [data, frame] = [null, null];
   let settled = false; // somebody, or a link, has chosen the head and the row
   const overview = makeOverview(gridHost, (layer, head) => choose(layer, head), () => {});
   const heatmap = makeHeatmap(mapHost, move);
   const SCALE = 'Colours: square-root scale from 0 to 1, which makes small weights visible.';
 
-  const file = () => `learning-attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
+  const caption = () => `${opening.title} · step ${whole(frame.step)} · ${headName.textContent}`;
+  const file = () => `attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
   const saveGrid = saveButtons('the picture of all heads', {
-    PNG: () => saveCanvas(`learning-attention-step${frame.step}.png`, overview.picture(`${caption(headName, false)} · ${SCALE}`)) });
+    PNG: () => saveCanvas(`attention-step${frame.step}.png`, overview.picture(`${opening.title} · step ${whole(frame.step)} · ${SCALE}`)) });
   const saveHead = saveButtons('this head', {
-    PNG: () => saveCanvas(`${file()}.png`, heatmap.picture(caption(headName), SCALE)),
-    SVG: () => saveSvg(`${file()}.svg`, vectorMap()),
+    PNG: () => saveCanvas(`${file()}.png`, heatmap.picture(caption(), SCALE)),
+    SVG: () => saveSvg(`${file()}.svg`, heatmap.vector(caption(), SCALE)),
     CSV: () => saveCsv(`${file()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'], ...Array.from(headWeights(data, state.layer, state.head),
       (weight, place) => [Math.floor(place / data.size), data.tokens[Math.floor(place / data.size)], place % data.size, data.tokens[place % data.size],
         Number(weight.toFixed(4))])]) });
@@ -31,9 +32,8 @@ function makeAttention(onHead) {
     h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, saveHead), does, mapHost, readout)));
 
   /** What is looked at first: the head that looks most at a neighbour in the end, and the first blank. */
-  function begin(newOpening, last, told) {
-    opening = newOpening;
-    settled ||= told;
+  function begin(last, linked) {
+    settled ||= linked;
     if (!settled) {
       const heads = last.metrics.previous.flatMap((row, layer) => row.map((share, head) => [Math.max(share, last.metrics.next[layer][head]), layer, head]));
       [, state.layer, state.head] = heads.sort((one, other) => other[0] - one[0])[0];
@@ -42,24 +42,9 @@ function makeAttention(onHead) {
     state.layer = Math.min(state.layer, opening.layers - 1);
     state.head = Math.min(state.head, opening.heads - 1);
     state.row = Math.min(state.row, opening.tokens.length - 1);
-    const data = attentionOf(last, opening);
+    const data = attentionOf(last);
     const row = headWeights(data, state.layer, state.head).subarray(state.row * data.size, (state.row + 1) * data.size);
     state.column = row.indexOf(Math.max(...row));
-  }
-
-  /** The cells as an embedded picture of one pixel a cell, the tokens as text. */
-  function vectorMap() {
-    const [cell, label] = [Math.max(8, Math.min(26, 900 / data.size)), 130];
-    const side = cell * data.size;
-    const tiny = h('canvas');
-    paintHead(tiny, data, state.layer, state.head, 'sqrt');
-    const text = (token, attributes) => svg('text', { 'font-family': 'monospace', 'font-size': Math.min(12, cell * 0.8),
-      'dominant-baseline': 'central', fill: plainPaint(colour('--lab-text')), ...attributes }, forXml(token));
-    return svg('svg', { width: label + side + 10, height: label + side + 10 },
-      svg('rect', { width: '100%', height: '100%', fill: plainPaint(colour('--lab-page')) }), text(caption(headName), { x: 8, y: 14, 'font-size': 12 }),
-      svg('image', { x: label, y: label, width: side, height: side, style: 'image-rendering: pixelated', href: tiny.toDataURL() }),
-      ...data.tokens.flatMap((token, index) => [text(token, { x: label - 6, y: label + (index + 0.5) * cell, 'text-anchor': 'end' }),
-        text(token, { transform: `translate(${label + (index + 0.5) * cell} ${label - 6}) rotate(-90)` })]));
   }
 
   function choose(layer, head) {
@@ -72,7 +57,7 @@ function makeAttention(onHead) {
 
   function draw(newFrame) {
     frame = newFrame;
-    data = attentionOf(frame, opening);
+    data = attentionOf(frame);
     overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' });
     overview.mark(state.layer, state.head);
     drawHead();

@@ -1,0 +1,262 @@
+"""Charts over the snapshots of a training run.
+
+The loss curve is complete. The others have their lines, names and axes, but no points: the page adds those of each
+snapshot as it arrives. Every chart leaves room for a cursor, its first shape, which follows the page's slider.
+"""
+
+import math
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bertviz_lab.figures.plots import COLOURS, EDGE, QUIET, TEXT, blank_figure, escaped, heatmap_figure
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: Colours of the lines of a chart, in their order.
+PAINTS = (*COLOURS, "var(--lab-random)", QUIET)
+ACCENT = "var(--lab-accent)"
+#: Left and right of the plots, in pixels: the page's slider stands exactly under them.
+LEFT, RIGHT = 52, 18
+
+_PERCENT = {"range": [0, 1], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
+_NUMBER = {"rangemode": "tozero"}
+
+
+@dataclass(frozen=True)
+class SnapshotAxis:
+    """The axis that the charts of a run share.
+
+    Snapshots stand at even distances, and a step between two of them where its logarithm puts it. They are kept at
+    steps 1, 2, 5, 10 ..., so this is nearly a logarithmic axis; but it has a place for step 0, and its places are those
+    of the slider. `last` is the last step that is known of: a run in training is ahead of its newest snapshot.
+    """
+
+    steps: Sequence[int]  # not empty
+    last: int
+
+    def place(self, step: float) -> float:
+        """Where a step stands: the first snapshot at 0, the second at 1."""
+        low = max(0, bisect_right(self.steps, step) - 1)
+        logs = [math.log1p(at) for at in self.steps]
+        if low + 1 < len(logs):
+            width = logs[low + 1] - logs[low]
+        else:
+            width = (logs[-1] - logs[0]) / (len(logs) - 1) if len(logs) > 1 else 1.0
+        return low + max(0.0, math.log1p(step) - logs[low]) / (width or 1.0)
+
+    def layout(self) -> dict[str, Any]:
+        """The x-axis as Plotly takes it."""
+        return {
+            "range": [0, max(self.place(max(self.last, self.steps[-1])), 1)],
+            "tickvals": list(range(len(self.steps))),
+            "ticktext": [short_step(step) for step in self.steps],
+            "ticks": "outside",
+            "autotickangles": [0, 90],
+            "tickcolor": EDGE,
+            "linecolor": EDGE,
+            "showgrid": False,
+            "zeroline": False,
+            "fixedrange": True,
+        }
+
+
+def short_step(step: int) -> str:
+    """A step on an axis: 500, 2k, 1.5M."""
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if step >= size:
+            return f"{step / size:.3g}{letter}"
+    return str(step)
+
+
+def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
+    """The loss over a run from `curve_body`; its table has the seconds and tokens of each point of the training."""
+    kinds = [
+        (name, colour, curve[key])
+        for name, colour, key in (
+            ("training", COLOURS[0], "trained"),
+            ("held-out", COLOURS[1], "held"),
+            ("next token (causal-LM warm-up)", COLOURS[2], "forwards"),
+        )
+        if curve[key]
+    ]
+    chart = _lines(
+        f"{curve['name']} over the training",
+        [(name, colour) for name, colour, _ in kinds],
+        _NUMBER,
+        height=180,
+        number_format=".3f",
+        shown_as="short",
+        file="training-curve",
+    )
+    figure: go.Figure = chart["figure"]
+    for trace, (name, _, points) in zip(figure.data, kinds, strict=True):
+        places = [axis.place(point[0]) for point in points]
+        mode = "lines+markers" if name == "held-out" else "lines"
+        trace.update(x=places, y=[point[1] for point in points], customdata=[point[0] for point in points], mode=mode)
+    if curve["chance"] is not None:
+        figure.add_hline(
+            y=curve["chance"],
+            line={"color": QUIET, "width": 1, "dash": "dot"},
+            annotation={"text": curve["chance_name"], "font": {"size": 11, "color": QUIET}},
+            annotation_position="bottom left",
+        )
+    ends = ", ".join(f"{name} {points[-1][1]:.3f}" for name, _, points in kinds)
+    rows = [[name, *point, *[None] * (4 - len(point))] for name, _, points in kinds for point in points]
+    table = {"header": ["curve", "step", "loss", "seconds", "tokens"], "rows": rows}
+    return chart | {"description": f"In the end: {ends}." if ends else "", "table": table}
+
+
+def snapshot_charts(
+    *,
+    follows: str,
+    names: Sequence[str],
+    steps: Sequence[int],
+    projected: Sequence[str],
+    tracked: Sequence[str],
+    layers: int,
+    vocab_size: int,
+) -> dict[str, Any]:
+    """The charts that the page fills.
+
+    `follows` says what the lines of `tracked` and `rank` are: "words", the `names` of which are tracked; "labels" of a
+    classifier; "value" of a regression; "next" or "answer", which have one line. `projected` are the words on the map,
+    `tracked` those of them that leave a trail.
+    """
+    titles = {"words": "Tracked words", "value": "Predicted value over training"}
+    lines = [(name, PAINTS[place % len(PAINTS)]) for place, name in enumerate(names)]
+    free = follows == "value"  # a regression predicts any number
+    ranks = {
+        "type": "log",
+        "range": [math.log10(max(10, vocab_size)), 0],
+        "tickvals": [1, 10, 100, 1_000, 10_000],
+        "tickformat": ",d",
+    }
+    heads = [("", ACCENT), *((f"layer {layer + 1}", PAINTS[layer % len(PAINTS)]) for layer in range(layers))]
+    charts = {
+        "tracked": _lines(
+            titles.get(follows, "Over training"),
+            lines,
+            _NUMBER if free else _PERCENT,
+            height=240,
+            number_format=".3f" if free else ".1%",
+            shown_as="short" if free else "percent",
+            file="tracked-words-probability",
+        ),
+        "rank": _lines(
+            "Rank in vocabulary", lines, ranks, height=240, number_format=",d", shown_as="whole",
+            file="tracked-words-rank",
+        ),
+        "losses": _lines(
+            "MLM loss of this text", [("MLM loss of this text", COLOURS[0])], _NUMBER, height=190, number_format=".3f",
+            shown_as="short", file="loss-of-the-text",
+        ),
+        "head_shares": _head_lines(heads, _PERCENT, ".1%", "percent"),
+        "head_numbers": _head_lines(heads, _NUMBER, ".3f", "short"),
+        "lens": _lens(layers, steps),
+        "map": _word_map(projected, tracked),
+    }  # fmt: skip
+    half = charts["head_shares"]["figure"]
+    half.add_hline(y=0.5, line={"color": QUIET, "width": 1, "dash": "dot"})
+    return charts
+
+
+def _lines(
+    title: str,
+    names: Sequence[tuple[str, str]],
+    yaxis: Mapping[str, Any],
+    *,
+    height: int,
+    number_format: str,
+    shown_as: str,
+    file: str,
+) -> dict[str, Any]:
+    """A chart with a line for each (name, colour); `shown_as` is how the page writes the values at the cursor."""
+    import plotly.graph_objects as go
+
+    traces = [
+        go.Scatter(
+            x=[],
+            y=[],
+            mode="lines",
+            name=escaped(name),
+            line={"color": colour, "width": 2},
+            marker={"color": colour, "size": 6},
+            cliponaxis=False,
+            hovertemplate=f"step %{{customdata:,}}: {escaped(name)} %{{y:{number_format}}}<extra></extra>",
+        )
+        for name, colour in names
+    ]
+    figure = blank_figure(traces, height)
+    figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 34}, hovermode="closest")
+    figure.update_yaxes(dict(yaxis), automargin=False, fixedrange=True, zeroline=False)
+    figure.add_shape(
+        type="line", xref="x", yref="paper", x0=0, x1=0, y0=0, y1=1, line={"color": TEXT, "width": 1.2}
+    )  # the cursor
+    return {
+        "title": title,
+        "file": file,
+        "keys": [list(name) for name in names],
+        "shown_as": shown_as,
+        "figure": figure,
+    }
+
+
+def _head_lines(
+    names: Sequence[tuple[str, str]], yaxis: Mapping[str, Any], number_format: str, shown_as: str
+) -> dict[str, Any]:
+    """The selected head as a heavy line above thin ones: those of a layer are one trace with gaps."""
+    chart = _lines("", names, yaxis, height=240, number_format=number_format, shown_as=shown_as, file="heads")
+    first, *others = chart["figure"].data
+    first.update(zorder=1, hovertemplate=f"step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
+    for trace in others:
+        trace.update(line_width=1, opacity=0.55)
+        trace.update(hovertemplate=f"%{{text}}, step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
+    return chart | {"keys": chart["keys"][:1]}
+
+
+def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
+    """The prediction at every layer, the last one on top, and every snapshot."""
+    rows = [*(f"layer {layer}" for layer in range(layers, 0, -1)), "embeddings"]
+    figure = heatmap_figure(np.empty((0, 0)), rows, [short_step(step) for step in steps], [], [], 1.0)
+    figure.add_shape(
+        type="rect", xref="x", yref="paper", x0=-0.5, x1=0.5, y0=0, y1=1, line={"color": TEXT, "width": 1.5}
+    )  # the cursor
+    title = "Logit lens: the prediction at every layer and step"
+    return {"kind": "matrix", "title": title, "file": "logit-lens-over-training", "figure": figure}
+
+
+def _word_map(projected: Sequence[str], tracked: Sequence[str]) -> dict[str, Any]:
+    """The embedding map: a trail for each tracked word, and the words."""
+    import plotly.graph_objects as go
+
+    paints = {word: PAINTS[place % len(PAINTS)] for place, word in enumerate(tracked)}
+    trails: list[Any] = [
+        go.Scatter(x=[], y=[], mode="lines", line={"color": paint, "width": 1.2}, opacity=0.6, hoverinfo="skip")
+        for paint in paints.values()
+    ]
+    words = go.Scatter(
+        x=[],
+        y=[],
+        mode="markers+text",
+        text=[escaped(word) for word in projected],
+        textposition="middle right",
+        textfont={
+            "size": [13.5 if word in paints else 11.5 for word in projected],
+            "color": [paints.get(word, TEXT) for word in projected],
+        },
+        marker={
+            "size": [10 if word in paints else 6 for word in projected],
+            "color": [paints.get(word, QUIET) for word in projected],
+        },
+        hovertemplate="%{text}<extra></extra>",
+    )
+    figure = blank_figure([*trails, words], 420)
+    figure.update_layout(dragmode="pan")
+    figure.update_xaxes(showticklabels=False, zeroline=False)
+    figure.update_yaxes(showticklabels=False, zeroline=False)
+    return {"title": "Embedding map (PCA)", "file": "embedding-map", "figure": figure}

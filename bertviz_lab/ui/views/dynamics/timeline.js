@@ -1,0 +1,67 @@
+// A chart over a training, whose axis is that of the slider.
+
+const WRITTEN = { percent, short, whole: (value) => whole(value) };
+
+/** The value of a line at a place of the axis, or that of the last point before it; undefined before the first. */
+const valueAt = ({ x, y }, place) => y[x.findLastIndex((at) => at !== null && at <= place)];
+
+/**
+ * `show(chart, lines)` draws a chart of `opening`, its traces filled with `lines`, [[step, value]] for each; without
+ * them it is complete. `moveTo(index)` moves only the cursor and the values in the legend: this is what dragging waits
+ * for. Press or drag to call `onJump(index of a snapshot)`.
+ */
+function makeTimeline(onJump, options = {}) {
+  const node = h('div', { class: 'timeline' });
+  const chart = makeChart(node, options);
+  const { picture } = chart;
+  let body = null;
+
+  function show(given, lines, more = {}) {
+    const { data, layout } = given.figure;
+    const filled = lines ? data.map((trace, place) => ({ ...trace, x: lines[place].map(([step]) => opening.steps.indexOf(step)),
+      y: lines[place].map(([, value]) => value), customdata: lines[place].map(([step]) => step) })) : data;
+    const shapes = layout.shapes.map((shape) => ({ ...shape }));
+    body = { table: tableOf(given.keys, filled), ...given, caption: `${opening.title} · ${given.title}`, ...more,
+      figure: { data: more.data ?? filled, layout: { ...layout, shapes, xaxis: opening.axis } } };
+    placeCursor(current.index);
+    chart.show(body);
+    tellValues(current.index);
+  }
+
+  /** A row for each step at which a line has a point, a column for each line. */
+  function tableOf(keys, data) {
+    const steps = opening.steps.filter((step) => data.some(({ customdata }) => customdata?.includes(step)));
+    return { header: ['step', ...keys.map(([name]) => name)],
+      rows: steps.map((step) => [step, ...keys.map((_, place) => data[place].y[data[place].customdata.indexOf(step)] ?? null)]) };
+  }
+
+  function placeCursor(index) {
+    Object.assign(body.figure.layout.shapes[0], { x0: index, x1: index });
+  }
+
+  const tellValues = (index) => chart.tell(body.keys.map((_, place) => {
+    const value = valueAt(body.figure.data[place], index);
+    return Number.isFinite(value) ? WRITTEN[body.shown_as](value) : '–';
+  }));
+
+  function jump(event) {
+    const { left, width } = picture.getBoundingClientRect();
+    const { l, r } = body.figure.layout.margin;
+    const share = (event.clientX - left - l) / (width - l - r);
+    onJump(Math.min(opening.steps.length - 1, Math.max(0, Math.round(share * opening.axis.range[1]))));
+  }
+  picture.addEventListener('pointerdown', (event) => {
+    if (event.button !== 0 || !body) return;
+    picture.setPointerCapture(event.pointerId);
+    jump(event);
+  });
+  picture.addEventListener('pointermove', (event) => { if (picture.hasPointerCapture(event.pointerId)) jump(event); });
+
+  return { node, show,
+    moveTo(index) {
+      if (!body) return;
+      placeCursor(index);
+      chart.move(body.figure.layout.shapes);
+      tellValues(index);
+    } };
+}
