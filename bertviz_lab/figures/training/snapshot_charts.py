@@ -187,7 +187,7 @@ def _lines(
             line={"color": colour, "width": 2},
             marker={"color": colour, "size": 6},
             cliponaxis=False,
-            hovertemplate=f"step %{{customdata:,}}: {escaped(name)} %{{y:{number_format}}}<extra></extra>",
+            hovertemplate=f"step %{{customdata:,}}, {escaped(name)}: %{{y:{number_format}}}<extra></extra>",
         )
         for name, colour in names
     ]

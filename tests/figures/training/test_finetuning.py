@@ -79,10 +79,10 @@ def test_lengths_that_are_cut_are_marked_and_told() -> None:
     assert body["places"] == ["1–8", "9–16", "17–24"]
     assert body["marked"] == [False, False, True]
     assert "1 of 7 (14.3%) are longer than the max sequence length of 16 tokens" in body["sentence"]
-    assert body["names"][1] == "longer than 16 tokens"
+    assert body["keys"][1][0] == "longer than 16 tokens"
     fits = json.loads(lengths_payload(lengths(0, 24)))
     assert fits["marked"] == [False] * 3
-    assert fits["names"] == []
+    assert fits["keys"] == []
     assert "fit into the max sequence length of 24 tokens" in fits["sentence"]
 
 
