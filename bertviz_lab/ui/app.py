@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import gradio as gr
+import httpx
 from gradio.data_classes import BlocksConfigDict
 
 from bertviz_lab.errors import InputError
@@ -134,7 +135,7 @@ def serve(
             prevent_thread_lock=True,
             **launch_options(session),
         )
-    except OSError as error:
+    except (OSError, httpx.HTTPError) as error:  # Gradio asks its own page once, by the name localhost
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
     threading.Thread(target=session.warm_up, name=_WARMING, daemon=True).start()
     return page, address
