@@ -3,7 +3,7 @@
 A run is a subprocess with a folder. Nobody holds a handle to it: whether it lives and what it does is read from the
 folder, so any page may watch. When the server ends, its runs save a checkpoint and stop; after a restart they can be
 resumed. A machine trains only so many at a time, since more would only slow each other down: the others wait, also
-across a restart, and start in the order in which they came.
+across a restart, and those who started them take turns (`turns.py`).
 """
 
 import contextlib
@@ -23,14 +23,27 @@ import psutil
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.run_names import new_run_id, short_name
+from bertviz_lab.jobs.turns import Start, WaitingRun, in_turn, starts, words_of
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
 from bertviz_lab.training.runs.notes import RunNotes, read_notes, write_notes
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, read_log, read_state, write_state
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
+_AT_WORK = tuple(status for status in ACTIVE if status != "waiting")
 _START_SECONDS = 60.0  # a process that has not reported by then never will
 _POLL_SECONDS = 1.0  # between two checks of the queue
+_PLAN_SECONDS = 0.5  # for which a plan of the queue is told to all who ask
+
+
+@dataclass
+class _Known:
+    """What was read of the folders: a poll parses what has changed since, not hundreds of runs."""
+
+    states: dict[str, tuple[tuple[int, int], RunState]] = field(default_factory=dict)  # with what tells the file apart
+    budgets: dict[str, float | None] = field(default_factory=dict)  # seconds of a run; they never change
+    plan: dict[str, Start] = field(default_factory=dict)
+    planned: float = -1.0  # when, on the monotonic clock
 
 
 @dataclass(frozen=True)
@@ -42,6 +55,7 @@ class Runs:
     cached: bool = True  # keep prepared texts for the next run; not those of strangers
     nice: int = 5  # so that the page stays responsive while the machine trains
     _polling: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
     def start(self, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = ()) -> str:
         """Start a run in a process of its own, or queue it, and return its id at once.
@@ -88,6 +102,7 @@ class Runs:
             state = read_state(folder)
             if state.status == "waiting":
                 write_state(folder, replace(state, status="stopped"))
+                self._known.planned = -1.0
                 return
         if self.state(run_id).status in ACTIVE:
             (folder / STOP_FILE).touch()
@@ -139,10 +154,11 @@ class Runs:
     def state(self, run_id: str) -> RunState:
         """The state of a run; "failed" where its process has died without reporting it."""
         folder = self.folder(run_id)
-        state = read_state(folder)
+        state = self._parsed(run_id)
         if state.status == "waiting":
-            return replace(state, message=self._queue_position(run_id))
-        starting = state.pid == 0 and time.time() - state.updated < _START_SECONDS
+            start = self._plan().get(run_id)
+            return replace(state, message=words_of(start) if start else "It is about to start.")
+        starting = state.pid == 0 and abs(time.time() - state.updated) < _START_SECONDS  # a clock may be set back
         if state.status in ACTIVE and not starting and _process(state.pid, folder) is None:
             message = "The training process ended unexpectedly; resume to continue from the last checkpoint."
             return replace(state, status="failed", message=message, eta_seconds=None)
@@ -154,10 +170,13 @@ class Runs:
 
     def ids(self) -> tuple[str, ...]:
         """All runs, the newest first."""
-        if not self.root.is_dir():
-            return ()
-        folders = [p for p in self.root.iterdir() if (p / "config.json").is_file() and _RUN_ID.fullmatch(p.name)]
-        return tuple(p.name for p in sorted(folders, key=lambda p: -(p / "config.json").stat().st_mtime))
+        started = {}
+        with contextlib.suppress(FileNotFoundError):
+            for name in os.listdir(self.root):
+                if _RUN_ID.fullmatch(name):
+                    with contextlib.suppress(OSError):
+                        started[name] = os.stat(self.root / name / "config.json").st_mtime
+        return tuple(sorted(started, key=lambda name: -started[name]))
 
     def start_queue(self) -> None:
         """Launch what there is room for, and poll until the queue is empty; a server calls this when it starts."""
@@ -182,30 +201,75 @@ class Runs:
             room = max(0, self.most_running - running)
             for run_id in queue[:room]:
                 self._launch(self.folder(run_id))
+                self._known.planned = -1.0
         return len(queue[room:])
 
     def _queue(self) -> list[str]:
         """Runs that wait, in the order in which they start."""
-        states = {run_id: state for run_id in self.ids() if (state := self._read(run_id)).status == "waiting"}
-        return sorted(states, key=lambda run_id: states[run_id].updated)
+        waiting, training, served = [], [], dict[str, float]()
+        there = self.ids()
+        for gone in self._known.states.keys() - set(there):
+            self._known.states.pop(gone, None)
+            self._known.budgets.pop(gone, None)
+        for run_id in there:
+            state, owner = self._read(run_id), ""
+            if state.status == "waiting":
+                waiting.append(WaitingRun(run_id, owner, state.updated, self._budget(run_id)))
+            elif state.status in ACTIVE:
+                training.append(owner or run_id)
+            elif state.seconds:  # it has trained
+                served[owner] = max(state.updated, served.get(owner, 0.0))
+        order = in_turn(waiting, training, served)
+        left = [self._left(run_id) for run_id in there if self._is_running(run_id)]
+        self._known.plan, self._known.planned = starts(order, left, self.most_running), time.monotonic()
+        return [run.run_id for run in order]
 
-    def _queue_position(self, run_id: str) -> str:
-        queue = self._queue()
-        before = queue.index(run_id) if run_id in queue else 0
-        messages = {0: "It is next in the queue.", 1: "One other is before it in the queue."}
-        return messages.get(before, f"{before} others are before it in the queue.")
+    def _plan(self) -> dict[str, Start]:
+        """When each of the runs that wait starts."""
+        if time.monotonic() - self._known.planned > _PLAN_SECONDS:
+            self._queue()
+        return self._known.plan
+
+    def _budget(self, run_id: str) -> float | None:
+        """The seconds that a run will train; None where it trains for a number of steps."""
+        if run_id not in self._known.budgets:
+            with contextlib.suppress(InputError):
+                self._known.budgets[run_id] = getattr(self.config(run_id), "time_budget_seconds", None)
+        return self._known.budgets.get(run_id)
+
+    def _left(self, run_id: str) -> float | None:
+        """The seconds that a run at work still trains; None where nobody knows."""
+        state = self._read(run_id)
+        if state.status == "training" and state.eta_seconds is not None and state.step:
+            return max(0.0, state.eta_seconds - max(0.0, time.time() - state.updated))
+        budget = self._budget(run_id)
+        return None if budget is None else max(0.0, budget - state.seconds)
 
     def _is_running(self, run_id: str) -> bool:
         try:
-            return self.state(run_id).status in ACTIVE and self._read(run_id).status != "waiting"
+            return self._read(run_id).status in _AT_WORK and self.state(run_id).status in _AT_WORK
         except InputError:
             return False
 
     def _read(self, run_id: str) -> RunState:
+        """The state as the file has it; "failed" without one."""
         try:
-            return read_state(self.root / run_id)
+            return self._parsed(run_id)
         except InputError:
             return RunState("failed")
+
+    def _parsed(self, run_id: str) -> RunState:
+        """The state as the file has it, parsed when the file has changed. Raises as `read_state`."""
+        folder = self.root / run_id
+        try:
+            stat = os.stat(folder / "state.json")
+        except OSError:
+            return read_state(folder)
+        version = stat.st_mtime_ns, stat.st_ino  # two writes may fall into one tick of the clock
+        known = self._known.states.get(run_id)
+        if known is None or known[0] != version:
+            self._known.states[run_id] = known = version, read_state(folder)
+        return known[1]
 
     def _exclusive(self) -> contextlib.AbstractContextManager[None]:
         """One thread of one server at a time changes the queue."""

@@ -152,3 +152,38 @@ def test_a_run_has_the_name_that_it_is_given(runs: Runs, text: Path, launched: l
     assert runs.name(run_id) == "my baseline"
     with pytest.raises(InputError, match="There is no run"):
         runs.annotate("../elsewhere", RunNotes("x"))
+
+
+def test_a_start_is_told_from_the_time_budgets_of_those_before(runs: Runs, launched: list[str]) -> None:
+    first, second, third = (runs.start(settings(steps=None, time_budget="3m")) for _ in range(3))
+    assert runs.state(second).message == "It is next in the queue; it starts in about 3 min."
+    assert runs.state(third).message == "One other is before it in the queue; it starts in about 6 min."
+    state = runs_module.RunState("training", pid=os.getpid(), step=7, seconds=90.0, eta_seconds=60.0)
+    runs_module.write_state(runs.folder(first), state)
+    runs.start_queue()
+    assert runs.state(second).message.endswith("it starts in about 1 min.")
+
+
+def test_watching_the_queue_parses_no_run_that_has_not_changed(
+    runs: Runs, launched: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [runs.start(settings()) for _ in range(12)]
+    parsed: list[str] = []
+    read = runs_module.read_state
+
+    def counting(folder: Path) -> runs_module.RunState:
+        parsed.append(folder.name)
+        return read(folder)
+
+    monkeypatch.setattr(runs_module, "read_state", counting)
+    for name in names:
+        runs.state(name)
+    parsed.clear()
+    for _ in range(3):
+        for name in names:
+            runs.state(name)
+        runs._queue()
+    assert parsed == []
+    end(runs, names[0])
+    assert runs.state(names[0]).status == "finished"
+    assert set(parsed) == {names[0]} | set(launched[1:])

@@ -4,6 +4,7 @@ from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
+from bertviz_lab.ui.views.runs.view import RUNS
 from tests.ui.state.test_models import RUN, make_run
 
 
@@ -17,3 +18,10 @@ def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session
     assert "no longer queued" in CHANGE_RUN.ask(session, {"own": [], "action": "stop", "run_id": RUN})
     stopped = about.ask(session, {"own": [], "run_id": RUN})
     assert (stopped["can_stop"], stopped["can_resume"]) == (False, True)
+
+
+def test_the_table_of_runs_tells_place_and_time_of_those_that_wait(session: AppState) -> None:
+    write_state(make_run(session, status="finished", model=False), RunState("waiting"))
+    (row, *shipped) = RUNS.questions["table"].ask(session, {"own": []})
+    assert row["queue"] == "It is next in the queue."
+    assert {row["queue"] for row in shipped} == {""}

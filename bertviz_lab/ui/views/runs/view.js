@@ -43,9 +43,9 @@ async function draw() {
   part.redraw();
 }
 
-function stateWords({ status, step, total_steps: total }) {
+function stateWords({ status, step, total_steps: total, queue }) {
   const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-  return `${STATUS[status] ?? status}${steps}`;
+  return `${STATUS[status] ?? status}${steps}${queue ? `. ${queue}` : ''}`;
 }
 
 function sortBy(key) {

@@ -32,6 +32,7 @@ def _row_of_run(state: AppState, own: RunIds, run_id: str) -> dict[str, Any]:
         "note": notes.note,
         "status": run.status,
         "active": run.status in ACTIVE,
+        "queue": run.message if run.status == "waiting" else "",
         "step": run.step,
         "total_steps": run.total_steps,
         "started": state.runs.started(run_id),
@@ -41,7 +42,7 @@ def _row_of_run(state: AppState, own: RunIds, run_id: str) -> dict[str, Any]:
 
 
 def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
-    fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "step": 0}
+    fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "queue": "", "step": 0}
     unknown = {"total_steps": None, "started": None, "mine": False}
     outcome = _outcome(state.summary(name))
     card = state.settings.checkpoints / name / "README.md"
