@@ -23,6 +23,10 @@ from bertviz_lab.errors import InputError
 
 _NICE = 5  # the page comes first
 _OPEN_FILES = 256
+_NO_MEMORY = (
+    *("allocate memory", "not enough memory", "failed to allocate", "malloc of size", "bad_alloc"),
+    *("could not create a primitive", "can't start new thread"),
+)
 _SPARE_BYTES = 64 << 20  # to say that there was not enough memory
 
 
@@ -62,9 +66,9 @@ def _outcome(work: "partial[Any]") -> bytes:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says, in the words of Python, PyTorch or Arrow, that there is no memory left."""
-    words = ("allocate memory", "not enough memory", "failed to allocate", "malloc of size", "bad_alloc")
-    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
+    """Whether an error says, in the words of Python, PyTorch, oneDNN or Arrow, that there is no memory left."""
+    text = str(error)
+    return isinstance(error, MemoryError) or any(words in text for words in _NO_MEMORY)
 
 
 def limit_process(limits: Confinement) -> None:

@@ -1,16 +1,24 @@
-"""The process of one run: `python -m bertviz_lab.jobs.worker FOLDER PARENT NICE`. It reports through FOLDER."""
+"""The process of one run: `python -m bertviz_lab.jobs.worker FOLDER PARENT NICE [MEMORY]`.
+
+It reports through FOLDER.
+"""
 
 import os
 import signal
 import sys
 import threading
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import psutil
 
+from bertviz_lab.config.limits import words_of
+from bertviz_lab.confined.worker import is_out_of_memory, limit_memory
 from bertviz_lab.errors import InputError
 from bertviz_lab.training import run_training
+from bertviz_lab.training.runs.events import Event
 from bertviz_lab.training.runs.run_folder import read_config, read_state, record, write_state
 
 #: Its presence in the folder of a run asks the run to stop; unlike SIGTERM this works on Windows too.
@@ -18,10 +26,11 @@ STOP_FILE = "stop-requested"
 _POLL_SECONDS = 0.2
 
 
-def main(folder: Path, parent: int, nice: int) -> int:
+def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0) -> int:
     """Train, or resume training, until done, asked to stop (`STOP_FILE`, SIGTERM), or orphaned by the server.
 
-    Returns the exit code: 0, or 2 for a text or settings that cannot be used.
+    `memory_bytes` limits what it may take beyond the libraries. Returns the exit code: 0, or 2 for a text or settings
+    that cannot be used.
     """
     _lower_priority(nice)
     stop = threading.Event()
@@ -29,14 +38,51 @@ def main(folder: Path, parent: int, nice: int) -> int:
         signal.signal(number, lambda *_: stop.set())
     threading.Thread(target=_watch, args=(folder, parent, stop), daemon=True).start()
     write_state(folder, replace(read_state(folder), pid=os.getpid()))
+    if memory_bytes:
+        _limit_memory(folder, memory_bytes)
     resume = (folder / "events.jsonl").is_file()
     try:
         events = run_training(read_config(folder), folder, resume=resume, should_stop=stop.is_set)
-        for _ in record(events, folder):
+        for _ in record(_explained(events, memory_bytes), folder):
             pass
     except InputError:
         return 2  # the message is in the run's state
     return 0
+
+
+def _limit_memory(folder: Path, most: int) -> None:
+    """By the kernel where it can; CUDA reserves address space by the terabyte, and macOS and Windows have no limit."""
+    import torch  # first: a limit holds for what comes after
+
+    if sys.platform == "linux" and not torch.cuda.is_available():
+        limit_memory(most)
+    else:
+        threading.Thread(target=_watch_memory, args=(folder, most), daemon=True).start()
+
+
+def _watch_memory(folder: Path, most: int) -> None:
+    process = psutil.Process()
+    while process.memory_info().rss <= most:
+        time.sleep(_POLL_SECONDS)
+    write_state(folder, replace(read_state(folder), status="failed", message=_too_much(most), eta_seconds=None))
+    os._exit(2)
+
+
+def _explained(events: Iterable[Event], memory_bytes: int) -> Iterator[Event]:
+    """The events; an error of memory as one sentence."""
+    try:
+        yield from events
+    except Exception as error:
+        if memory_bytes and is_out_of_memory(error):
+            raise InputError(_too_much(memory_bytes)) from error
+        raise
+
+
+def _too_much(most: int) -> str:
+    return (
+        f"This run needs more than {words_of('bytes', most)} of memory, which is what this page gives to one: choose "
+        "a smaller model, a smaller batch size or a part of the data."
+    )
 
 
 def _watch(folder: Path, parent: int, stop: threading.Event) -> None:
@@ -54,4 +100,4 @@ def _lower_priority(nice: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])))
+    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), *map(int, sys.argv[3:])))

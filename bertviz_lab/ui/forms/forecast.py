@@ -1,10 +1,17 @@
-"""What a training will take on this machine: measured for a moment on the model itself, or on a smaller relative."""
+"""What a training will take on this machine: measured for a moment on the model itself, or on a smaller relative.
+
+On a page that others use too a confined process measures, since the shape is a visitor's.
+"""
 
 import threading
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.confined import Confinement, Workers
+from bertviz_lab.errors import InputError
 
 #: Larger models are not tried in the page's own process; their speed follows from this one's.
 _LARGEST_TRIED = "small"
@@ -22,14 +29,19 @@ class Forecast:
 class Forecaster:
     """Measures each shape of model once."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits, workers: Workers) -> None:
+        self._limits, self._workers = limits, workers
         self._lock = threading.Lock()  # one measurement at a time: two would slow each other down
         self._speeds: dict[tuple[Any, ...], float] = {}
 
     def forecast(self, config: PretrainConfig, model: BertConfig) -> Forecast:
-        """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once."""
+        """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once.
+
+        Raises `InputError` for a model, or a step, beyond the limits of the page.
+        """
         from bertviz_lab.training.loop.memory import available_memory, estimate_memory
 
+        refuse_large(model, self._limits)
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
         return Forecast(
             tokens_per_second=self._speed(config, rounded) * _pace(config, rounded),
@@ -38,16 +50,37 @@ class Forecaster:
         )
 
     def _speed(self, config: PretrainConfig, model: BertConfig) -> float:
-        from bertviz_lab.training.loop.throughput import tokens_per_second
-
         largest = BertConfig.preset(_LARGEST_TRIED, vocab_size=model.vocab_size)
         tried = model if _work(model) <= _work(largest) else largest
         key = (tried, config.seq_len, config.batch_size, config.optimizer)
         with self._lock:
             if key not in self._speeds:
-                self._speeds[key] = tokens_per_second(tried, config)
+                self._speeds[key] = self._measured(tried, config)
             speed = self._speeds[key]
         return speed * _work(tried) / _work(model)
+
+    def _measured(self, model: BertConfig, config: PretrainConfig) -> float:
+        from bertviz_lab.training.loop.throughput import tokens_per_second
+
+        work = partial(tokens_per_second, model, config)
+        if not self._limits.shared:
+            return work()
+        limits = Confinement(self._limits.worker_bytes, self._limits.worker_seconds)
+        return self._workers.run(work, limits, "A step of this training compute")
+
+
+def refuse_large(model: BertConfig, limits: Limits) -> None:
+    """Raises `InputError` for a model of more parameters than may be trained; nothing is built to count them."""
+    hidden, inner = model.hidden_size, model.intermediate_size
+    embeddings = model.vocab_size + model.max_position_embeddings + model.type_vocab_size + 2
+    layers = 1 if model.share_layers else model.num_hidden_layers
+    layer = 4 * hidden**2 + 2 * hidden * inner + 9 * hidden + inner
+    count = embeddings * hidden + layers * layer + 2 * hidden**2 + model.vocab_size  # the last: pooler, and MLM head
+    if count > limits.run_parameters:
+        raise InputError(
+            f"This model has about {count / 1e6:,.0f} million parameters, and this page trains up to "
+            f"{limits.run_parameters / 1e6:,.0f} million: choose a smaller model, or a smaller vocabulary."
+        )
 
 
 def _work(model: BertConfig, asked: float = 0.15) -> float:

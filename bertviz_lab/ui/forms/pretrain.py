@@ -17,7 +17,7 @@ from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, form, options, texts
-from bertviz_lab.ui.forms.forecast import Forecaster
+from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large
 from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -34,7 +34,7 @@ _FORECAST = (
 
 def create_pretrain(session: AppState) -> TrainingView:
     """Draw the tab and join the parts of its form."""
-    forecaster = Forecaster()
+    forecaster = Forecaster(session.settings.limits, session.workers)
     gr.HTML("<h2>1. Choose a corpus</h2>")
     with gr.Row():
         with gr.Column(scale=3, min_width=280):
@@ -124,7 +124,9 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, *v
     text = texts.chosen(source, files)
     config = form.config_from(session, text, names, values)
     # The report is there already; a text that it refuses is refused here, not by a run that fails.
-    form.report_of(session, text, names, values)
+    report = form.report_of(session, text, names, values)
+    start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
+    refuse_large(form.model_of(config, start, report.vocab_size), session.settings.limits)
     return session.runs.start(config, text.files)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.confined import Workers
 from bertviz_lab.data.corpora.health import HealthReport
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
@@ -24,7 +25,7 @@ from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
-from bertviz_lab.ui.state.file_reading import FileReader
+from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
@@ -59,10 +60,16 @@ class AppState:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.runs = Runs(settings.runs_dir, most_running=settings.max_runs, cached=not settings.shared)
+        self.runs = Runs(
+            settings.runs_dir,
+            most_running=settings.max_runs,
+            cached=not settings.shared,
+            memory_bytes=settings.limits.run_bytes,
+        )
         self.runs.start_queue()
-        self.files = FileReader(settings.limits)
-        self.models = Models(settings, self.runs)
+        self.workers = Workers(PRELOAD)
+        self.files = FileReader(settings.limits, self.workers)
+        self.models = Models(settings, self.runs, self.workers)
         self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, CachedTrace] = OrderedDict()
@@ -73,7 +80,7 @@ class AppState:
 
     def warm_up(self) -> None:
         """Import torch and what analyses models, and open the default one: the first visitor need not wait for it."""
-        self.files.workers.warm_up()
+        self.workers.warm_up()
         with contextlib.suppress(InputError):  # no model yet: the page says so
             self.models.open()
         importlib.import_module("bertviz_lab.interpret")

@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # what brings torch, or what the first page does without
 AnswerT = TypeVar("AnswerT")
 
 #: What a waiting process has imported already: all that reading needs, and nothing that brings torch.
-_PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.examination", "pyarrow.parquet")
+PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.examination", "pyarrow.parquet")
 _MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
 
 _REPORT_BYTES, _INPUTS_BYTES = 4 << 20, 64 << 20  # of what comes back
@@ -34,8 +34,8 @@ _REPORT_BYTES, _INPUTS_BYTES = 4 << 20, 64 << 20  # of what comes back
 class FileReader:
     """Reads files within the limits of a page; safe to use from many threads."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.workers = Workers(_PRELOAD)
+    def __init__(self, limits: Limits, workers: Workers) -> None:
+        self._workers = workers
         self._limits = Confinement(limits.worker_bytes, limits.worker_seconds, answer_bytes=_REPORT_BYTES)
         self._most_labelled = _MOST_SHARED if limits.shared else MAX_BYTES
 
@@ -61,10 +61,10 @@ class FileReader:
         from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file
 
         work = partial(read_input_file, path, task, max_inputs, max_characters)
-        return self.workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
+        return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
     def _read(self, work: "partial[AnswerT]", paths: Sequence[str | Path]) -> AnswerT:
         if all(str(path).startswith(("sample:", "dataset:")) for path in paths):
             return work()
         subject = "This file read" if len(paths) == 1 else "One of these files read"
-        return self.workers.run(work, self._limits, subject)
+        return self._workers.run(work, self._limits, subject)

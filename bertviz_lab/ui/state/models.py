@@ -6,13 +6,16 @@ import re
 import time
 from collections.abc import Sequence
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from bertviz_lab.config.limits import MEGABYTE
+from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.jobs.run_names import is_run_id, short_name
+from bertviz_lab.tokenization.foreign import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.settings import Settings
@@ -27,6 +30,7 @@ RANDOM = "random"
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
 _ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-town")
 
+_TRIAL_SECONDS = 20.0  # of computing, for a stranger's tokenizer to split texts of the worst shapes
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
 _NO_MODEL = "No model comes with this copy of the lab yet: press Train your own, it takes two minutes."
 
@@ -37,9 +41,10 @@ class Models:
     A model is named by a string: the name of one that ships, the id of a run, a folder, or a hub id.
     """
 
-    def __init__(self, settings: Settings, runs: Runs) -> None:
+    def __init__(self, settings: Settings, runs: Runs, workers: Workers) -> None:
         self.settings = settings
         self.runs = runs
+        self._workers = workers
         # By folder and what lies in it. Switching among small models opens none of them again.
         self._opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
 
@@ -165,8 +170,11 @@ class Models:
 
         def load() -> "Checkpoint":
             self._refuse_large(folder, name)
+            if not any(folder.is_relative_to(known) for known in (self.settings.checkpoints, self.runs.root)):
+                self._try_tokenizer(folder)
             self._opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
-            return dataclasses.replace(_load(folder), name=name)
+            limits = self.settings.limits
+            return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
 
         return cast("Checkpoint", self._opened.get((folder, signature), load))
 
@@ -200,6 +208,15 @@ class Models:
         size = sum(path.stat().st_size for path in _weights(folder))
         if size > self.settings.limits.model_bytes:
             raise InputError(_too_large(name, size, self.settings.limits.model_bytes))
+
+    def _try_tokenizer(self, folder: Path) -> None:
+        """Let a confined process use a stranger's tokenizer first. Raises `InputError` where that fails."""
+        limits = self.settings.limits
+        confinement = Confinement(limits.worker_bytes, min(limits.worker_seconds, _TRIAL_SECONDS))
+        try:
+            self._workers.run(partial(try_tokenizer, folder), confinement, "The tokenizer of this model load")
+        except RuntimeError as error:
+            raise InputError("The tokenizer of this model cannot be used: it is damaged.") from error
 
     def _refuse_large_download(self, model: str) -> None:
         """Ask the hub for the size first; a hub that does not answer lets `checkpoint_folder` say so."""
@@ -273,16 +290,16 @@ def _signature(folder: Path) -> tuple[int, int]:
     return max((s.st_mtime_ns for s in stats), default=0), sum(s.st_size for s in stats)
 
 
-def _load(folder: Path) -> "Checkpoint":
+def _load(folder: Path, most_bytes: int) -> "Checkpoint":
     """Load a folder; a running training may swap it in the middle, so a failure is tried once more."""
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
 
     try:
-        return load_checkpoint(folder)
+        return load_checkpoint(folder, most_bytes=most_bytes)
     except (InputError, OSError):
         time.sleep(0.3)
         try:
-            return load_checkpoint(folder)
+            return load_checkpoint(folder, most_bytes=most_bytes)
         except OSError as error:
             raise InputError(f"The model could not be read: {error.strerror or error}.") from error
 

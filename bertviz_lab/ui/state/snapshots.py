@@ -3,7 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -101,7 +101,9 @@ class SnapshotStore:
     def open(self, name: str, step: int) -> Any:
         """A checkpoint, opened once while it is among the last few. Raises `InputError` where it is gone."""
         reader = self.reader(name)
-        return self._open.get((*self._version(reader.folder, step), step), lambda: reader.open(step))
+        limits = self._models.settings.limits.question
+        key = (*self._version(reader.folder, step), step)
+        return self._open.get(key, lambda: replace(reader.open(step), limits=limits))
 
     def frame(self, tracked: TrackedText, step: int) -> Payload:
         """What the snapshot of a step makes of a text, computed once. Raises `InputError`."""

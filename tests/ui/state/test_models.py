@@ -75,9 +75,9 @@ def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch:
     loads: list[Path] = []
     load = models_module._load
 
-    def counting(folder: Path) -> object:
+    def counting(folder: Path, most_bytes: int) -> object:
         loads.append(folder)
-        return load(folder)
+        return load(folder, most_bytes)
 
     monkeypatch.setattr(models_module, "_load", counting)
     opened: list[object] = []
@@ -99,9 +99,9 @@ def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_no
     session, loads = AppState(replace(settings, limits=limits)), []
     load = models_module._load
 
-    def counting(folder: Path) -> object:
+    def counting(folder: Path, most_bytes: int) -> object:
         loads.append(folder.name)
-        return load(folder)
+        return load(folder, most_bytes)
 
     monkeypatch.setattr(models_module, "_load", counting)
     names = [f"m{number}" for number in range(8)]
@@ -147,11 +147,11 @@ def test_a_checkpoint_that_is_removed_while_it_is_opened_gives_way_to_the_newer_
     old = little_folder(folder / "checkpoints" / "step-00000010", seed=1)
     load = models_module._load
 
-    def overtaken(path: Path) -> object:
+    def overtaken(path: Path, most_bytes: int) -> object:
         if path == old and old.is_dir():
             little_folder(folder / "checkpoints" / "step-00000020", seed=2)
             shutil.rmtree(old)
-        return load(path)
+        return load(path, most_bytes)
 
     monkeypatch.setattr(models_module, "_load", overtaken)
     assert session.models.open(RUN).path == folder / "checkpoints" / "step-00000020"
