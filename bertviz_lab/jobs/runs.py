@@ -31,6 +31,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE, RunState, read_config, 
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][\w.-]{0,80}")
 _AT_WORK = tuple(status for status in ACTIVE if status != "waiting")
+_OWNER_FILE = "owner"
 _START_SECONDS = 60.0  # a process that has not reported by then never will
 _POLL_SECONDS = 1.0  # between two checks of the queue
 _PLAN_SECONDS = 0.5  # for which a plan of the queue is told to all who ask
@@ -42,6 +43,7 @@ class _Known:
 
     states: dict[str, tuple[tuple[int, int], RunState]] = field(default_factory=dict)  # with what tells the file apart
     budgets: dict[str, float | None] = field(default_factory=dict)  # seconds of a run; they never change
+    owners: dict[str, str] = field(default_factory=dict)  # nor do these
     plan: dict[str, Start] = field(default_factory=dict)
     planned: float = -1.0  # when, on the monotonic clock
 
@@ -58,11 +60,14 @@ class Runs:
     _polling: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
 
-    def start(self, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = ()) -> str:
+    def start(
+        self, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = (), *, owner: str = ""
+    ) -> str:
         """Start a run in a process of its own, or queue it, and return its id at once.
 
         `texts` are copied into the run's folder and trained on together with the samples that `config` names, so that
         the run can be repeated when the originals are gone; `scored` likewise, as validation set of a fine-tuning.
+        `owner` is recorded, for `owner`.
         Raises `InputError` when the disk is full.
         """
         run_id = new_run_id()
@@ -70,6 +75,7 @@ class Runs:
         try:
             folder.mkdir(parents=True)
             config = _with_copies(config, folder, texts, scored)
+            (folder / _OWNER_FILE).write_text(owner, encoding="utf-8")
             write_state(folder, RunState("waiting"))
             write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
             self.start_queue()
@@ -119,6 +125,7 @@ class Runs:
                 folder.rename(removed)
             except OSError as error:
                 raise InputError(f"The run could not be deleted: {error.strerror or error}.") from error
+        self._known.owners.pop(run_id, None)
         shutil.rmtree(removed, ignore_errors=True)
 
     def notes(self, run_id: str) -> RunNotes:
@@ -132,6 +139,13 @@ class Runs:
             write_notes(folder, notes)
         except OSError as error:
             raise InputError(f"The notes could not be saved: {error.strerror or error}.") from error
+
+    def owner(self, run_id: str) -> str:
+        """Whose a run is, as its start recorded it; "" for a run of nobody, or one that is not there."""
+        if run_id not in self._known.owners:
+            with contextlib.suppress(InputError, OSError, ValueError):
+                self._known.owners[run_id] = (self.folder(run_id) / _OWNER_FILE).read_text(encoding="utf-8")
+        return self._known.owners.get(run_id, "")
 
     def name(self, run_id: str) -> str:
         """What people call a run. Raises `InputError` for an unknown id."""
@@ -212,8 +226,9 @@ class Runs:
         for gone in self._known.states.keys() - set(there):
             self._known.states.pop(gone, None)
             self._known.budgets.pop(gone, None)
+            self._known.owners.pop(gone, None)
         for run_id in there:
-            state, owner = self._read(run_id), ""
+            state, owner = self._read(run_id), self.owner(run_id)
             if state.status == "waiting":
                 waiting.append(WaitingRun(run_id, owner, state.updated, self._budget(run_id)))
             elif state.status in ACTIVE:

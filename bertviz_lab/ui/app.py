@@ -1,7 +1,7 @@
 """The page: header, tabs and endpoints put together."""
 
-import secrets
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 import gradio as gr
 import httpx
 from gradio.data_classes import BlocksConfigDict
+from starlette.middleware import Middleware
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, to_json
@@ -28,6 +29,7 @@ from bertviz_lab.ui.server.api import add_endpoints
 from bertviz_lab.ui.server.downloads import model_route
 from bertviz_lab.ui.server.error_handling import Page
 from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.server.visitors import VisitorCookie
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
@@ -56,9 +58,8 @@ class LightPage(Page):
 def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
-    secret = _secret(settings.runs_dir)
+    _make_folder(settings.runs_dir)
     with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
-        own = gr.BrowserState([], storage_key="bertviz-lab-runs", secret=secret)
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)
         component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="lesson-bar")
@@ -77,7 +78,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):
             tab.select(None, None, None, js=f"() => {{ window.Lab.page.setSpace('{space}'); }}", **QUIET)
-        PageEvents(session, own, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
+        PageEvents(session, wire, strip, tabs, forms, (pretrain, finetune)).join(page)
         add_endpoints(session)
     # Each handler takes milliseconds; those that read a whole text have a limit of their own.
     page.queue(default_concurrency_limit=8, max_size=500)
@@ -99,7 +100,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "head": theme.head() + bundle.head(),
         "app_kwargs": {
             "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route()],
-            "middleware": [],  # inside of Gradio's; the guard stands around both
+            "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both
             "lifespan": guarded(state.settings),
         },
         "footer_links": ["api", "settings"],
@@ -158,14 +159,10 @@ def _computes(thread: threading.Thread) -> bool:
     return not idle and thread.name in (_WORKER, _WARMING)
 
 
-def _secret(folder: Path) -> str:
-    """The key of what browsers remember, kept beside the runs so that it survives a restart of the server."""
-    path = folder / ".browser-secret"
+def _make_folder(folder: Path) -> None:
+    """Make the folder for runs, and see that files can be made in it."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if not path.is_file():
-            path.touch(mode=0o600)
-            path.write_text(secrets.token_hex(16), encoding="utf-8")
-        return path.read_text(encoding="utf-8").strip()
+        tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
         raise InputError(f"The folder for runs, {folder}, cannot be written: {error.strerror}.") from error

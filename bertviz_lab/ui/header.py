@@ -1,11 +1,12 @@
 """The top of the page: its name, the run under way, and the line to Python."""
 
-from functools import partial
+from typing import Any
 
 import gradio as gr
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
+from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at
 
@@ -31,7 +32,11 @@ _TITLE = f"""
 
 def create_header(session: AppState) -> gr.HTML:
     """Draw the top of the page; returns the strip that follows a training run."""
-    return run_strip(glance=partial(session.glance), above=_TITLE, elem_id="run-strip")
+
+    def glance(run_id: str, request: gr.Request) -> dict[str, Any] | None:
+        return session.glance(run_id, visitor_of(request))
+
+    return run_strip(glance=glance, above=_TITLE, elem_id="run-strip")
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:

@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, StringConstraints, ValidationError, vali
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors
 from bertviz_lab.ui.server.validation import MOST_CHARACTERS
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 
 if TYPE_CHECKING:
     from bertviz_lab.ui.state.app_state import AppState
@@ -36,7 +37,7 @@ Index = Annotated[int, Field(ge=0, le=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=50)]
 #: [[layer, head], ...] of heads that are ablated.
 Heads = Annotated[list[tuple[Index, Index]], Field(max_length=1024)]
-#: Ids of the runs that a visitor's browser has started.
+#: Ids of runs.
 RunIds = Annotated[list[Word], Field(max_length=50)]
 
 
@@ -47,23 +48,26 @@ class Question:
     Attributes:
         answer: `answer(state, **arguments)` gives a payload, or anything that JSON can hold.
         slow: whether it can take seconds; slow questions wait for each other only.
-        arguments: the names that it knows.
+        arguments: the names that a browser may send.
         arrays: whether it answers with a dictionary some of whose values are large arrays, which travel as raw bytes.
+        depends_on_visitor: whether the answer takes `visitor` too, which is told by the server, never by a browser.
     """
 
     answer: Callable[..., Any]
     slow: bool = False
     arguments: frozenset[str] = frozenset()
     arrays: bool = False
+    depends_on_visitor: bool = False
 
-    def ask(self, state: "AppState", arguments: Mapping[str, Any]) -> Any:
+    def ask(self, state: "AppState", arguments: Mapping[str, Any], visitor: Visitor = NOBODY) -> Any:
         """The answer. Raises `InputError` for arguments that are none of its own or of another type."""
         unknown = arguments.keys() - self.arguments
         if unknown:
             raise InputError(f"This question has no argument {sorted(unknown)[0]!r}.")
+        given = {**arguments, "visitor": visitor} if self.depends_on_visitor else arguments
         try:
             with panics_as_errors():
-                return self.answer(state, **arguments)
+                return self.answer(state, **given)
         except ValidationError as error:
             (first, *_) = error.errors(include_url=False, include_input=False)
             name = str(first["loc"][0]) if first["loc"] else "argument"
@@ -75,10 +79,13 @@ class Question:
 
 
 def question(answer: Callable[..., Any], *, slow: bool = False, arrays: bool = False) -> Question:
-    """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module."""
+    """Declare a question. All arguments of `answer` but the first, the page's state, have types from this module.
+
+    One called `visitor` is the `Visitor` who asks.
+    """
     _, *names = inspect.signature(answer).parameters
     checked = validate_call(config=ConfigDict(arbitrary_types_allowed=True))(answer)
-    return Question(checked, slow, frozenset(names), arrays)
+    return Question(checked, slow, frozenset(names) - {"visitor"}, arrays, "visitor" in names)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
 from bertviz_lab.data.samples import SAMPLES
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.dynamics.examples import tracked_examples
 from tests.browser import PageLog, eventually, watch
@@ -267,7 +268,7 @@ def test_every_example_chip_fills_the_fields_and_is_drawn(page: Page, served: tu
     chips = page.locator("#dynamics-examples .chip")
     expect(chips.first).to_be_visible()
     for number in reversed(range(chips.count())):
-        texts = tracked_examples(served[1], "tiny-town")[number]
+        texts = tracked_examples(served[1], NOBODY, "tiny-town")[number]
         chips.nth(number).click()
         expect(page.locator("#dynamics-a").first).to_have_value(texts[0])
         expect(view.locator(".sentence").first).to_contain_text(texts[0].split("[MASK]")[0].split()[0].lower())

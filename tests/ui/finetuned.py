@@ -8,7 +8,7 @@ from bertviz_lab import FinetuneConfig
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.run_folder import record
 from bertviz_lab.ui.state.app_state import AppState
-from tests.ui.pages import little_settings
+from tests.ui.pages import OWNER, little_settings
 
 RUN = "sharp-otter-0123456789abcdef"
 
@@ -37,6 +37,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> AppState:
     )
     run = folder / "runs" / RUN
     run.mkdir(parents=True)
+    (run / "owner").write_text(OWNER.owner)
     for _ in record(finetune(config, run), run):
         pass
     return session

@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import fastapi
+import gradio as gr
 import psutil
 import pytest
 
@@ -16,9 +18,21 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
+from bertviz_lab.ui.server.visitors import COOKIE, Visitor, owner_of
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
+
+#: Two browsers, by the keys that they keep.
+OWNERS_KEY, STRANGERS_KEY = "o" * 43, "s" * 43
+OWNER, STRANGER = (Visitor(owner_of(key)) for key in (OWNERS_KEY, STRANGERS_KEY))
+
+
+def request_of(key: str = OWNERS_KEY, address: str = "192.0.2.1") -> gr.Request:
+    """What a handler is told of a browser with a key."""
+    headers = [(b"cookie", f"{COOKIE}={key}".encode())]
+    scope = {"type": "http", "method": "POST", "headers": headers, "client": (address, 1), "query_string": b""}
+    return gr.Request(fastapi.Request(scope))
 
 
 def little_settings(folder: Path, *, shared: bool = False, models: bool = True) -> Settings:

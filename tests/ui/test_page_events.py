@@ -11,23 +11,18 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.pages import OWNER, OWNERS_KEY, STRANGERS_KEY, request_of
 from tests.ui.state.test_models import RUN, make_run
 
-OTHER = "calm-fox-fedcba9876543210"
 
-
-def story(session: AppState) -> PageEvents:
+def change(session: AppState, key: str, **sent: Any) -> dict[str, Any]:
+    """The answer after an event with this data, from the browser with a key."""
     nothing: Any = None
-    return PageEvents(session, nothing, nothing, nothing, nothing, nothing, ())
-
-
-def change(session: AppState, own: Any, **sent: Any) -> tuple[list[str], dict[str, Any]]:
-    """(the browser's runs, the answer) after an event with this data."""
-    own, wire, *_ = story(session).change_run(gr.EventData(None, {"ticket": "t", **sent}), own)
-    body = json.loads(wire)
-    assert body["own"] == own
-    assert body["answer"]["ticket"] == "t"
-    return own, body["answer"]
+    events = PageEvents(session, nothing, nothing, nothing, nothing, ())
+    wire, *_ = events.change_run(gr.EventData(None, {"ticket": "t", **sent}), request_of(key))
+    answer: dict[str, Any] = json.loads(wire)["answer"]
+    assert answer["ticket"] == "t"
+    return answer
 
 
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
@@ -37,12 +32,13 @@ def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     make_run(session)
     stopped: list[str] = []
     monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))
-    for own in ([], ["another"], None, "x"):
+    for key in ("", STRANGERS_KEY, OWNER.owner):
         for action in ("stop", "resume", "delete", "annotate"):
-            _, answer = change(session, own, action=action, run_id=RUN)
-            assert "somebody else" in answer["error"]
+            assert "another browser" in change(session, key, action=action, run_id=RUN)["error"]
+            sent = {"visitor": {"owner": OWNER.owner, "address": ""}, "own": [RUN]}
+            assert "another browser" in change(session, key, action=action, run_id=RUN, **sent)["error"]
     assert stopped == []
-    _, answer = change(session, [RUN], action="stop", run_id=RUN)
+    answer = change(session, OWNERS_KEY, action="stop", run_id=RUN)
     assert stopped == [RUN]
     assert "saves a checkpoint" in answer["message"]
 
@@ -51,19 +47,12 @@ def test_on_ones_own_machine_every_run_is_ones_own(session: AppState, monkeypatc
     make_run(session)
     stopped: list[str] = []
     monkeypatch.setattr(type(session.runs), "stop", lambda _, run_id: stopped.append(run_id))
-    change(session, [], action="stop", run_id=RUN)
+    change(session, STRANGERS_KEY, action="stop", run_id=RUN)
     assert stopped == [RUN]
-
-
-def test_a_deleted_run_is_forgotten_by_its_browser(session: AppState) -> None:
-    make_run(session)
-    make_run(session, OTHER)
-    own, answer = change(session, [RUN, OTHER], action="delete", run_id=RUN)
-    assert (own, answer["error"]) == ([OTHER], "")
 
 
 def test_an_event_without_sense_is_answered_in_a_sentence(session: AppState) -> None:
     make_run(session)
     for sent in ({}, {"action": "x", "run_id": RUN}, {"action": "delete", "run_id": 3}):
-        assert change(session, [], **sent)[1]["error"]
+        assert change(session, OWNERS_KEY, **sent)["error"]
     assert session.runs.ids() == (RUN,)

@@ -164,7 +164,7 @@ async function showModel() {
 }
 
 async function showModels() {
-  const groups = await page.ask('explore', 'models', { own: page.start.own ?? [] }).catch(() => undefined);
+  const groups = await page.ask('explore', 'models').catch(() => undefined);
   if (!groups) return;
   const known = groups.flatMap(({ models }) => models.map(([name]) => name));
   const last = localStorage.getItem(REMEMBERED);

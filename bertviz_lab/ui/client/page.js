@@ -134,8 +134,8 @@ const page = (() => {
   }
 
   return {
-    /** What Python tells the page: the default model, the runs of this browser. */
-    start: { model: '', own: [] },
+    /** What Python tells the page: the default model, and the run whose first model is awaited. */
+    start: { model: '' },
     /** The lesson that the page was opened with: its number, or "leader". */
     lesson: start.get('lesson'),
     /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */

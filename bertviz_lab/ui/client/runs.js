@@ -1,4 +1,4 @@
-// Runs: the runs of this browser and the shipped models, and a panel for each view of them. The one that was chosen last
+// Runs: the visitor's runs and the shipped models, and a panel for each view of them. The one that was chosen last
 // is the setting "run.id" of the address.
 
 const root = element.querySelector('.lab');

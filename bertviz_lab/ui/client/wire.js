@@ -48,7 +48,7 @@ const changeBy = (send) => (change) => new Promise((resolve, reject) => {
 page.changeRun = changeBy((change) => trigger('change_run', change));
 page.trainAblations = changeBy((plan) => trigger('train_ablations', plan));
 
-// What Python tells of runs: whose they are, which one's first model is awaited, and what came of a change.
+// What Python tells of runs: which one's first model is awaited, and what came of a change.
 watch('value', () => {
   const { answer, ...start } = readPayload();
   Object.assign(page.start, start);

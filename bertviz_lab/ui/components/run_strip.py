@@ -14,14 +14,14 @@ RUN_STRIP = Assembly("run", ("run_strip.js",), ("run_strip.css",))
 def run_strip(
     value: str = "",
     *,
-    glance: Callable[[str], dict[str, Any] | None],
+    glance: Callable[[str, gr.Request], dict[str, Any] | None],
     label: str = "Training run",
     **options: Any,
 ) -> gr.HTML:
     """The strip; its value comes from `strip_payload`.
 
-    `glance(run_id)` answers {"name", "status", "message", "step", "total_steps", "seconds", "eta_seconds", "saved",
-    "path"} or None for an unknown run; `saved` changes with every checkpoint and is "" before the first. It is
+    `glance(run_id, request)` answers {"name", "status", "message", "step", "total_steps", "seconds", "eta_seconds",
+    "saved", "path"} or None for an unknown run; `saved` changes with every checkpoint and is "" before the first. It is
     asked every two seconds, outside Gradio's queue, while the run is under way.
 
     Events: `run_changed` {run_id, status} when the status changes, `model_saved` {run_id} when there is a
@@ -29,8 +29,8 @@ def run_strip(
     """
 
     # Gradio hands over all arguments of a call from the page as one list.
-    def glance_of(arguments: Any) -> dict[str, Any] | None:
-        return glance(str(arguments[0] if isinstance(arguments, list) else arguments))
+    def glance_of(arguments: Any, request: gr.Request) -> dict[str, Any] | None:
+        return glance(str(arguments[0] if isinstance(arguments, list) else arguments), request)
 
     glance_of.__name__ = "glance"
     return component(

@@ -20,6 +20,7 @@ from bertviz_lab.ui.forms import controls, options, task_form
 from bertviz_lab.ui.forms.texts import OWN
 from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
 from bertviz_lab.ui.server.error_handling import in_order, sentence_of
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -56,7 +57,7 @@ def create_finetune(session: AppState) -> TrainingView:
     gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
     with gr.Row(equal_height=False):
         drawn["model"] = start = gr.Dropdown(
-            session.models.starts(()),
+            session.models.starts(NOBODY),
             value=session.models.default() or RANDOM,
             label=controls.label_of(_FIELDS["model"]),
             info=controls.help_of(_FIELDS["model"]),
@@ -131,7 +132,9 @@ def _reading_controls(defaults: dict[str, Any]) -> dict[str, Any]:
     return drawn | controls.draw(FinetuneConfig, rest, defaults, prefix="tuning")
 
 
-def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, scored: Any, *values: Any) -> str:
+def begin(
+    session: AppState, names: tuple[str, ...], visitor: Visitor, source: str, files: Any, scored: Any, *values: Any
+) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     data_set = task_form.chosen(source, files, scored)
     config = task_form.config_from(session, data_set, names, values)
@@ -145,7 +148,7 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, sc
             f"This asks for {work:,} examples over all epochs and trials, and this page takes {most:,}: choose fewer "
             "epochs, seeds or examples."
         )
-    return session.runs.start(config, data_set.files, data_set.scored)
+    return session.runs.start(config, data_set.files, data_set.scored, owner=visitor.owner)
 
 
 def about_of(source: str) -> str:

@@ -20,6 +20,7 @@ from bertviz_lab.ui.forms import controls, form, options, texts
 from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large
 from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
 
@@ -60,7 +61,7 @@ def create_pretrain(session: AppState) -> TrainingView:
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
     with gr.Row(equal_height=False):
         chosen["init_from"] = start = gr.Dropdown(
-            session.models.starts(()),
+            session.models.starts(NOBODY),
             value=RANDOM,
             label=controls.label_of(_FIELDS["init_from"]),
             info=controls.help_of(_FIELDS["init_from"]),
@@ -119,7 +120,7 @@ def create_pretrain(session: AppState) -> TrainingView:
     )
 
 
-def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, *values: Any) -> str:
+def begin(session: AppState, names: tuple[str, ...], visitor: Visitor, source: str, files: Any, *values: Any) -> str:
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     text = texts.chosen(source, files)
     config = form.config_from(session, text, names, values)
@@ -127,7 +128,7 @@ def begin(session: AppState, names: tuple[str, ...], source: str, files: Any, *v
     report = form.report_of(session, text, names, values)
     start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
     refuse_large(form.model_of(config, start, report.vocab_size), session.settings.limits)
-    return session.runs.start(config, text.files)
+    return session.runs.start(config, text.files, owner=visitor.owner)
 
 
 def texts_about(source: str) -> str:

@@ -17,8 +17,8 @@ class TrainingView:
     Attributes:
         tab: the id of its tab.
         names: the settings that the form has inputs for.
-        inputs: the form: what it is about, then a value for each of `names`; `begin(*inputs)` starts a run and returns
-            its id, or raises `InputError`.
+        inputs: the form: what it is about, then a value for each of `names`; `begin(visitor, *inputs)` starts a
+            run and returns its id, or raises `InputError`.
         start: the model to start from; its choices grow with every run.
     """
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from bertviz_lab.ui.lessons.lesson import Finding, Lesson
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ def _between(session: AppState, lesson: Lesson) -> str:
     """
     from bertviz_lab.data.samples.tiny_town.world import COLOURS
 
-    place, kept = lesson.look[0].place, [name for _, name in session.snapshots.choices(())]
+    place, kept = lesson.look[0].place, [name for _, name in session.snapshots.choices(NOBODY)]
     steps = session.snapshots.reader(lesson.model).steps() if lesson.model in kept else ()
     kind = right = None
     for step in steps:

@@ -1,25 +1,24 @@
-"""Who may do what: who is logged in, and whose a run is."""
+"""Who may do what: who is logged in, and who has a say over a run.
+
+Of a run on a shared page there are an owner, the browser that started it, and whoever has a link to it. A link shows
+curves, training dynamics on texts that its holder types, and answers of the model. The rest is the owner's: to stop,
+resume, rename, delete or download the run, and all that was typed or uploaded for it.
+"""
 
 import inspect
-from collections.abc import Sequence
-from typing import Any
 
 from starlette.requests import Request
 
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
-MOST_REMEMBERED = 50  # runs of one browser
 
-
-def existing_runs(state: AppState, own: Any) -> list[str]:
-    """The runs that a browser remembers and that are still there; what it sends may be anything."""
-    ids = [run_id for run_id in own if isinstance(run_id, str)] if isinstance(own, list) else []
-    return [run_id for run_id in ids[:MOST_REMEMBERED] if state.models.is_run(run_id)]
-
-
-def may_change(state: AppState, own: Sequence[str], run_id: str) -> bool:
-    """Whether a visitor has a say over a run: a link to it lets others look, no more."""
-    return state.models.is_run(run_id) and (not state.settings.shared or run_id in own)
+def require_owner(state: AppState, visitor: Visitor, run_id: str, what: str) -> None:
+    """Raise `InputError` where a run is somebody else's; `what` is the owner's alone, such as "can change it"."""
+    state.runs.folder(run_id)
+    if not state.models.owns(visitor, run_id):
+        raise InputError(f"This run was started in another browser, which alone {what}.")
 
 
 async def is_logged_in(request: Request) -> bool:

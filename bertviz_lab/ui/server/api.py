@@ -10,6 +10,7 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of
 from bertviz_lab.ui.server.validation import checked
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
@@ -29,7 +30,7 @@ def add_endpoints(session: AppState) -> None:
         found = [
             {"name": name, "title": name, "kind": "shipped", "status": "finished"} for name in session.models.shipped()
         ]
-        for run_id in session.models.visible_runs(()):
+        for run_id in session.models.visible_runs(NOBODY):
             status = session.runs.state(run_id).status
             found.append({"name": run_id, "title": session.runs.name(run_id), "kind": "run", "status": status})
         return {"default": session.models.default(), "models": found}

@@ -12,7 +12,8 @@ from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.server.access import is_logged_in
+from bertviz_lab.ui.server.access import is_logged_in, require_owner
+from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 
 _PREFIX, _KEPT_SECONDS = "bertviz-lab-download-", 600
@@ -32,16 +33,16 @@ def download_folder() -> Path:
 
 
 def model_route(state: AppState) -> Route:
-    """`lab-model/NAME.zip`: the newest model of a run, or a shipped one; only for who may see the page."""
+    """`lab-model/NAME.zip`: the newest model of a visitor's run, or a shipped one, for who may see the page."""
 
     async def download(request: Request) -> Response:
         if not await is_logged_in(request):
             return PlainTextResponse("Log in first.", status_code=401)
-        return await run_in_threadpool(answer, request.path_params["name"])
+        return await run_in_threadpool(answer, request.path_params["name"], visitor_of(request))
 
-    def answer(name: str) -> Response:
+    def answer(name: str, visitor: Visitor) -> Response:
         try:
-            path = zip_model(state, name)
+            path = zip_model(state, name, visitor)
         except InputError as error:
             return PlainTextResponse(str(error), status_code=404)
         return FileResponse(path, filename=path.name, headers={"X-Content-Type-Options": "nosniff"})
@@ -49,10 +50,12 @@ def model_route(state: AppState) -> Route:
     return Route("/lab-model/{name}.zip", download)
 
 
-def zip_model(state: AppState, name: str) -> Path:
-    """The newest model of a run, or a shipped one, as a zip. Raises `InputError` for any other name."""
+def zip_model(state: AppState, name: str, visitor: Visitor) -> Path:
+    """The newest model of a visitor's run, or a shipped one, as a zip. Raises `InputError` for any other name."""
     if not (state.models.is_run(name) or name in state.models.shipped()):
         raise InputError("There is no such run or model.")
+    if name not in state.models.shipped():
+        require_owner(state, visitor, name, "can download its model")
     folder, title = state.models.locate(name)
     stem = re.sub(r"[^\w.-]+", "-", title).strip("-.") or "model"
     target = download_folder() / f"{stem}.zip"

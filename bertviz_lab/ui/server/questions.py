@@ -26,6 +26,7 @@ from bertviz_lab.figures.payload import Payload, little_endian, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.server.waiting_line import Cancelled, Lane, Turn, WaitingLine
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
@@ -75,8 +76,9 @@ class Questions:
                 return _refusal("Log in first.", 401)
             try:
                 ticket, asked, name, arguments = self._read(await _body_of(request))
+                visitor = visitor_of(request)
                 content = await self._answer(
-                    lambda: to_bytes(asked.ask(self._state, arguments)), asked, name, ticket, request
+                    lambda: to_bytes(asked.ask(self._state, arguments, visitor)), asked, name, ticket, request
                 )
             except Exception as error:  # whatever happens, the page must live on
                 return _refusal(sentence_of(error, shared=self._state.settings.shared))
@@ -105,13 +107,13 @@ class Questions:
     # of that type.
 
     def _answer_function(self) -> Callable[..., Awaitable[str]]:
-        async def answer(sent: list[Any], request: gr.Request | None = None) -> str:
+        async def answer(sent: list[Any], request: gr.Request) -> str:
             """`sent` is [ticket, view, question, arguments]; the answer is {"answer": ...} or {"error": a sentence}."""
             try:
                 ticket, view, name, arguments = sent
-                asked = self._find(view, name, arguments, arrays=False)
+                asked, visitor = self._find(view, name, arguments, arrays=False), visitor_of(request)
                 result = await self._answer(
-                    lambda: asked.ask(self._state, arguments), asked, f"{view}.{name}", ticket, request
+                    lambda: asked.ask(self._state, arguments, visitor), asked, f"{view}.{name}", ticket, request
                 )
                 return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
@@ -123,7 +125,7 @@ class Questions:
         self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
     ) -> ResultT:
         """What `compute` gives when the question's turn has come. Raises `InputError` where it was cancelled."""
-        turn = self._line.join(visitor_of(request), name, "slow" if asked.slow else "fast")
+        turn = self._line.join(_place_of(request), name, "slow" if asked.slow else "fast")
         ticket = str(ticket)[:40]
         self._turns[ticket] = turn
         watcher = asyncio.create_task(self._cancel_when_left(turn, request))
@@ -155,10 +157,10 @@ class Questions:
         return progress
 
     def _drop_function(self) -> Callable[..., Awaitable[None]]:
-        async def drop(ticket: Any, request: gr.Request | None = None) -> None:
+        async def drop(ticket: Any, request: gr.Request) -> None:
             """The page wants to know something else: its visitor's question need not be answered."""
             turn = self._turns.get(str(ticket))
-            if turn and turn.visitor == visitor_of(request):
+            if turn and turn.visitor == _place_of(request):
                 self._line.cancel(turn, _DROPPED)
 
         return drop
@@ -203,10 +205,10 @@ async def _body_of(request: Request) -> bytes:
     return body
 
 
-def visitor_of(request: Any) -> tuple[str, ...]:
-    """Whose question it is: the address that it comes from, "" where that is not known."""
-    client = getattr(request, "client", None)
-    return (str(client.host) if client else "",)
+def _place_of(request: Any) -> tuple[str, str]:
+    """Whose question it is in a waiting line: places go round the addresses, then round the browsers of one."""
+    visitor = visitor_of(request)
+    return visitor.address, visitor.owner
 
 
 _TELL: ContextVar[Callable[[float], None] | None] = ContextVar("tell", default=None)

@@ -1,24 +1,24 @@
 """What a visitor does to a run besides starting it: stop, resume, rename, tag, note, delete.
 
-It changes what others see, so it goes by an event of Gradio's, whose queue and session tell whose run it is.
+It changes what others see, so it goes by an event of Gradio's, with its queue.
 """
 
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.notes import RunNotes
-from bertviz_lab.ui.server.access import may_change
+from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, Text, Word, question
+from bertviz_lab.ui.view import Text, Word, question
 
 Tags = Annotated[list[Word], Field(max_length=50)]
 
 
 def change_run(
     state: AppState,
-    own: RunIds,
+    visitor: Visitor,
     action: Literal["stop", "resume", "annotate", "delete"],
     run_id: Word,
     name: Word = "",
@@ -26,9 +26,7 @@ def change_run(
     note: Text = "",
 ) -> str:
     """Do it; returns what a person is told of it. Raises `InputError` for a run of somebody else, or one gone."""
-    state.runs.folder(run_id)
-    if not may_change(state, own, run_id):
-        raise InputError("This run was started by somebody else, who alone can change it.")
+    require_owner(state, visitor, run_id, "can change it")
     if action == "stop":
         waited = state.runs.state(run_id).status == "waiting"
         state.runs.stop(run_id)
@@ -43,5 +41,5 @@ def change_run(
     return ""
 
 
-#: `CHANGE_RUN.ask(state, arguments)` checks what a browser sent.
+#: `CHANGE_RUN.ask(state, arguments, visitor)` checks what a browser sent.
 CHANGE_RUN = question(change_run)

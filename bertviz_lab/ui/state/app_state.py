@@ -23,6 +23,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.server.error_handling import without_folders
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
@@ -138,29 +139,30 @@ class AppState:
         names = ("task", "train", "eval", "eval_share", "max_train_examples", "seed", *config.reading)
         return tuple(getattr(config, name) for name in names)
 
-    def examples(self, model: str) -> Examples:
-        """Sentences to try on a model: from the very text it was trained on where the page has that."""
+    def examples(self, model: str, visitor: Visitor = NOBODY) -> Examples:
+        """Sentences to try on a model: from the very text it was trained on where that is here and the visitor's."""
         name = model.strip() or self.models.default()
-        return cast(Examples, self._examples.get(name, lambda: self._examples_of(name)))
+        own = self.models.owns(visitor, name)
+        return cast(Examples, self._examples.get((name, own), lambda: self._examples_of(name, own)))
 
-    def _examples_of(self, name: str) -> Examples:
+    def _examples_of(self, name: str, own: bool) -> Examples:
         tokenizer = self.models.open(name).tokenizer
         own_examples = None
-        config = self.runs.config(name) if self.models.is_run(name) else None
+        config = self.runs.config(name) if own else None
         if isinstance(config, PretrainConfig):
             own_examples = self.files.corpus_examples(config.corpus, tokenizer, config.documents)
         return own_examples or examples_for(tokenizer)
 
-    def task_examples(self, model: str) -> list[tuple[str, str]]:
+    def task_examples(self, model: str, visitor: Visitor = NOBODY) -> list[tuple[str, str]]:
         """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""
         name = model.strip() or self.models.default()
-        folder = self.runs.folder(name) if self.models.is_run(name) else None
-        key = ("task examples", self.models.version(name))
+        folder = self.runs.folder(name) if self.models.owns(visitor, name) else None
+        key = ("task examples", self.models.version(name), folder)
         return self.remembered(key, lambda: task_examples(self.models.open(name), folder))
 
     # ---- runs
 
-    def follow(self, run_id: str, start: int) -> dict[str, Any] | None:
+    def follow(self, run_id: str, start: int, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
         """A run's events after the first `start` bytes of its log, for the loss chart; None for an unknown run."""
         try:
             rows, end = self.runs.events(run_id, max(0, start))
@@ -168,9 +170,12 @@ class AppState:
         except (InputError, ValueError):
             return None
         for row in rows:
+            row.pop("path", None)  # a folder of this machine
             if row.get("message"):
-                row["message"] = self._in_page_words(run_id, row["message"])
-        message = self._in_page_words(run_id, state.message)
+                row["message"] = self._message(run_id, row["message"], visitor)
+            if row.get("notes") and not self.models.owns(visitor, run_id):
+                row["notes"] = ()
+        message = self._message(run_id, state.message, visitor)
         return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
     def summary(self, name: str) -> RunSummary:
@@ -186,7 +191,7 @@ class AppState:
         self._summaries[name] = (known.after(rows), end)
         return self._summaries[name][0]
 
-    def glance(self, run_id: str) -> dict[str, Any] | None:
+    def glance(self, run_id: str, visitor: Visitor = NOBODY) -> dict[str, Any] | None:
         """Where a run stands, for the strip at the top of the page; None for an unknown run."""
         try:
             folder = self.runs.folder(run_id)
@@ -197,7 +202,7 @@ class AppState:
         return {
             "name": self.runs.name(run_id),
             "status": state.status,
-            "message": self._in_page_words(run_id, state.message),
+            "message": self._message(run_id, state.message, visitor),
             "step": state.step,
             "total_steps": state.total_steps,
             "seconds": state.seconds,
@@ -206,9 +211,11 @@ class AppState:
             "path": self.model_path(run_id) if saved else "",
         }
 
-    def _in_page_words(self, run_id: str, message: str) -> str:
-        kind = type(self.runs.config(run_id)) if message else PretrainConfig
-        words = in_page_words(kind, message)
+    def _message(self, run_id: str, message: str, visitor: Visitor) -> str:
+        """A sentence about a run in the words of the page; only its owner's, since it may quote a file."""
+        if not message or not self.models.owns(visitor, run_id):
+            return ""
+        words = in_page_words(type(self.runs.config(run_id)), message)
         return without_folders(words) if self.settings.shared else words
 
     def model_path(self, run_id: str) -> str:
@@ -225,9 +232,9 @@ class AppState:
         except InputError:
             return False
 
-    def current_run(self, own: Sequence[str], kind: type[RunConfig] | None = None) -> str:
+    def current_run(self, visitor: Visitor, kind: type[RunConfig] | None = None) -> str:
         """The run to show when a page opens: the visitor's newest, or on one's own machine any that is under way."""
-        visible = [run_id for run_id in self.models.visible_runs(own) if kind is None or self.is_kind(run_id, kind)]
-        mine = [run_id for run_id in visible if run_id in own]
+        visible = [name for name in self.models.visible_runs(visitor) if kind is None or self.is_kind(name, kind)]
+        mine = [run_id for run_id in visible if self.models.has_started(visitor, run_id)]
         active = [run_id for run_id in visible if self.runs.state(run_id).status in ACTIVE]
         return next(iter(mine or active), "")

@@ -7,10 +7,11 @@ from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
 
-def describe(session: AppState, model: str | None) -> str:
+def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) -> str:
     """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
@@ -27,7 +28,7 @@ def describe(session: AppState, model: str | None) -> str:
             ("Parameters", _millions(parameter_count(checkpoint.model))),
             ("Architecture", checkpoint.architecture),
         ]
-        trained_on = _trained_on(session, model or session.models.default(), checkpoint.card)
+        trained_on = _trained_on(session, model or session.models.default(), checkpoint.card, visitor)
         if trained_on:
             items.append(("Trained on", trained_on))
         missing = checkpoint.report.missing
@@ -38,8 +39,11 @@ def describe(session: AppState, model: str | None) -> str:
         return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)
 
 
-def _trained_on(session: AppState, model: str, card: str) -> str:
+def _trained_on(session: AppState, model: str, card: str, visitor: Visitor) -> str:
+    """The names of its texts; nobody else is told those of a visitor's files."""
     if session.models.is_run(model):
+        if not session.models.owns(visitor, model):
+            return ""
         config = session.runs.config(model)
         names = [_text_name(name) for name in (config.corpus if isinstance(config, PretrainConfig) else config.train)]
         return ", ".join(names[:3]) + (" …" if len(names) > 3 else "")

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import re
 import time
-from collections.abc import Sequence
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
@@ -18,6 +17,7 @@ from bertviz_lab.jobs.run_names import is_run_id, short_name
 from bertviz_lab.tokenization.foreign import try_tokenizer
 from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoint
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.lru_cache import LruCache
 
@@ -56,20 +56,31 @@ class Models:
         names = {p.name for p in folder.iterdir() if (p / "config.json").is_file()}
         return tuple(sorted(names, key=lambda name: (_ORDER.index(name) if name in _ORDER else len(_ORDER), name)))
 
-    def visible_runs(self, own: Sequence[str]) -> tuple[str, ...]:
-        """Runs that a visitor may see, the newest first; `own` are those that their browser started."""
-        return tuple(run_id for run_id in self.runs.ids() if run_id in own or not self.settings.shared)
+    def visible_runs(self, visitor: Visitor) -> tuple[str, ...]:
+        """Runs that a visitor is shown, the newest first: on a shared page those that their browser started."""
+        return tuple(
+            run_id for run_id in self.runs.ids() if self.has_started(visitor, run_id) or not self.settings.shared
+        )
 
-    def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+    def has_started(self, visitor: Visitor, run_id: str) -> bool:
+        """Whether a run was started in the visitor's browser."""
+        return visitor.owner != "" and self.runs.owner(run_id) == visitor.owner
+
+    def owns(self, visitor: Visitor, run_id: str) -> bool:
+        """Whether a visitor has a say over a run and sees what it was trained on; see `server/access.py`."""
+        return self.is_run(run_id) and (not self.settings.shared or self.has_started(visitor, run_id))
+
+    def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
         """(label, name) of all that the picker offers: what the visitor trained, then what ships."""
         trained = [
-            (run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id) for run_id in self.visible_runs(own)
+            (run_label(self.runs.name(run_id), self.runs.state(run_id)), run_id)
+            for run_id in self.visible_runs(visitor)
         ]
         return trained + [(f"{name} (comes with the lab)", name) for name in self.shipped()]
 
-    def starts(self, own: Sequence[str]) -> list[tuple[str, str]]:
+    def starts(self, visitor: Visitor) -> list[tuple[str, str]]:
         """(label, name) of what a training can start from: nothing, what ships, and what the visitor has trained."""
-        trained = [(label, name) for label, name in self.choices(own) if self.is_run(name) and self._trained(name)]
+        trained = [(label, name) for label, name in self.choices(visitor) if self.is_run(name) and self._trained(name)]
         return [
             ("random weights", RANDOM),
             *((f"{name} (comes with the lab)", name) for name in self.shipped()),
@@ -79,7 +90,7 @@ class Models:
     def start_folder(self, name: str) -> Path:
         """Where a model lies that a training can go on with; never a folder or a hub id that somebody typed.
 
-        A run is known by its id, which only the browser that started it is told. Raises `InputError`.
+        Whose a run is, is checked as the training starts. Raises `InputError`.
         """
         if name in self.shipped():
             return self.settings.checkpoints / name
@@ -93,9 +104,9 @@ class Models:
         folder = self.runs.folder(run_id) / "model"
         return folder if _weights(folder) and self.runs.state(run_id).status not in ACTIVE else None
 
-    def default(self, own: Sequence[str] = ()) -> str:
+    def default(self, visitor: Visitor = NOBODY) -> str:
         """The model to begin with: one that ships, else the newest that the visitor trained, else ""."""
-        trained = (run_id for run_id in self.visible_runs(own) if newest_model(self.runs.folder(run_id)))
+        trained = (run_id for run_id in self.visible_runs(visitor) if newest_model(self.runs.folder(run_id)))
         return next(iter(self.shipped()), "") or next(trained, "")
 
     def tuned(self, model: str) -> str:
@@ -109,8 +120,7 @@ class Models:
 
     def tuned_shipped(self) -> dict[str, str]:
         """Models that come with the lab and were fine-tuned, by name, with the architecture of each."""
-        heads = {name: _task_head(self.settings.checkpoints / name) for name in self.shipped()}
-        return {name: head for name, head in heads.items() if head}
+        return {name: head for name in self.shipped() if (head := _task_head(self.settings.checkpoints / name))}
 
     def is_task_model(self, model: str) -> bool:
         """Whether a model was fine-tuned for a task. Raises as `locate`."""

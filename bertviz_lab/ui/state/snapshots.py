@@ -2,7 +2,7 @@
 
 import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -11,6 +11,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.dynamics import curve_body, frame_payload, plane_body
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, bytes_of, run_label
 
@@ -48,11 +49,11 @@ class SnapshotStore:
         self._frames = LruCache(_KEPT_FRAMES, weigh=len)
         self._logs = LruCache(_KEPT_LOGS)
 
-    def choices(self, own: Sequence[str]) -> list[tuple[str, str]]:
+    def choices(self, visitor: Visitor) -> list[tuple[str, str]]:
         """(label, name): the visitor's runs that have snapshots, the newest first, then what ships with its own."""
         runs = [
             (run_label(self._runs.name(run_id), self._runs.state(run_id)), run_id)
-            for run_id in self._models.visible_runs(own)
+            for run_id in self._models.visible_runs(visitor)
             if self._has_snapshots(self._runs.folder(run_id))
         ]
         shipped = [name for name in self._models.shipped() if self._has_snapshots(self._shipped(name))]
@@ -66,9 +67,9 @@ class SnapshotStore:
         except InputError:
             return False
 
-    def default(self, own: Sequence[str]) -> str:
+    def default(self, visitor: Visitor) -> str:
         """The run under way, else the first that ships, else the newest run; "" where there is none at all."""
-        names = [name for _, name in self.choices(own)]
+        names = [name for _, name in self.choices(visitor)]
         runs = [name for name in names if self._models.is_run(name)]
         active = [name for name in runs if self.is_live(name)]
         shipped = [name for name in names if name not in runs]

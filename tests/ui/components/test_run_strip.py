@@ -29,7 +29,7 @@ class Desk:
     asked: int = 0
     failures: int = 0
 
-    def glance(self, run_id: str) -> dict[str, Any] | None:
+    def glance(self, run_id: str, request: gr.Request) -> dict[str, Any] | None:
         self.asked += 1
         if self.failures:
             self.failures -= 1

@@ -11,6 +11,7 @@ from tokenizers import Tokenizer, models
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import without_folders
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from tests.ui.guard.raw_requests import Server
 from tests.ui.pages import little_settings, serve
@@ -82,7 +83,7 @@ def test_a_path_in_a_sentence_becomes_its_last_name(sentence: str, expected: str
 def test_the_log_holds_one_line_for_a_failure_and_none_of_the_visitors_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    def fails(_: AppState, model: str) -> None:
+    def fails(_: AppState, model: str, visitor: Visitor) -> None:
         raise KeyError(f"{model} sentinel-word")  # as a dictionary does that is asked for a visitor's word
 
     with serve(little_settings(tmp_path)) as (address, _):

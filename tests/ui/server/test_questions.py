@@ -15,15 +15,18 @@ from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions, tell_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Text, View, question
 from bertviz_lab.ui.views import VIEWS
+from tests.ui.pages import OWNER, STRANGER, request_of
 
 EVERY = [(view, name) for view in VIEWS for name in view.questions]
 
 
 def answer_to(questions: Questions, view: Any, name: Any, arguments: Any, ticket: str = "mine") -> dict[str, Any]:
-    body: dict[str, Any] = json.loads(asyncio.run(questions._answer_function()([ticket, view, name, arguments])))
+    sent = [ticket, view, name, arguments]
+    body: dict[str, Any] = json.loads(asyncio.run(questions._answer_function()(sent, request_of())))
     return body
 
 
@@ -122,8 +125,10 @@ def test_every_argument_of_a_question_has_a_bounded_type(view: View, name: str) 
         return kind is bool or get_origin(kind) is Literal
 
     asked = view.questions[name]
-    _, *arguments = inspect.signature(asked.answer).parameters.values()
+    _, *parameters = inspect.signature(asked.answer).parameters.values()
+    arguments = [parameter for parameter in parameters if parameter.annotation is not Visitor]
     assert {argument.name for argument in arguments} == asked.arguments
+    assert asked.depends_on_visitor is (len(arguments) < len(parameters))
     for argument in arguments:
         assert bounded(argument.annotation), argument
 
@@ -138,6 +143,16 @@ def test_every_question_answers_senseless_arguments_in_one_sentence(view: View, 
         assert len(body) == 1
         if "error" in body:
             assert "Something went wrong" not in body["error"], (value, body)
+
+
+def test_who_asks_is_told_by_the_cookie_and_never_by_an_argument(session: AppState) -> None:
+    def who(state: AppState, visitor: Visitor, text: Text = "") -> str:
+        return visitor.owner
+
+    questions = ask_about(who, session)
+    assert answer_to(questions, "toy", "it", {}) == {"answer": OWNER.owner}
+    for claimed in (None, STRANGER.owner, {"owner": STRANGER.owner, "address": ""}, [STRANGER.owner]):
+        assert "no argument" in answer_to(questions, "toy", "it", {"visitor": claimed})["error"]
 
 
 def test_slow_work_tells_how_far_it_is(session: AppState) -> None:

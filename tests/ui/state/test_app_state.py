@@ -9,9 +9,11 @@ from bertviz_lab import InputError
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.validation import checked
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state import app_state as session_module
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from tests.little import little_text
+from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
 
 
@@ -71,17 +73,17 @@ def test_the_strip_is_told_where_a_model_is_only_on_ones_own_machine(session: Ap
     assert found["status"] == "finished"
     assert found["path"].endswith("/model")
     shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
-    hidden = shared.glance(RUN)
+    hidden = shared.glance(RUN, OWNER)
     assert hidden is not None
     assert hidden["path"] == ""
     assert hidden["saved"]
 
 
 def test_a_page_opens_with_the_visitors_newest_run_or_ones_own_active_one(session: AppState) -> None:
-    assert session.current_run(()) == ""
+    assert session.current_run(OWNER) == ""
     make_run(session)
-    assert session.current_run(()) == ""
-    assert session.current_run((RUN,)) == RUN
+    assert session.current_run(NOBODY) == session.current_run(STRANGER) == ""
+    assert session.current_run(OWNER) == RUN
 
 
 def test_what_is_no_text_or_too_much_of_it_is_refused() -> None:

@@ -11,10 +11,12 @@ from bertviz_lab import BertForMaskedLM, InputError, PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state import models as models_module
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
+from tests.ui.pages import OWNER, STRANGER
 
 RUN = "kind-otter-0123456789abcdef"
 
@@ -26,6 +28,7 @@ def make_run(
     folder.mkdir(parents=True)
     write_json(folder / "config.json", PretrainConfig(corpus=("sample:tiny-town",)).to_dict())
     write_state(folder, RunState(status=status, step=7))
+    (folder / "owner").write_text(OWNER.owner)
     if model:
         little_folder(folder / "model", seed=seed)
     return folder
@@ -33,7 +36,7 @@ def make_run(
 
 def test_the_picker_lists_trained_models_before_those_that_ship(session: AppState) -> None:
     make_run(session)
-    labels, names = zip(*session.models.choices(()), strict=True)
+    labels, names = zip(*session.models.choices(NOBODY), strict=True)
     assert names == (RUN, "little")
     assert labels == ("kind-otter (finished)", "little (comes with the lab)")
 
@@ -55,20 +58,22 @@ def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(sess
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210", status="training")
     make_run(session, "wise-owl-0000456789abcdef", status="failed", model=False)
-    assert [name for _, name in session.models.starts(())] == ["random", "little", RUN]
+    assert [name for _, name in session.models.starts(NOBODY)] == ["random", "little", RUN]
     shared = AppState(replace(session.settings, limits=Limits.of(shared=True)))
-    assert [name for _, name in shared.models.starts(())] == ["random", "little"]
-    assert [name for _, name in shared.models.starts((RUN,))] == ["random", "little", RUN]
+    assert [name for _, name in shared.models.starts(NOBODY)] == ["random", "little"]
+    assert [name for _, name in shared.models.starts(OWNER)] == ["random", "little", RUN]
 
 
 def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210")
     shared = AppState(replace(settings, limits=Limits.of(shared=True)))
-    assert shared.models.visible_runs(("calm-fox-fedcba9876543210",)) == ("calm-fox-fedcba9876543210",)
-    assert shared.models.visible_runs(()) == ()
-    assert [name for _, name in shared.models.choices(())] == ["little"]
-    assert set(session.models.visible_runs(())) == {RUN, "calm-fox-fedcba9876543210"}
+    (settings.runs_dir / RUN / "owner").write_text(STRANGER.owner)
+    assert shared.models.visible_runs(OWNER) == ("calm-fox-fedcba9876543210",)
+    assert shared.models.visible_runs(STRANGER) == (RUN,)
+    assert shared.models.visible_runs(NOBODY) == ()
+    assert [name for _, name in shared.models.choices(NOBODY)] == ["little"]
+    assert set(session.models.visible_runs(NOBODY)) == {RUN, "calm-fox-fedcba9876543210"}
 
 
 def test_a_model_is_loaded_once_however_many_ask(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session
     write_state(folder, RunState("waiting"))
     assert session.glance(RUN)["message"] == "It is next in the queue."  # type: ignore[index]
     about = VIEW.questions["about"]
-    waiting = about.ask(session, {"own": [], "run_id": RUN})
+    waiting = about.ask(session, {"run_id": RUN})
     assert (waiting["can_stop"], waiting["can_resume"]) == (True, False)
-    assert "no longer queued" in CHANGE_RUN.ask(session, {"own": [], "action": "stop", "run_id": RUN})
-    stopped = about.ask(session, {"own": [], "run_id": RUN})
+    assert "no longer queued" in CHANGE_RUN.ask(session, {"action": "stop", "run_id": RUN})
+    stopped = about.ask(session, {"run_id": RUN})
     assert (stopped["can_stop"], stopped["can_resume"]) == (False, True)
 
 

@@ -17,7 +17,7 @@ from bertviz_lab.ui.page_events import PageEvents
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.ablation.view import ABLATION
-from tests.ui.pages import little_settings
+from tests.ui.pages import OWNER, STRANGER, little_settings, request_of
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppState:
 
 def finished(session: AppState, name: str, score: float, steps: int = 100) -> str:
     """A run of the ablation study that has ended with a score."""
-    run_id = session.runs.start(ablated(name, steps=steps))
+    run_id = session.runs.start(ablated(name, steps=steps), owner=OWNER.owner)
     folder = session.runs.folder(run_id)
     write_state(folder, RunState("finished", step=steps))
     rows = [{"event": "EvalDone", "step": steps, "seconds": 1, "mlm_accuracy": score, "nsp_accuracy": score}]
@@ -44,8 +44,8 @@ def ask(session: AppState, question: str, **arguments: Any) -> Any:
 
 
 def test_the_whole_recipe_is_queued_before_what_was_ticked(session):
-    started = study.queue(session, [], ["one-layer", "no-positions"], 100, 0)
-    kinds = study.kinds_of(session, started)
+    started = study.queue(session, OWNER, ["one-layer", "no-positions"], 100, 0)
+    kinds = study.kinds_of(session, OWNER)
     assert [kinds[run] for run in started] == [(name, 100, 0) for name in (WHOLE, "no-positions", "one-layer")]
     assert {session.runs.state(run).status for run in started} == {"waiting"}
 
@@ -54,38 +54,38 @@ def test_what_is_there_is_not_trained_again_and_what_was_stopped_goes_on(session
     whole = finished(session, WHOLE, 0.5)
     stopped = finished(session, "one-head", 0.5)
     write_state(session.runs.folder(stopped), RunState("stopped", step=40))
-    started = study.queue(session, [], ["one-head", "one-layer"], 100, 0)
+    started = study.queue(session, OWNER, ["one-head", "one-layer"], 100, 0)
     assert len(started) == 1
     assert session.runs.state(stopped).status == "waiting"
-    runs = study.runs_of(session, [], 100, 0)
+    runs = study.runs_of(session, OWNER, 100, 0)
     assert (runs[WHOLE], runs["one-head"], runs["one-layer"]) == (whole, stopped, started[0])
-    assert study.queue(session, [], ["one-head", "one-layer"], 100, 0) == []
-    assert study.runs_of(session, [], 100, 1) == {}, "another seed is another set"
+    assert study.queue(session, OWNER, ["one-head", "one-layer"], 100, 0) == []
+    assert study.runs_of(session, OWNER, 100, 1) == {}, "another seed is another set"
 
 
 @pytest.mark.parametrize("names", [[], None, ["<b>"], "one-layer", {"one-layer": 1}])
 def test_nothing_ticked_starts_nothing(session, names):
     with pytest.raises(InputError, match="Select at least one ablation"):
-        study.queue(session, [], names, 100, 0)
+        study.queue(session, OWNER, names, 100, 0)
     assert session.runs.ids() == ()
 
 
 @pytest.mark.parametrize(("steps", "seed"), [(0, 0), (10**9, 0), (None, 0), ("many", 0), (100, -1), (100, None)])
 def test_steps_and_seeds_that_make_no_run_are_refused(session, steps, seed):
     with pytest.raises(InputError, match="must"):
-        study.queue(session, [], ["one-layer"], steps, seed)
+        study.queue(session, OWNER, ["one-layer"], steps, seed)
     assert session.runs.ids() == ()
 
 
 def test_strangers_can_put_only_so_much_in_line_and_see_their_own_only(session):
     session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
-    own = study.queue(session, [], list(ABLATIONS), 100, 0)
-    assert study.runs_of(session, [], 100, 0) == {}
-    assert set(study.runs_of(session, own, 100, 0).values()) == set(own)
+    own = study.queue(session, OWNER, list(ABLATIONS), 100, 0)
+    assert study.runs_of(session, STRANGER, 100, 0) == {}
+    assert set(study.runs_of(session, OWNER, 100, 0).values()) == set(own)
     with pytest.raises(InputError, match="are queued on this shared page"):
-        study.queue(session, [], list(ABLATIONS), 100, 1)
+        study.queue(session, OWNER, list(ABLATIONS), 100, 1)
     with pytest.raises(InputError, match="between 20 and 5,000"):
-        study.queue(session, [], ["one-head"], 6000, 0)
+        study.queue(session, OWNER, ["one-head"], 6000, 0)
 
 
 def test_the_outcome_is_read_from_the_two_runs(session):
@@ -110,32 +110,34 @@ def test_looking_at_runs_that_are_gone_says_so(session):
 
 
 def test_the_newest_set_is_shown_until_a_person_chooses_another(session):
-    study.queue(session, [], ["one-head"], 123, 4)
-    assert ask(session, "cards", own=[], steps=None, seed=None)["set"] == "123/4"
-    other = ask(session, "cards", own=[], steps=200, seed=None)
+    study.queue(session, OWNER, ["one-head"], 123, 4)
+    assert ask(session, "cards", steps=None, seed=None)["set"] == "123/4"
+    other = ask(session, "cards", steps=200, seed=None)
     assert (other["set"], other["whole"]) == ("200/4", "")
     with pytest.raises(InputError, match="must lie between 20 and"):
-        ask(session, "cards", own=[], steps=3, seed=0)
+        ask(session, "cards", steps=3, seed=0)
 
 
-def queue(session: AppState, own: Any, **sent: Any) -> tuple[Any, ...]:
-    """What the page's handler of the event answers: (own runs, wire, strip)."""
-    events = PageEvents(session, *[None] * 5, benches=(), form_tabs=())  # type: ignore[arg-type]
-    own, wire, strip = events.train_ablations(gr.EventData(None, sent), own)
-    return own, json.loads(wire), strip
+def queue(session: AppState, **sent: Any) -> tuple[Any, ...]:
+    """What the page's handler of the event answers: (wire, strip)."""
+    events = PageEvents(session, *[None] * 4, benches=())  # type: ignore[arg-type]
+    wire, strip = events.train_ablations(gr.EventData(None, sent), request_of())
+    return json.loads(wire), strip
 
 
-def test_what_was_queued_is_remembered_by_the_browser(session):
-    own, wire, strip = queue(session, [], names=["one-head"], steps=100, seed=0, ticket="7")
-    assert len(own) == 2
-    assert wire == {"own": own, "answer": {"ticket": "7", "message": "", "error": ""}}
-    assert json.loads(strip)["run_id"] in own
-    assert ask(session, "cards", own=own, steps=None, seed=None)["whole"] in own
+def test_what_was_queued_is_the_visitors(session):
+    wire, strip = queue(session, names=["one-head"], steps=100, seed=0, ticket="7")
+    runs = session.runs.ids()
+    assert len(runs) == 2
+    assert wire == {"answer": {"ticket": "7", "message": "", "error": ""}}
+    assert json.loads(strip)["run_id"] in runs
+    assert ask(session, "cards", steps=None, seed=None)["whole"] in runs
+    assert {session.runs.owner(run_id) for run_id in runs} == {OWNER.owner}
 
 
 @pytest.mark.parametrize("sent", [{}, {"names": []}, {"names": ["one-head"]}, {"names": ["one-head"], "steps": "x"}])
 def test_a_plan_that_cannot_be_trained_is_answered_in_a_sentence(session, sent):
-    own, wire, strip = queue(session, "nonsense", **sent)
-    assert (own, strip) == ([], gr.skip())
+    wire, strip = queue(session, **sent)
+    assert strip == gr.skip()
     assert "must lie" in wire["answer"]["error"] or "Select at least" in wire["answer"]["error"]
     assert session.runs.ids() == ()

@@ -13,11 +13,12 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.compare.runs import logged
 from bertviz_lab.ui.views.compare.view import COMPARE
-from tests.ui.pages import little_settings
+from tests.ui.pages import OWNER, STRANGER, little_settings
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def session(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AppState:
 
 def finished(session: AppState, name: str, score: float, steps: int = 100) -> str:
     """A run of the ablation study that has ended with a score."""
-    run_id = session.runs.start(ablated(name, steps=steps))
+    run_id = session.runs.start(ablated(name, steps=steps), owner=OWNER.owner)
     folder = session.runs.folder(run_id)
     write_state(folder, RunState("finished", step=steps))
     rows = [{"event": "EvalDone", "step": steps, "seconds": 1, "mlm_accuracy": score, "nsp_accuracy": score}]
@@ -37,26 +38,26 @@ def finished(session: AppState, name: str, score: float, steps: int = 100) -> st
     return run_id
 
 
-def ask(session: AppState, question: str, **arguments: Any) -> Any:
+def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
-    answer = COMPARE.questions[question].ask(session, arguments)
+    answer = COMPARE.questions[question].ask(session, arguments, visitor)
     return json.loads(answer) if isinstance(answer, str) and question != "example" else answer
 
 
 def test_the_last_runs_are_compared_first_but_none_whose_outcome_is_to_be_predicted(session: AppState) -> None:
-    study.queue(session, [], ["one-head"], 100, 0)
-    assert ask(session, "runs", own=[])["first"] == []
+    study.queue(session, OWNER, ["one-head"], 100, 0)
+    assert ask(session, "runs")["first"] == []
     own_run = session.runs.start(PretrainConfig(corpus=("sample:tiny-town",), preset="tiny"))
-    answer = ask(session, "runs", own=[])
+    answer = ask(session, "runs")
     assert answer["first"] == [own_run]
     assert {label.split(" (")[0] for _, label in answer["choices"]} >= {"Full recipe", "One head"}
     assert own_run in [name for name, _ in answer["choices"]]
 
 
 def test_runs_of_the_study_are_named_by_what_they_leave_out(session: AppState) -> None:
-    study.queue(session, [], ["one-head"], 100, 0)
-    runs = list(study.runs_of(session, [], 100, 0).values())
-    body = ask(session, "comparison", own=[], names=[*runs, "gone"])
+    study.queue(session, OWNER, ["one-head"], 100, 0)
+    runs = list(study.runs_of(session, OWNER, 100, 0).values())
+    body = ask(session, "comparison", names=[*runs, "gone"])
     assert [run["name"].split(" (")[0] for run in body["runs"]] == ["Full recipe", "One head"]
     assert [name for name, _ in body["settings"]] == ["Attention heads per layer"]
 
@@ -64,29 +65,29 @@ def test_runs_of_the_study_are_named_by_what_they_leave_out(session: AppState) -
 def test_strangers_see_their_own_runs_only(session: AppState) -> None:
     run_id = finished(session, WHOLE, 0.8)
     session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
-    assert ask(session, "runs", own=[])["choices"] == []
-    assert [name for name, _ in ask(session, "runs", own=[run_id])["choices"]] == [run_id]
+    assert ask(session, "runs", STRANGER)["choices"] == ask(session, "runs")["choices"] == []
+    assert [name for name, _ in ask(session, "runs", OWNER)["choices"]] == [run_id]
     with pytest.raises(InputError, match="no longer here"):
-        ask(session, "comparison", own=[], names=[run_id])
+        ask(session, "comparison", STRANGER, names=[run_id])
 
 
 @pytest.mark.parametrize("names", [[], ["gone"], ["../../etc"]])
 def test_no_runs_to_compare_is_a_sentence(session: AppState, names: list[str]) -> None:
     with pytest.raises(InputError, match="Choose one or more runs"):
-        ask(session, "comparison", own=[], names=names)
+        ask(session, "comparison", names=names)
 
 
 def test_more_runs_than_can_be_told_apart_are_refused(session: AppState) -> None:
     runs = [session.runs.start(ablated(WHOLE, steps=100 + at)) for at in range(7)]
     with pytest.raises(InputError, match="at most 6"):
-        ask(session, "comparison", own=[], names=runs)
+        ask(session, "comparison", names=runs)
 
 
 def test_a_run_that_vanished_meanwhile_is_a_sentence(session: AppState) -> None:
     run_id = finished(session, WHOLE, 0.8)
-    assert ask(session, "comparison", own=[], names=[run_id])["runs"]
+    assert ask(session, "comparison", names=[run_id])["runs"]
     write_json(session.runs.folder(run_id) / "config.json", {"corpus": []})  # damaged
-    assert "removed meanwhile" in ask(session, "comparison", own=[], names=[run_id])["message"]
+    assert "removed meanwhile" in ask(session, "comparison", names=[run_id])["message"]
 
 
 def test_a_run_is_followed_from_where_its_log_was_left(session: AppState) -> None:
@@ -106,7 +107,7 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState
     )
     assert logged(session) == ["little"]
     run_id = finished(session, WHOLE, 0.8)
-    body = ask(session, "comparison", own=[], names=["little", run_id])
+    body = ask(session, "comparison", names=["little", run_id])
     differs = {name: values for name, values in body["settings"]}
     assert differs["Position embeddings"] == ["no", "yes"]
     assert differs["Steps"] == ["12", "100"]
@@ -114,7 +115,7 @@ def test_the_settings_of_a_shipped_model_are_those_on_its_card(session: AppState
 
 
 def test_all_chosen_models_get_the_same_input(session: AppState) -> None:
-    little: dict[str, Any] = {"own": [], "names": ["little"]}
+    little: dict[str, Any] = {"names": ["little"]}
     assert ask(session, "predictions", **little, text_a="the red [MASK] sat")["names"] == ["little"]
     pair = little | {"text_a": "the red [MASK] sat", "text_b": "she sat"}
     assert ask(session, "nsp", **pair)["groups"] == ["little"]
@@ -136,4 +137,4 @@ def test_an_input_that_cannot_be_shown_is_a_sentence(
     session: AppState, name: str, texts: dict[str, Any], sentence: str
 ) -> None:
     with pytest.raises(InputError, match=sentence):
-        ask(session, name, **{"own": [], "names": ["little"]} | texts)
+        ask(session, name, **{"names": ["little"]} | texts)

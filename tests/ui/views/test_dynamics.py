@@ -15,11 +15,13 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
 from bertviz_lab.ui.views.dynamics.examples import tracked_examples
 from bertviz_lab.ui.views.dynamics.view import DYNAMICS, token_ids
+from tests.ui.pages import OWNER
 from tests.ui.snapshots import STEPS, little_history
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
@@ -39,6 +41,7 @@ def make_run(session: AppState, *, status: str = "finished", steps: tuple[int, .
     (folder / "training.jsonl").rename(folder / "events.jsonl")
     shutil.copytree(folder, folder / "model", ignore=shutil.ignore_patterns("snapshots", "events.jsonl"))
     write_state(folder, RunState(status, step=steps[-1], pid=os.getpid()))
+    (folder / "owner").write_text(OWNER.owner)
     write_json(folder / "config.json", PretrainConfig(corpus=("sample:tiny-town",)).to_dict())
 
 
@@ -62,11 +65,11 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
     (session.settings.runs_dir / "empty-run").mkdir(parents=True)
     write_json(session.settings.runs_dir / "empty-run" / "config.json", {"corpus": ["x"]})
     write_state(session.settings.runs_dir / "empty-run", RunState("finished"))
-    assert session.snapshots.choices([]) == [
+    assert session.snapshots.choices(NOBODY) == [
         ("calm-otter (finished)", RUN),
         ("tiny-town (comes with the lab)", "tiny-town"),
     ]
-    assert session.snapshots.default([]) == "tiny-town"
+    assert session.snapshots.default(NOBODY) == "tiny-town"
     with pytest.raises(InputError, match="has no snapshots"):
         opened(session, "empty-run")
 
@@ -74,7 +77,7 @@ def test_what_ships_with_snapshots_and_the_runs_that_have_some_are_offered(sessi
 def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.MonkeyPatch) -> None:
     make_run(session, status="training")
     monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
-    assert session.snapshots.default([]) == RUN
+    assert session.snapshots.default(NOBODY) == RUN
     assert opened(session, RUN)["live"]
     assert not opened(session)["live"]
 
@@ -82,8 +85,8 @@ def test_the_run_under_way_comes_first(session: AppState, monkeypatch: pytest.Mo
 def test_strangers_are_not_offered_each_others_runs(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
-    assert [name for _, name in shared.snapshots.choices([])] == ["tiny-town"]
-    assert [name for _, name in shared.snapshots.choices([RUN])] == [RUN, "tiny-town"]
+    assert [name for _, name in shared.snapshots.choices(NOBODY)] == ["tiny-town"]
+    assert [name for _, name in shared.snapshots.choices(OWNER)] == [RUN, "tiny-town"]
     for elsewhere in (
         str(session.settings.checkpoints / "tiny-town"),
         "../checkpoints/tiny-town",
@@ -190,7 +193,7 @@ def test_of_a_log_that_grows_only_what_is_new_is_read(session: AppState, monkeyp
 
 
 def test_a_run_of_tiny_town_is_begun_with_its_own_sentences(session: AppState) -> None:
-    texts = tracked_examples(session, "tiny-town")
+    texts = tracked_examples(session, NOBODY, "tiny-town")
     assert all(a.strip() for a, _, _ in texts)
     for _, _, words in texts:  # only words that are tokens of this vocabulary are named
         checkpoint = session.snapshots.open("tiny-town", 0)
@@ -206,17 +209,17 @@ def test_a_fine_tuned_history_shows_its_labels(settings: Settings) -> None:
     assert body["labels"] == ["bad", "good"]
     assert sum(body["first"]["labels"]) == pytest.approx(1)
     assert (body["mapped"], body["plane"]) == ([], {})
-    assert all(a for a, _, _ in tracked_examples(session, "tuned"))
+    assert all(a for a, _, _ in tracked_examples(session, NOBODY, "tuned"))
 
 
 def test_the_page_is_told_what_to_begin_with_and_what_trains(
     session: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shipped = ["tiny-town", "tiny-town (comes with the lab)"]
-    assert ask(session, "runs", own=[], run="") == {"choices": [shipped], "first": "tiny-town", "live": []}
+    assert ask(session, "runs", run="") == {"choices": [shipped], "first": "tiny-town", "live": []}
     make_run(session, status="training")
     monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda pid, folder: object())
-    under_way = ask(session, "runs", own=[], run="")
+    under_way = ask(session, "runs", run="")
     assert (under_way["first"], under_way["live"]) == (RUN, [RUN])
 
 
@@ -224,5 +227,5 @@ def test_a_link_leads_to_a_run_that_has_snapshots(session: AppState) -> None:
     make_run(session)
     shared = AppState(dataclasses.replace(session.settings, limits=Limits.of(shared=True)))
     for run, others in ((RUN, [[RUN, "calm-otter"]]), ("gone", []), ("/etc", [])):
-        choices = ask(shared, "runs", own=[], run=run)["choices"]
+        choices = ask(shared, "runs", run=run)["choices"]
         assert choices == [*others, ["tiny-town", "tiny-town (comes with the lab)"]]

@@ -24,7 +24,7 @@ def ask(session: AppState, name: str, **arguments: Any) -> Any:
 
 def test_ones_own_runs_and_the_shipped_models_can_be_chosen(session: AppState) -> None:
     make_run(session)
-    shipped, runs = ask(session, "models", own=[])
+    shipped, runs = ask(session, "models")
     assert [name for name, _ in shipped["models"]] == ["little"]
     assert [name for name, _ in runs["models"]] == [PRETRAINED]
 

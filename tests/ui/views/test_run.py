@@ -18,25 +18,26 @@ from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.guard.passwords import hash_password
 from bertviz_lab.ui.server.downloads import zip_model
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.ui.finetuned import RUN, tuned
-from tests.ui.pages import serve
+from tests.ui.pages import OWNER, STRANGER, serve
 from tests.ui.state.test_models import RUN as PRETRAINED
 from tests.ui.state.test_models import make_run
 
 __all__ = ["tuned"]
 
 
-def ask(session: AppState, name: str, **arguments: Any) -> Any:
+def ask(session: AppState, name: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, payloads read."""
-    answer = VIEW.questions[name].ask(session, arguments)
+    answer = VIEW.questions[name].ask(session, arguments, visitor)
     return json.loads(answer) if isinstance(answer, str) and answer.startswith("{") else answer
 
 
-def about(session: AppState, run_id: str, own: list[str] | None = None) -> dict[str, Any]:
-    return ask(session, "about", own=own or [], run_id=run_id)
+def about(session: AppState, run_id: str, visitor: Visitor = NOBODY) -> dict[str, Any]:
+    return ask(session, "about", visitor, run_id=run_id)
 
 
 def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> None:
@@ -60,21 +61,21 @@ def test_what_can_be_done_with_a_run_depends_on_its_state(session: AppState) -> 
 def test_on_a_shared_page_a_run_is_looked_at_by_all_who_know_it_and_changed_by_its_owner(settings: Settings) -> None:
     session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     make_run(session, status="stopped")
-    stranger, owner = about(session, PRETRAINED), about(session, PRETRAINED, [PRETRAINED])
+    stranger, owner = about(session, PRETRAINED, STRANGER), about(session, PRETRAINED, OWNER)
     assert (stranger["can_resume"], owner["can_resume"]) == (False, True)
     assert stranger["path"] == owner["path"] == ""  # nothing about this machine is told
 
 
 def test_the_newest_run_of_a_kind_is_shown_until_one_is_chosen(tuned: AppState, session: AppState) -> None:
-    assert ask(tuned, "current", own=[RUN], kind="finetune") == RUN
-    assert ask(tuned, "current", own=[RUN], kind="") == RUN
-    assert ask(tuned, "current", own=[RUN], kind="pretrain") == ""  # no model ships with a log of pretraining
-    assert ask(session, "current", own=[], kind="pretrain") == ""
+    assert ask(tuned, "current", OWNER, kind="finetune") == RUN
+    assert ask(tuned, "current", kind="") == RUN
+    assert ask(tuned, "current", kind="pretrain") == ""  # no model ships with a log of pretraining
+    assert ask(session, "current", kind="pretrain") == ""
     log = session.settings.checkpoints / "little" / "training.jsonl"
     log.write_text('{"event": "RunStarted", "step": 0, "objective": "mlm"}\n', encoding="utf-8")
     session = AppState(session.settings)
-    assert ask(session, "current", own=[], kind="pretrain") == "little"
-    assert ask(session, "current", own=[], kind="finetune") == ""
+    assert ask(session, "current", kind="pretrain") == "little"
+    assert ask(session, "current", kind="finetune") == ""
 
 
 def test_a_run_is_followed_and_a_shipped_model_is_replayed(tuned: AppState) -> None:
@@ -150,7 +151,7 @@ def test_results_of_a_run_without_any_are_one_sentence(session: AppState) -> Non
 def test_a_download_holds_the_model_under_the_name_of_the_run(session: AppState) -> None:
     make_run(session)
     session.runs.annotate(PRETRAINED, RunNotes("../my run"))
-    path = zip_model(session, PRETRAINED)
+    path = zip_model(session, PRETRAINED, NOBODY)
     assert path.name == "my-run.zip"
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
@@ -161,7 +162,7 @@ def test_a_download_holds_the_model_under_the_name_of_the_run(session: AppState)
 @pytest.mark.parametrize("name", ["gone", "../checkpoints/little", "google/bert", "/etc", ""])
 def test_nothing_else_can_be_downloaded(session: AppState, name: str) -> None:
     with pytest.raises(InputError, match="There is no such"):
-        zip_model(session, name)
+        zip_model(session, name, NOBODY)
 
 
 def test_the_download_route_answers_by_name(settings: Settings) -> None:

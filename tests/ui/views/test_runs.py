@@ -11,21 +11,21 @@ from bertviz_lab import InputError
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.runs.view import RUNS, task_name
+from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
 
-OTHER = "calm-fox-fedcba9876543210"
 
-
-def table(session: AppState, own: list[str] | None = None) -> dict[str, dict[str, Any]]:
-    rows = RUNS.questions["table"].ask(session, {"own": own or []})
+def table(session: AppState, visitor: Visitor = NOBODY) -> dict[str, dict[str, Any]]:
+    rows = RUNS.questions["table"].ask(session, {}, visitor)
     return {row["id"]: row for row in rows}
 
 
-def change(session: AppState, action: str, own: list[str] | None = None, **more: Any) -> str:
-    return CHANGE_RUN.ask(session, {"action": action, "run_id": RUN, "own": own or [], **more})
+def change(session: AppState, action: str, visitor: Visitor = NOBODY, **more: Any) -> str:
+    return CHANGE_RUN.ask(session, {"action": action, "run_id": RUN, **more}, visitor)
 
 
 def test_a_run_and_a_shipped_model_have_a_row_each(session: AppState) -> None:
@@ -70,7 +70,7 @@ def test_a_name_tags_and_a_note_are_kept_and_the_pickers_use_the_name(session: A
     change(session, "annotate", name=" my baseline ", tags=["a", " a", "", "b"], note="<b>bold</b>")
     row = table(session)[RUN]
     assert (row["name"], row["tags"], row["note"]) == ("my baseline", ("a", "b"), "<b>bold</b>")
-    assert session.models.choices(())[0][0] == "my baseline (finished)"
+    assert session.models.choices(NOBODY)[0][0] == "my baseline (finished)"
     assert session.models.locate(RUN)[1] == "my baseline"
     assert session.glance(RUN)["name"] == "my baseline"  # type: ignore[index]
     change(session, "annotate", name="")
@@ -81,7 +81,7 @@ def test_a_deleted_run_is_gone_from_table_and_pickers(session: AppState) -> None
     make_run(session)
     change(session, "delete")
     assert list(table(session)) == ["little"]
-    assert [name for _, name in session.models.choices((RUN,))] == ["little"]
+    assert [name for _, name in session.models.choices(NOBODY)] == ["little"]
     assert not session.models.is_run(RUN)
 
 
@@ -98,10 +98,10 @@ def test_on_a_shared_page_nobody_changes_the_run_of_somebody_else(settings: Sett
     session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     folder = make_run(session, status="stopped")
     before = sorted(path.name for path in folder.iterdir())
-    for own in ([], [OTHER]):
-        with pytest.raises(InputError, match="somebody else"):
-            change(session, action, own)
-        assert RUN not in table(session, own)
+    for visitor in (NOBODY, STRANGER):
+        with pytest.raises(InputError, match="another browser"):
+            change(session, action, visitor)
+        assert RUN not in table(session, visitor)
     assert sorted(path.name for path in folder.iterdir()) == before
     assert session.runs.state(RUN).status == "stopped"
 
@@ -109,11 +109,11 @@ def test_on_a_shared_page_nobody_changes_the_run_of_somebody_else(settings: Sett
 def test_on_a_shared_page_ones_own_run_is_changed(settings: Settings) -> None:
     session = AppState(dataclasses.replace(settings, limits=Limits.of(shared=True)))
     make_run(session)
-    assert table(session, [RUN])[RUN]["mine"]
-    change(session, "annotate", [RUN], name="mine")
-    assert table(session, [RUN])[RUN]["name"] == "mine"
-    change(session, "delete", [RUN])
-    assert list(table(session, [RUN])) == ["little"]
+    assert table(session, OWNER)[RUN]["mine"]
+    change(session, "annotate", OWNER, name="mine")
+    assert table(session, OWNER)[RUN]["name"] == "mine"
+    change(session, "delete", OWNER)
+    assert list(table(session, OWNER)) == ["little"]
 
 
 @pytest.mark.parametrize(
@@ -132,13 +132,13 @@ def test_on_a_shared_page_ones_own_run_is_changed(settings: Settings) -> None:
 def test_what_a_browser_sends_is_checked(session: AppState, sent: dict[str, Any]) -> None:
     make_run(session)
     with pytest.raises(InputError):
-        CHANGE_RUN.ask(session, {"own": [], "run_id": RUN, **sent})
+        CHANGE_RUN.ask(session, {"run_id": RUN, **sent})
     assert table(session)[RUN]["name"] == "kind-otter"
 
 
 def test_the_score_of_a_shipped_model_is_that_of_its_card(tmp_path: Path) -> None:
     state = AppState(Settings(runs_dir=tmp_path))
-    rows = {row["id"]: row for row in RUNS.questions["table"].ask(state, {"own": []})}
+    rows = {row["id"]: row for row in RUNS.questions["table"].ask(state, {})}
     for name in ("wiki-mini", "wiki-tiny", "tiny-town"):
         card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
         percent = rows[name]["score_words"].removeprefix("MLM accuracy ")

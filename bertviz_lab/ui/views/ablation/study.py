@@ -9,6 +9,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
 #: What is ticked before anybody has chosen.
@@ -17,10 +18,10 @@ _LEAST_STEPS, _MOST_STEPS, _MOST_SHARED_STEPS = 20, 100_000, 5_000
 _MOST_WAITING = 12  # runs in line on a page that others use too
 
 
-def kinds_of(state: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, int]]:
+def kinds_of(state: AppState, visitor: Visitor) -> dict[str, tuple[str, int, int]]:
     """Those of a visitor's runs that belong to the study: (ablation, steps, seed) by run, the newest first."""
     settings_of_runs: dict[str, tuple[str, int, int]] = {}
-    for run_id in state.models.visible_runs(own):
+    for run_id in state.models.visible_runs(visitor):
         try:
             config = state.runs.config(run_id)
         except InputError:  # it has just been removed
@@ -30,16 +31,16 @@ def kinds_of(state: AppState, own: Sequence[str]) -> dict[str, tuple[str, int, i
     return settings_of_runs
 
 
-def newest_set(state: AppState, own: Sequence[str]) -> tuple[int, int]:
+def newest_set(state: AppState, visitor: Visitor) -> tuple[int, int]:
     """Steps and seed of the runs that were queued last; the usual ones where there are none."""
-    return next(((steps, seed) for _, steps, seed in kinds_of(state, own).values()), (STEPS, 0))
+    return next(((steps, seed) for _, steps, seed in kinds_of(state, visitor).values()), (STEPS, 0))
 
 
-def runs_of(state: AppState, own: Sequence[str], steps: int, seed: int) -> dict[str, str]:
+def runs_of(state: AppState, visitor: Visitor, steps: int, seed: int) -> dict[str, str]:
     """The run of each ablation among those of so many steps from this seed; of several one that has ended well."""
     run_ids: dict[str, str] = {}
     rank: dict[str, int] = {}
-    for run_id, (name, *rest) in kinds_of(state, own).items():
+    for run_id, (name, *rest) in kinds_of(state, visitor).items():
         if rest != [steps, seed]:
             continue
         status = state.runs.state(run_id).status
@@ -59,7 +60,7 @@ def checked_plan(state: AppState, steps: Any, seed: Any) -> tuple[int, int]:
     return int(steps), int(seed)
 
 
-def queue(state: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any) -> list[str]:
+def queue(state: AppState, visitor: Visitor, names: Any, steps: Any, seed: Any) -> list[str]:
     """Start the whole recipe and the named ablations, or go on with those that were stopped; the ids of the new ones.
 
     What has ended, trains or waits already is not trained again. Raises `InputError` where nothing is named, or too
@@ -69,7 +70,7 @@ def queue(state: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any
     chosen = [name for name in ABLATIONS if isinstance(names, (list, tuple)) and name in names]
     if not chosen:
         raise InputError("Select at least one ablation first.")
-    there = runs_of(state, own, steps, seed)
+    there = runs_of(state, visitor, steps, seed)
     status = {name: state.runs.state(run_id).status for name, run_id in there.items()}
     wanted = [name for name in (WHOLE, *chosen) if status.get(name) not in (*ACTIVE, "finished")]
     if state.settings.shared:
@@ -84,21 +85,25 @@ def queue(state: AppState, own: Sequence[str], names: Any, steps: Any, seed: Any
         if name in there:
             state.runs.resume(there[name])
         else:
-            started.append(state.runs.start(ablated(name, steps=steps, seed=seed, threads=state.settings.threads)))
+            started.append(
+                state.runs.start(
+                    ablated(name, steps=steps, seed=seed, threads=state.settings.threads), owner=visitor.owner
+                )
+            )
     return started
 
 
-def cards(state: AppState, own: Sequence[str], steps: Any, seed: Any) -> Payload:
+def cards(state: AppState, visitor: Visitor, steps: Any, seed: Any) -> Payload:
     """The cards with the runs that are there. Raises `InputError` as `checked_plan`."""
     steps, seed = checked_plan(state, steps, seed)
-    runs = runs_of(state, own, steps, seed)
+    runs = runs_of(state, visitor, steps, seed)
     return recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
 
 
-def progress(state: AppState, runs: Sequence[str]) -> dict[str, Any]:
+def progress(state: AppState, visitor: Visitor, runs: Sequence[str]) -> dict[str, Any]:
     """Where some runs stand: {run: {status, step, message}}; one that is gone has the status "missing"."""
     keys = ("status", "step", "total_steps", "message", "name", "eta_seconds")
-    glances = {run: state.glance(run) for run in runs}
+    glances = {run: state.glance(run, visitor) for run in runs}
     return {
         run: {key: glance[key] for key in keys} if glance else {"status": "missing"} for run, glance in glances.items()
     }

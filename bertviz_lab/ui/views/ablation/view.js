@@ -26,7 +26,7 @@ const part = panel.part([
     h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
 ], async () => {
   try {
-    const payload = await panel.ask('cards', { own: page.start.own ?? [], ...plan });
+    const payload = await panel.ask('cards', { ...plan });
     if (!payload) return;
     for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
     cards.show(payload);

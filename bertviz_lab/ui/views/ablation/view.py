@@ -5,6 +5,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import RunIds, View, Word, question
 from bertviz_lab.ui.views.ablation import study
@@ -15,15 +16,15 @@ Planned = Annotated[int | None, Field(ge=0, le=2**31)]
 Predicted = Annotated[dict[Word, Word], Field(max_length=20)]
 
 
-def cards(state: AppState, own: RunIds, steps: Planned, seed: Planned) -> Payload:
+def cards(state: AppState, visitor: Visitor, steps: Planned, seed: Planned) -> Payload:
     """The cards, for runs of so many steps from a seed."""
-    newest = study.newest_set(state, own)
-    return study.cards(state, own, newest[0] if steps is None else steps, newest[1] if seed is None else seed)
+    newest = study.newest_set(state, visitor)
+    return study.cards(state, visitor, newest[0] if steps is None else steps, newest[1] if seed is None else seed)
 
 
-def progress(state: AppState, runs: RunIds) -> dict[str, Any]:
+def progress(state: AppState, visitor: Visitor, runs: RunIds) -> dict[str, Any]:
     """How far some runs are."""
-    return study.progress(state, runs)
+    return study.progress(state, visitor, runs)
 
 
 def reveal(state: AppState, name: Word, whole: Word, run: Word, predicted: Predicted) -> dict[str, Any]:

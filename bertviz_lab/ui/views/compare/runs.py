@@ -14,6 +14,7 @@ from bertviz_lab.figures.payload import Payload, message_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
 from bertviz_lab.training.runs.run_folder import read_shipped_log
 from bertviz_lab.ui.forms.controls import collect, label_of
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
 MOST = 6
@@ -22,10 +23,10 @@ _FIRST = ("wiki-mini", "tiny-town")
 _FIELDS = {field.name: field for field in dataclasses.fields(PretrainConfig)}
 
 
-def choices(state: AppState, own: Sequence[str]) -> list[tuple[str, str]]:
+def choices(state: AppState, visitor: Visitor) -> list[tuple[str, str]]:
     """(name, label) of all that can be compared, the newest run first."""
     runs = []
-    for run_id in state.models.visible_runs(own):
+    for run_id in state.models.visible_runs(visitor):
         if state.is_kind(run_id, PretrainConfig):
             with contextlib.suppress(InputError):  # it has just been removed
                 runs.append((run_id, label_of_run(state, run_id)))
@@ -41,21 +42,21 @@ def _begins_pretraining(row: dict[str, Any]) -> bool:
     return row.get("event") == "RunStarted" and row.get("objective") not in TASKS
 
 
-def first(state: AppState, own: Sequence[str]) -> list[str]:
+def first(state: AppState, visitor: Visitor) -> list[str]:
     """What to show before anybody has chosen: the last two runs, filled up with models that ship.
 
     Not those of the ablation study, whose outcome is to be predicted first.
     """
-    visible = [run_id for run_id in state.models.visible_runs(own) if state.is_kind(run_id, PretrainConfig)]
+    visible = [run_id for run_id in state.models.visible_runs(visitor) if state.is_kind(run_id, PretrainConfig)]
     runs = [run_id for run_id in visible if not _ablation_title(state, run_id)]
     there = logged(state)
     shipped = [name for name in _FIRST if name in there] or there
     return [*runs[:2], *shipped][: max(2, len(runs[:2]))]
 
 
-def visible(state: AppState, own: Sequence[str], names: Sequence[str]) -> list[str]:
+def visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str]:
     """The names that may be looked at, each once. Raises `InputError` where there are too many or none."""
-    runs = set(state.models.visible_runs(own))
+    runs = set(state.models.visible_runs(visitor))
     known = [name for name in dict.fromkeys(names) if name in runs or name in state.models.shipped()]
     if not known:
         gone = " The one that was chosen is no longer here." if names else ""
@@ -65,11 +66,11 @@ def visible(state: AppState, own: Sequence[str], names: Sequence[str]) -> list[s
     return known
 
 
-def comparison(state: AppState, own: Sequence[str], names: Sequence[str]) -> Payload:
+def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload:
     """The settings and curves of the named runs, or a sentence in their place. Raises as `visible`."""
     from bertviz_lab.data.probes import PROBES
 
-    views = [_view(state, name) for name in visible(state, own, names)]
+    views = [_view(state, name) for name in visible(state, visitor, names)]
     if any(view is None for view in views):
         return message_payload("One of these runs was removed meanwhile: choose others.")
     kinds = {name: probes.kinds for name, probes in PROBES.items()}

@@ -1,6 +1,5 @@
 // Compare: up to six runs side by side, and the same input for all their models.
 
-const own = () => page.start.own ?? [];
 let names = panel.kept('runs') ? panel.kept('runs').split(',') : null; // null until a person, or a link, has chosen
 let [choices, first, most] = [[], [], 6];
 
@@ -14,7 +13,7 @@ const chosen = () => names ?? first;
 
 panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host], async () => {
   const before = JSON.stringify(chosen());
-  const answer = await panel.ask('runs', { own: own() });
+  const answer = await panel.ask('runs');
   if (!answer) return;
   ({ choices, first, most } = answer);
   showChosen();
@@ -40,7 +39,7 @@ function choose(some) {
 
 /** The chosen runs, and what their models make of the input. */
 async function bring() {
-  await panel.show(runs, 'comparison', { own: own(), names: chosen() });
+  await panel.show(runs, 'comparison', { names: chosen() });
   asked.redraw();
 }
 
@@ -59,7 +58,7 @@ const asked = panel.fold('ask', 'Same input for all models', (host) => {
   const predict = async () => {
     if (!runs.payload) return; // which runs there are is not known yet
     if (!fields.text_a.value) fields.text_a.set((await panel.ask('example', { names: chosen() })) ?? '');
-    const question = { own: own(), names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
+    const question = { names: chosen(), text_a: fields.text_a.value, text_b: fields.text_b.value };
     for (const name of ['text_a', 'text_b']) panel.keep(name, question[name]);
     const { text_b, ...alone } = question;
     await Promise.all(Object.entries(answers).map(([name, drawing]) => panel.show(drawing, name, name === 'predictions' ? alone : question)));

@@ -11,8 +11,9 @@ from bertviz_lab.figures.interpret.attention import attention_body, attention_pa
 from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.side_by_side import follows_payload, heads_payload
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import RunIds, Text, View, Word, question
+from bertviz_lab.ui.view import Text, View, Word, question
 from bertviz_lab.ui.views.compare import runs as comparable
 
 _LONGEST = 64  # tokens of a text whose heads are shown for every model
@@ -22,48 +23,48 @@ Names = Annotated[list[Word], Field(max_length=50)]
 Place = Annotated[int, Field(ge=0)]
 
 
-def runs(state: AppState, own: RunIds) -> dict[str, Any]:
+def runs(state: AppState, visitor: Visitor) -> dict[str, Any]:
     """{"choices": [[name, label], ...], "first": names to begin with, "most": how many may be chosen}."""
     return {
-        "choices": comparable.choices(state, own),
-        "first": comparable.first(state, own),
+        "choices": comparable.choices(state, visitor),
+        "first": comparable.first(state, visitor),
         "most": comparable.MOST,
     }
 
 
-def comparison(state: AppState, own: RunIds, names: Names) -> Payload:
+def comparison(state: AppState, visitor: Visitor, names: Names) -> Payload:
     """The settings that differ, and the curves."""
-    return comparable.comparison(state, own, names)
+    return comparable.comparison(state, visitor, names)
 
 
-def follow(state: AppState, run: Word, start: Place) -> dict[str, Any] | None:
+def follow(state: AppState, visitor: Visitor, run: Word, start: Place) -> dict[str, Any] | None:
     """A run's events after the first `start` bytes of its log; None for a run that is gone."""
-    return state.follow(run, start)
+    return state.follow(run, start, visitor)
 
 
-def example(state: AppState, names: Names) -> str:
+def example(state: AppState, visitor: Visitor, names: Names) -> str:
     """A text with a masked token that the first of the models can be asked; "" where it has none."""
     try:
-        return state.examples(names[0]).masked[0]
+        return state.examples(names[0], visitor).masked[0]
     except (InputError, IndexError):
         return ""
 
 
-def predictions(state: AppState, own: RunIds, names: Names, text_a: Text) -> Payload:
+def predictions(state: AppState, visitor: Visitor, names: Names, text_a: Text) -> Payload:
     """The predictions of each model for the same masked tokens."""
     from bertviz_lab.interpret import compare_fill_mask
 
-    checkpoints, labels = _opened(state, own, names)
+    checkpoints, labels = _opened(state, visitor, names)
     return comparison_payload(replace(compare_fill_mask(checkpoints, text_a, top_k=5), names=tuple(labels)))
 
 
-def nsp(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: Text) -> Payload:
+def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
     """Whether B follows A, by each model that has an NSP head."""
     from bertviz_lab.interpret import next_sentence
 
     if not text_b.strip():
         raise InputError("Type a sentence B, and each model predicts whether it follows.")
-    checkpoints, labels = _opened(state, own, names)
+    checkpoints, labels = _opened(state, visitor, names)
     shares = [
         next_sentence(checkpoint, text_a, text_b).is_next if hasattr(checkpoint.model, "nsp") else None
         for checkpoint in checkpoints
@@ -71,11 +72,11 @@ def nsp(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: Text) 
     return follows_payload(labels, shares)
 
 
-def attention(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: Text) -> Payload:
+def attention(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: Text) -> Payload:
     """All heads of each model."""
     from bertviz_lab.interpret import trace_text
 
-    checkpoints, labels = _opened(state, own, names)
+    checkpoints, labels = _opened(state, visitor, names)
     grids = []
     for checkpoint in checkpoints:
         trace = trace_text(checkpoint, text_a, text_b.strip() or None)
@@ -86,9 +87,9 @@ def attention(state: AppState, own: RunIds, names: Names, text_a: Text, text_b: 
     return heads_payload(labels, grids)
 
 
-def _opened(state: AppState, own: Sequence[str], names: Sequence[str]) -> tuple[list[Any], list[str]]:
+def _opened(state: AppState, visitor: Visitor, names: Sequence[str]) -> tuple[list[Any], list[str]]:
     """The models of the chosen runs, and what people call them. Raises `InputError`."""
-    known = comparable.visible(state, own, names)
+    known = comparable.visible(state, visitor, names)
     return [state.models.open(name) for name in known], [comparable.label_of_run(state, name) for name in known]
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.examples import GENERAL, PYTHON, TOWN, Examples, examples_for, examples_from
 from bertviz_lab.ui.state.task_examples import task_examples
 
@@ -36,18 +37,19 @@ _PYTHON: tuple[TrackedExample, ...] = (
 _SETS: dict[int, tuple[TrackedExample, ...]] = {id(TOWN): _TOWN, id(GENERAL): _GENERAL, id(PYTHON): _PYTHON}
 
 
-def tracked_examples(session: "AppState", name: str) -> list[TrackedExample]:
-    """Texts for a run: of its own training text or task, or of the set that its vocabulary knows best.
+def tracked_examples(session: "AppState", visitor: Visitor, name: str) -> list[TrackedExample]:
+    """Texts for a run: of its own training text or task where it is the visitor's, or of the set whose words it knows.
 
     Raises `InputError` where there is no such run.
     """
-    key = ("tracked examples", name, session.snapshots.reader(name).kind.__name__)
-    return session.remembered(key, lambda: _examples(session, name))
+    own = session.models.owns(visitor, name)
+    key = ("tracked examples", name, own, session.snapshots.reader(name).kind.__name__)
+    return session.remembered(key, lambda: _examples(session, name, own))
 
 
-def _examples(session: "AppState", name: str) -> list[TrackedExample]:
+def _examples(session: "AppState", name: str, own: bool) -> list[TrackedExample]:
     snapshots = session.snapshots.reader(name)
-    config = session.runs.config(name) if session.models.is_run(name) else None
+    config = session.runs.config(name) if own else None
     if snapshots.kind.__name__ not in ("BertForPreTraining", "BertForMaskedLM"):
         folder = snapshots.folder if config is not None else None
         try:
@@ -55,11 +57,13 @@ def _examples(session: "AppState", name: str) -> list[TrackedExample]:
         except InputError:
             texts = []
         return [(a, b, "") for a, b in texts or GENERAL.pairs]
-    own = None
+    own_examples = None
     if isinstance(config, PretrainConfig) and not any(corpus.startswith("sample:") for corpus in config.corpus):
-        own = examples_from(config.corpus, snapshots.tokenizer, config.documents)
+        own_examples = examples_from(config.corpus, snapshots.tokenizer, config.documents)
     known = _SETS[id(examples_for(snapshots.tokenizer))]
-    return [(a, b, _words(snapshots.tokenizer, words)) for a, b, words in (_of(own) if own else known)]
+    return [
+        (a, b, _words(snapshots.tokenizer, words)) for a, b, words in (_of(own_examples) if own_examples else known)
+    ]
 
 
 def _of(examples: Examples) -> Sequence[TrackedExample]:

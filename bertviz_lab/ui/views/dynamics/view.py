@@ -9,9 +9,10 @@ from pydantic import Field
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload, to_json
 from bertviz_lab.figures.training.dynamics import opening_payload, progress_body
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.snapshots import TrackedText
-from bertviz_lab.ui.view import Index, RunIds, Text, View, Word, question
+from bertviz_lab.ui.view import Index, Text, View, Word, question
 from bertviz_lab.ui.views.dynamics.examples import TrackedExample, tracked_examples
 
 #: A text longer than this, or with more weights of attention in one frame, is refused: every frame is held at once.
@@ -25,21 +26,21 @@ Watched = Annotated[list[Index], Field(max_length=8)]
 Mapped = Annotated[list[Index], Field(max_length=60)]
 
 
-def runs(state: AppState, own: RunIds, run: Word) -> dict[str, Any]:
+def runs(state: AppState, visitor: Visitor, run: Word) -> dict[str, Any]:
     """Runs with snapshots: {"choices": [[run, label], ...], "first": the one to begin with, "live": those in training}.
 
     `run` is one that a link leads to: of a run only those who know its id are told.
     """
-    choices = [[name, label] for label, name in state.snapshots.choices(own)]
+    choices = [[name, label] for label, name in state.snapshots.choices(visitor)]
     if run not in [name for name, _ in choices] and state.snapshots.has_snapshots(run):
         choices.insert(0, [run, state.runs.name(run)])
     live = [name for name, _ in choices if state.snapshots.is_live(name)]
-    return {"choices": choices, "first": state.snapshots.default(own), "live": live}
+    return {"choices": choices, "first": state.snapshots.default(visitor), "live": live}
 
 
-def examples(state: AppState, run: Word) -> list[TrackedExample]:
+def examples(state: AppState, visitor: Visitor, run: Word) -> list[TrackedExample]:
     """Texts for a run: [text A, text B, words to track]."""
-    return tracked_examples(state, run)
+    return tracked_examples(state, visitor, run)
 
 
 def opening(state: AppState, run: Word, text_a: Text, text_b: Text, words: Text) -> Payload:

@@ -11,6 +11,7 @@ from bertviz_lab.figures.interpret.embeddings import (
     similarity_payload,
 )
 from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
@@ -20,23 +21,25 @@ _MOST_SENTENCES = 20
 Pooling = Literal["auto", "mean", "cls"]
 
 
-def sentences(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> str:
+def sentences(state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text) -> str:
     """What is compared until somebody names sentences, one per line: the input's texts and the model's examples."""
     own = (" ".join(text.split()) for text in (text_a, text_b))
-    return "\n".join(dict.fromkeys(text for text in (*own, *state.examples(model).singles()) if text))
+    return "\n".join(dict.fromkeys(text for text in (*own, *state.examples(model, visitor).singles()) if text))
 
 
-def similarity(state: AppState, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling) -> Payload:
+def similarity(
+    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
+) -> Payload:
     """The cosine of each pair of sentences."""
-    compared = _compare(state, model, lines or sentences(state, model, text_a, text_b), pooling)
+    compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
     return similarity_payload(compared.texts, compared.cosines)
 
 
 def sentence_map(
-    state: AppState, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
+    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, lines: Text, pooling: Pooling
 ) -> Payload:
     """The sentences in the plane of their first two principal components."""
-    compared = _compare(state, model, lines or sentences(state, model, text_a, text_b), pooling)
+    compared = _compare(state, model, lines or sentences(state, visitor, model, text_a, text_b), pooling)
     return map_payload(compared.texts, compared.map, compared.explained)
 
 
@@ -68,7 +71,9 @@ def neighbours(state: AppState, model: ModelName, text_a: Text, text_b: Text, wo
     return neighbours_payload(word, nearest_tokens(checkpoint, word))
 
 
-def contexts(state: AppState, model: ModelName, text_a: Text, text_b: Text, word: Word) -> dict[str, Any]:
+def contexts(
+    state: AppState, visitor: Visitor, model: ModelName, text_a: Text, text_b: Text, word: Word
+) -> dict[str, Any]:
     """A word's path through the layers in both texts, or in an example while one of them is empty.
 
     {text_a, text_b, word, similarity, path}; without a word the longest that both texts have.
@@ -76,7 +81,7 @@ def contexts(state: AppState, model: ModelName, text_a: Text, text_b: Text, word
     from bertviz_lab.interpret import compare_contexts
 
     if not (text_a.strip() and text_b.strip()):
-        text_a, text_b, example = state.examples(model).contrast
+        text_a, text_b, example = state.examples(model, visitor).contrast
         word = word.strip() or example
     checkpoint = state.models.open(model)
     if not word.strip():

@@ -5,28 +5,29 @@ from typing import Any
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.model_facts import describe
-from bertviz_lab.ui.view import ModelName, RunIds, Text, View, Word, question
+from bertviz_lab.ui.view import ModelName, Text, View, Word, question
 
 
-def models(state: AppState, own: RunIds) -> list[dict[str, Any]]:
+def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
     """[{title, models: [[name, words], ...]}, ...]: what ships, and the visitor's own."""
-    runs = [(name, label) for label, name in state.models.choices(own) if state.models.is_run(name)]
+    runs = [(name, label) for label, name in state.models.choices(visitor) if state.models.is_run(name)]
     shipped = [(name, name) for name in state.models.shipped()]
     return [{"title": "Shipped models", "models": shipped}, {"title": "Your runs", "models": runs}]
 
 
-def about(state: AppState, model: ModelName) -> str:
+def about(state: AppState, visitor: Visitor, model: ModelName) -> str:
     """The facts about a model; one that cannot be opened as the sentence that says why."""
-    return describe(state, model)
+    return describe(state, model, visitor)
 
 
-def examples(state: AppState, model: ModelName) -> list[tuple[str, str]]:
+def examples(state: AppState, visitor: Visitor, model: ModelName) -> list[tuple[str, str]]:
     """Texts, with a second one or "", whose words the model has met; those of its task where it has one."""
     if state.models.is_task_model(model):
-        return state.task_examples(model)
-    known = state.examples(model)
+        return state.task_examples(model, visitor)
+    known = state.examples(model, visitor)
     masked = [(text, "") for text in known.masked]
     return [*masked[:3], *known.pairs[:2], *masked[3:]]
 
@@ -44,9 +45,9 @@ def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dic
     return {"tokens": tokens, "note": cut or checkpoint.length_warning(len(encoding.ids)) or ""}
 
 
-def random_text(state: AppState, model: ModelName, texts: list[Text]) -> str:
+def random_text(state: AppState, visitor: Visitor, model: ModelName, texts: list[Text]) -> str:
     """A sentence of the text that the model was trained on, or one of its examples, but none of `texts`."""
-    others = [text for text in state.examples(model).others if text not in texts]
+    others = [text for text in state.examples(model, visitor).others if text not in texts]
     return random.choice(others) if others else ""
 
 

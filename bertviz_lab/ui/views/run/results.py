@@ -10,7 +10,9 @@ from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.questions import tell_progress
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
@@ -46,8 +48,11 @@ def confusion(state: AppState, run_id: Word) -> Payload:
     return confusion_view(results_of(state, run_id))
 
 
-def examples(state: AppState, run_id: Word, row: Index | None = None, column: Index | None = None) -> Payload:
+def examples(
+    state: AppState, visitor: Visitor, run_id: Word, row: Index | None = None, column: Index | None = None
+) -> Payload:
     """The held-out examples, mistakes first; those of one cell of the confusion matrix where one is chosen."""
+    require_owner(state, visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if row is None or column is None or results.task != "classification":
         return listed_view(results, results.picked())
@@ -58,11 +63,11 @@ def examples(state: AppState, run_id: Word, row: Index | None = None, column: In
     return listed_view(results, results.picked(names[row], names[column]), title)
 
 
-def attribution(state: AppState, run_id: Word, example: Index) -> Payload:
+def attribution(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> Payload:
     """What each token of an example contributes to its prediction."""
     from bertviz_lab.interpret import explain_example
 
-    results = _with_example(state, run_id, example)
+    results = _with_example(state, visitor, run_id, example)
     told = results.examples[example], results.predictions[example]
     attributions = explain_example(_model(state, run_id), *told, on_progress=tell_progress)
     (first, *_) = attributions
@@ -73,11 +78,11 @@ def attribution(state: AppState, run_id: Word, example: Index) -> Payload:
     return attribution_payload(attributions, title=title)
 
 
-def attention(state: AppState, run_id: Word, example: Index) -> dict[str, Any]:
+def attention(state: AppState, visitor: Visitor, run_id: Word, example: Index) -> dict[str, Any]:
     """The attention of the fine-tuned model minus that of the model it started from, on an example."""
     from bertviz_lab.interpret import attention_difference, texts_of_example, trace_text, untrained
 
-    texts = texts_of_example(_with_example(state, run_id, example).examples[example])
+    texts = texts_of_example(_with_example(state, visitor, run_id, example).examples[example])
     after = _model(state, run_id)
     config = state.runs.config(run_id)
     assert isinstance(config, FinetuneConfig)
@@ -116,8 +121,9 @@ def slices(state: AppState, run_id: Word) -> Payload:
     return slices_payload(results.slices(), NAMES.get(results.measure, results.measure).lower())
 
 
-def _with_example(state: AppState, run_id: str, example: int) -> Any:
+def _with_example(state: AppState, visitor: Visitor, run_id: str, example: int) -> Any:
     """The results, which have an example of that number. Raises `InputError` where they have none."""
+    require_owner(state, visitor, run_id, "shows its examples")
     results = results_of(state, run_id)
     if example >= len(results.examples):
         raise InputError("Choose an example above first.")

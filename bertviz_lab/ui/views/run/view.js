@@ -34,14 +34,13 @@ const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server
 const main = panel.part([head, note, said, chart.host], draw);
 
 async function draw() {
-  const own = page.start.own ?? [];
-  const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { own, kind });
+  const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
   if (chosen === undefined) return;
   if (!chosen) {
     chart.show('');
     return;
   }
-  const now = await panel.ask('about', { own, run_id: chosen }).catch(leave);
+  const now = await panel.ask('about', { run_id: chosen }).catch(leave);
   if (!now) return;
   main.say('');
   if (run?.id !== now.id) example = null;
@@ -78,7 +77,8 @@ function showHead() {
   stop.hidden = !run.can_stop;
   resume.hidden = !run.can_resume;
   [stop.disabled, stop.textContent] = [false, 'Stop'];
-  explore.hidden = download.hidden = !run.saved;
+  explore.hidden = !run.saved;
+  download.hidden = !(run.saved && (run.mine || run.shipped));
   dynamics.hidden = !run.snapshots;
   compare.hidden = !run.pretraining;
   download.href = `lab-model/${encodeURIComponent(run.id)}.zip`;
@@ -138,17 +138,18 @@ async function drawResults() {
     for (const { host } of [trials, confusion, list, tokens]) host.hidden = true;
     return;
   }
-  for (const { host } of [confusion, list, tokens]) host.hidden = false;
+  for (const { host } of [confusion, list, tokens]) host.hidden = host !== confusion.host && !run.mine;
   const several = await panel.ask('trials', ofRun());
   trials.host.hidden = !several;
   if (several) trials.show(several);
   await panel.show(confusion, 'confusion', ofRun());
+  if (!run.mine) return;
   await showAll();
   if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
 }
 
 async function pickCell({ row, column }) {
-  if (row === undefined || column === undefined) return; // a bar, where the task has no matrix
+  if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
   await panel.show(list, 'examples', ofRun({ row, column }));
   everything.hidden = false;
   list.host.scrollIntoView({ block: 'nearest' });
@@ -184,7 +185,7 @@ const attention = panel.fold('attention', 'Attention before and after fine-tunin
   return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
 });
 attention.node.hidden = true;
-folds.push({ part: attention, node: attention.node, needs: () => Boolean(run?.results) });
+folds.push({ part: attention, node: attention.node, needs: () => Boolean(run?.results && run.mine) });
 fold('labels', 'Per-label metrics', panel.drawing('chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }));
 fold('calibration', 'Calibration', panel.drawing('chart', 'Reliability diagram', { id: id('calibration-chart') }));
 fold('slices', 'Slice analysis', panel.drawing('chart', 'Metrics by length and label', { id: id('slices-chart') }));

@@ -14,23 +14,25 @@ from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
-from bertviz_lab.ui.server.access import may_change
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import newest_model
-from bertviz_lab.ui.view import RunIds, View, Word, question
+from bertviz_lab.ui.view import View, Word, question
 from bertviz_lab.ui.views.run import results
 from bertviz_lab.ui.views.runs.view import task_name
 
 _KINDS: dict[str, type[RunConfig]] = {"pretrain": PretrainConfig, "finetune": FinetuneConfig}
 #: Settings that are no words for a person: they name files of this machine, or repeat another.
 _UNTOLD = ("corpus", "train", "eval", "test", "out")
+#: Settings with words of the files that a run was trained on, such as the names of columns.
+_OWNERS = ("text_field", "text_a", "text_b", "label", "delimiter")
 
 
-def current(state: AppState, own: RunIds, kind: Literal["", "pretrain", "finetune"]) -> str:
+def current(state: AppState, visitor: Visitor, kind: Literal["", "pretrain", "finetune"]) -> str:
     """The run to show where none was chosen: the newest, in a tab that trains the visitor's newest of its kind, else a
     shipped model; "" without any.
     """
-    run_id = state.current_run(own, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(own)), "")
+    run_id = state.current_run(visitor, _KINDS[kind]) if kind else next(iter(state.models.visible_runs(visitor)), "")
     return run_id or next((name for name in state.models.shipped() if _is_kind(state, name, kind)), "")
 
 
@@ -39,16 +41,16 @@ def _is_kind(state: AppState, shipped: str, kind: str) -> bool:
     return bool(objective) and (not kind or (objective in TASKS) == (kind == "finetune"))
 
 
-def about(state: AppState, own: RunIds, run_id: Word) -> dict[str, Any]:
+def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     """What a run, or a shipped model, is, and what can be done with it."""
     objective = state.summary(run_id).objective if _is_known(state, run_id) else ""
     shipped = {"id": run_id, "name": run_id, "shipped": True, "status": "shipped", "task": task_name(objective)}
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if run_id in state.models.shipped():
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
-        return {**shipped, **nothing, "saved": True, "path": ""}
+        return {**shipped, **nothing, "saved": True, "mine": False, "path": ""}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
-    active, mine = run.status in ACTIVE, may_change(state, own, run_id)
+    active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
     tuned = state.is_kind(run_id, FinetuneConfig)
     return {
@@ -56,12 +58,13 @@ def about(state: AppState, own: RunIds, run_id: Word) -> dict[str, Any]:
         "name": state.runs.name(run_id),
         "shipped": False,
         "status": run.status,
-        "tags": notes.tags,
-        "note": notes.note,
+        "tags": notes.tags if mine else (),
+        "note": notes.note if mine else "",
         "active": active,
         "can_stop": active and mine,
         "can_resume": run.status in ("stopped", "failed") and mine,
         "saved": saved,
+        "mine": mine,
         "path": state.model_path(run_id) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
     }
@@ -81,17 +84,20 @@ def curves(state: AppState, run_id: Word) -> Payload:
     return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained")
 
 
-def follow(state: AppState, run_id: Word, start: Annotated[int, Field(ge=0)]) -> dict[str, Any] | None:
+def follow(
+    state: AppState, visitor: Visitor, run_id: Word, start: Annotated[int, Field(ge=0)]
+) -> dict[str, Any] | None:
     """The events after a place of the log, and the state; None for a run that is gone."""
-    return state.follow(run_id, start)
+    return state.follow(run_id, start, visitor)
 
 
-def settings(state: AppState, run_id: Word) -> str:
-    """The settings of a run."""
+def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
+    """The settings of a run; nobody else is told what its owner's files are like."""
     if run_id in state.models.shipped():
         raise InputError("The recipe of a shipped model stands on its model card.")
     config = state.runs.config(run_id)
-    shown_fields = [field for field in dataclasses.fields(config) if field.name not in _UNTOLD]
+    untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
+    shown_fields = [field for field in dataclasses.fields(config) if field.name not in untold]
     values = [(label_of(field), getattr(config, field.name)) for field in shown_fields]
     return facts_payload([(label, _written(state, value)) for label, value in values if value not in (None, "", ())])
 

@@ -32,7 +32,7 @@ filter.input.addEventListener('input', show);
 let waiting = false;
 
 async function draw() {
-  const rows = await panel.ask('table', { own: page.start.own ?? [] });
+  const rows = await panel.ask('table');
   if (!rows) return;
   list = rows;
   show();

@@ -7,22 +7,22 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
-from bertviz_lab.ui.server.access import may_change
+from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import NAMES, shown
-from bertviz_lab.ui.view import RunIds, View, question
+from bertviz_lab.ui.view import View, question
 
 
-def table(state: AppState, own: RunIds) -> list[dict[str, Any]]:
+def table(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
     """A row for each run, the newest first, then for each shipped model."""
     rows = []
-    for run_id in state.models.visible_runs(own):
+    for run_id in state.models.visible_runs(visitor):
         with contextlib.suppress(InputError, OSError):  # it has just been deleted
-            rows.append(_row_of_run(state, own, run_id))
+            rows.append(_row_of_run(state, visitor, run_id))
     return rows + [_row_of_shipped(state, name) for name in state.models.shipped()]
 
 
-def _row_of_run(state: AppState, own: RunIds, run_id: str) -> dict[str, Any]:
+def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any]:
     run, notes = state.runs.state(run_id), state.runs.notes(run_id)
     return {
         "id": run_id,
@@ -36,7 +36,7 @@ def _row_of_run(state: AppState, own: RunIds, run_id: str) -> dict[str, Any]:
         "step": run.step,
         "total_steps": run.total_steps,
         "started": state.runs.started(run_id),
-        "mine": may_change(state, own, run_id),
+        "mine": state.models.owns(visitor, run_id),
         **_outcome(state.summary(run_id)),
     }
 

@@ -1,0 +1,100 @@
+"""Who a visitor is: a browser, known by an unguessable cookie that no script can read.
+
+A run records a hash of the cookie as its owner, so that the folder of runs gives no key away. Programs that call the
+endpoints have no cookie: on a shared page they own nothing.
+"""
+
+import hashlib
+import ipaddress
+import re
+import secrets
+from dataclasses import dataclass
+from http.cookies import SimpleCookie
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import HTTPConnection
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+COOKIE = "bertviz-lab-visitor"
+_KEY = re.compile(r"[A-Za-z0-9_-]{43}")  # 256 random bits
+_YEAR = 365 * 24 * 3600  # seconds
+_NETWORK_BITS = 64  # of an IPv6 address: the rest is the subscriber's to choose
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who asks.
+
+    Attributes:
+        owner: what the visitor's runs record of the cookie; "" without one.
+        address: the network address that the requests come from; "" where it is not known.
+    """
+
+    owner: str = ""
+    address: str = ""
+
+
+#: A program, or the page before anybody has opened it.
+NOBODY = Visitor()
+
+
+def visitor_of(request: Any) -> Visitor:
+    """The visitor behind a request, one of Starlette's or of Gradio's."""
+    raw = getattr(request, "request", None) or request
+    host = raw.client.host if raw.client else ""
+    return Visitor(owner_of(raw.cookies.get(COOKIE, "")), _network_of(host))
+
+
+def owner_of(key: str) -> str:
+    """What a run records of a cookie; "" for a text that is no key of ours."""
+    return hashlib.sha256(key.encode()).hexdigest() if _KEY.fullmatch(key) else ""
+
+
+def _network_of(host: str) -> str:
+    """An IPv4 address, or the network of an IPv6 one."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    if address.version == 4:
+        return str(address)
+    return str(ipaddress.ip_network((int(address), _NETWORK_BITS), strict=False))
+
+
+class VisitorCookie:
+    """Middleware that gives a browser its cookie with the page, and the year anew with every visit."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; a page that comes back takes the cookie along."""
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+            return
+
+        async def send_with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start" and message["status"] == 200:
+                headers = MutableHeaders(scope=message)
+                if headers.get("content-type", "").startswith("text/html"):
+                    headers.append("set-cookie", _cookie(scope))
+            await send(message)
+
+        await self._app(scope, receive, send_with_cookie)
+
+
+def _cookie(scope: Scope) -> str:
+    key = HTTPConnection(scope).cookies.get(COOKIE, "")
+    cookie: SimpleCookie = SimpleCookie({COOKIE: key if _KEY.fullmatch(key) else secrets.token_urlsafe(32)})
+    attributes: dict[str, Any] = {"path": "/", "max-age": _YEAR, "httponly": True, "samesite": "Lax"}
+    cookie[COOKIE].update(attributes)
+    text = cookie[COOKIE].OutputString()
+    # A Space stands in a frame of another site, where a browser keeps partitioned cookies only.
+    return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if _is_https(scope) else text
+
+
+def _is_https(scope: Scope) -> bool:
+    """Whether the browser's own connection is encrypted; the word of a proxy is enough for the form of a cookie."""
+    forwarded = Headers(scope=scope).get("x-forwarded-proto", "").split(",")[0].strip()
+    return (forwarded or scope["scheme"]) == "https"

@@ -1,0 +1,166 @@
+"""Two browsers on a running shared page: who has a link to a run looks on, and only its owner does more."""
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from bertviz_lab import PretrainConfig
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.training.runs.notes import RunNotes, write_notes
+from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
+from bertviz_lab.ui.server.visitors import COOKIE, owner_of
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views import VIEWS
+from tests.ui.finetuned import RUN as TUNED
+from tests.ui.finetuned import tuned
+from tests.ui.pages import serve
+from tests.ui.snapshots import STEPS, little_history
+
+__all__ = ["tuned"]
+
+PRETRAINED = "kind-otter-0123456789abcdef"
+SECRET = "the old man reads a book near the river in secret"
+#: What only the owner wrote or uploaded: sentences of the text, of the labelled file, names of files, a tag and a note.
+PRIVATE = re.compile(r"in secret|man reads|book near|sat on day|diary\.txt|reviews\.csv|a private (note|tag)")
+_QUESTIONS = {(view.id, name): question for view in VIEWS for name, question in view.questions.items()}
+
+
+class Browser:
+    """A browser with a page open: its cookie, and what its scripts send."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.client = url, httpx.Client(timeout=60)
+        self.client.get(url)
+        self.key = self.client.cookies[COOKIE]
+        config = self.client.get(f"{url}config").json()
+        self._ids = {part["props"].get("elem_id"): part["id"] for part in config["components"]}
+        self._events = {target[1]: event["id"] for event in config["dependencies"] for target in event["targets"]}
+
+    def ask(self, view: str, question: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """What the page's script is answered."""
+        data = ["ticket", view, question, arguments]
+        if _QUESTIONS[view, question].arrays:
+            said = self.client.post(f"{self.url}{ARRAYS_ROUTE}", json=data)
+            is_answer = said.headers["content-type"] == "application/octet-stream"
+            return {"answer": said.content.decode("latin-1")} if is_answer else said.json()
+        body = {"session_hash": "x", "component_id": self._ids["wire"], "fn_name": "answer"}
+        answer: dict[str, Any] = json.loads(self.client.post(self._server, json=body | {"data": data}).json())
+        return answer
+
+    def glance(self, run_id: str) -> str:
+        """What the strip at the top of the page is told."""
+        body = {"session_hash": "x", "component_id": self._ids["run-strip"], "fn_name": "glance", "data": [run_id]}
+        return self.client.post(self._server, json=body).text
+
+    def change(self, **sent: Any) -> dict[str, Any]:
+        """The answer to a change of a run."""
+        body = {"data": [], "fn_index": self._events["change_run"], "session_hash": "x", "event_data": sent}
+        wire = self.client.post(f"{self.url}gradio_api/run/predict", json=body).json()["data"][0]
+        answer: dict[str, Any] = json.loads(wire)["answer"]
+        return answer
+
+    def download(self, run_id: str) -> httpx.Response:
+        return self.client.get(f"{self.url}lab-model/{run_id}.zip")
+
+    @property
+    def _server(self) -> str:
+        return f"{self.url}gradio_api/component_server"
+
+
+@pytest.fixture(scope="module")
+def browsers(tuned: AppState) -> Iterator[tuple[Browser, Browser]]:
+    """The owner of both runs, and a stranger who has the links to them."""
+    folder = tuned.settings.runs_dir / PRETRAINED
+    little_history(folder, STEPS)
+    (folder / "training.jsonl").rename(folder / "events.jsonl")
+    text = folder / "texts" / "01-diary.txt"
+    text.parent.mkdir()
+    text.write_text("\n\n".join(f"{SECRET}.\nOn day {n} {SECRET}." for n in range(30)), encoding="utf-8")
+    little_history(folder / "model", STEPS)
+    (folder / "config.json").write_text(json.dumps(PretrainConfig(corpus=(str(text),)).to_dict()))
+    (folder / "state.json").write_text(json.dumps({"status": "failed", "message": "01-diary.txt has too few words"}))
+    for run in (PRETRAINED, TUNED):
+        write_notes(tuned.settings.runs_dir / run, RunNotes("", ("a private tag",), "a private note"))
+    settings = dataclasses.replace(tuned.settings, limits=Limits.of(shared=True))
+    with serve(settings) as (url, session):
+        owner, stranger = Browser(url), Browser(url)
+        for run in (PRETRAINED, TUNED):
+            (session.runs.folder(run) / "owner").write_text(owner_of(owner.key))
+        yield owner, stranger
+        for browser in (owner, stranger):
+            browser.client.close()
+
+
+def everything_about(browser: Browser, run: str) -> Iterator[tuple[str, str]]:
+    """(question, answer) of every question of every view, asked about a run."""
+    known: dict[str, Any] = {
+        "run_id": run, "run": run, "whole": run, "model": run, "other": run, "names": [run], "runs": [run],
+        "text_a": "she gave him [MASK]", "text_b": "they walk", "texts": [], "kind": "", "word": "", "words": "",
+        "lines": "", "pooling": "auto", "start": 0, "step": 0, "last": 0, "watched": [], "mapped": [], "position": 2,
+        "top_k": 3, "hidden": [], "steps": None, "seed": None, "predicted": {}, "name": "one-head", "choice": "",
+        "contrast": "", "ablated": [], "causal": False, "against": "model", "other_text": "", "example": 0,
+    }  # fmt: skip
+    for (view, name), question in _QUESTIONS.items():
+        if question.arguments <= known.keys() | {"row", "column"}:
+            arguments = {key: known[key] for key in question.arguments - {"row", "column"}}
+            yield f"{view}.{name}", json.dumps(browser.ask(view, name, arguments))
+
+
+@pytest.mark.parametrize("run", [PRETRAINED, TUNED])
+def test_a_link_shows_no_word_that_the_owner_wrote_or_uploaded(browsers: tuple[Browser, Browser], run: str) -> None:
+    owner, stranger = browsers
+    shown = dict(everything_about(stranger, run))
+    assert len(shown) > 40
+    assert {name: answer for name, answer in shown.items() if PRIVATE.search(answer)} == {}
+    assert not PRIVATE.search(stranger.glance(run))
+    own = {name for name, answer in everything_about(owner, run) if PRIVATE.search(answer)}
+    assert own >= {"explore.about", "explore.examples", "run.about"}, "the owner is shown what a stranger is not"
+    if run == TUNED:
+        assert "run.examples" in own
+        for question in ("attribution", "attention"):
+            arguments = {"run_id": run, "example": 0}
+            assert "another browser" in stranger.ask("run", question, arguments)["error"]
+            assert "answer" in owner.ask("run", question, arguments)
+    else:
+        assert own >= {"explore.random_text", "embeddings.sentences", "dynamics.examples", "compare.example"}
+
+
+def test_a_link_shows_curves_and_training_dynamics_and_the_model_answers(browsers: tuple[Browser, Browser]) -> None:
+    stranger = browsers[1]
+    assert stranger.ask("run", "about", {"run_id": PRETRAINED})["answer"]["name"] == "kind-otter"
+    assert stranger.ask("run", "follow", {"run_id": PRETRAINED, "start": 0})["answer"]["rows"]
+    text = {"text_a": "she gave him [MASK]", "text_b": ""}
+    assert "answer" in stranger.ask("dynamics", "opening", {"run": PRETRAINED, "words": "", **text})
+    assert "answer" in stranger.ask("predictions", "mlm", {"model": PRETRAINED, "top_k": 3, "word": "", **text})
+    assert "Accuracy" in json.dumps(stranger.ask("run", "summary", {"run_id": TUNED}))
+
+
+def test_a_stranger_is_offered_no_run_of_the_owner(browsers: tuple[Browser, Browser]) -> None:
+    owner, stranger = browsers
+    for view, question in (("runs", "table"), ("explore", "models"), ("compare", "runs")):
+        assert PRETRAINED in json.dumps(owner.ask(view, question, {}))
+        assert PRETRAINED not in json.dumps(stranger.ask(view, question, {}))
+        for claimed in ({"own": [PRETRAINED]}, {"visitor": {"owner": owner_of(owner.key), "address": ""}}):
+            assert "no argument" in stranger.ask(view, question, claimed)["error"]
+
+
+def test_a_stranger_neither_changes_a_run_nor_downloads_its_model(browsers: tuple[Browser, Browser]) -> None:
+    owner, stranger = browsers
+    for action in ("stop", "resume", "annotate", "delete"):
+        assert "another browser" in stranger.change(ticket="t", action=action, run_id=PRETRAINED)["error"]
+    refused = stranger.download(PRETRAINED)
+    assert (refused.status_code, "another browser" in refused.text) == (404, True)
+    assert owner.download(PRETRAINED).status_code == 200
+    assert stranger.download("little").status_code == 200
+    assert owner.change(ticket="t", action="annotate", run_id=PRETRAINED, note="a private note")["error"] == ""
+
+
+def test_the_folder_of_runs_gives_no_key_away(browsers: tuple[Browser, Browser], tuned: AppState) -> None:
+    for browser in browsers:
+        for path in tuned.settings.runs_dir.rglob("*"):
+            assert not (path.is_file() and browser.key.encode() in path.read_bytes())
