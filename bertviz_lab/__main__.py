@@ -1,7 +1,6 @@
 """The command line: `bertviz-lab COMMAND`. Progress goes to stderr, results to stdout."""
 
 import argparse
-import contextlib
 import dataclasses
 import io
 import os
@@ -248,7 +247,7 @@ def runs_command(options: argparse.Namespace) -> Result:
 
 def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
-    from bertviz_lab.ui.app import serve, wait_for_answers
+    from bertviz_lab.ui.app import serve_until_stopped
     from bertviz_lab.ui.guard.passwords import hash_password, read_password, users_of
     from bertviz_lab.ui.settings import Settings
 
@@ -261,11 +260,9 @@ def app_command(options: argparse.Namespace) -> int:
     given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies")}
     users = users_of(options.auth, options.auth_file, os.environ)
     settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
-    page, address = serve(settings, options.host, options.port, open_browser=options.open)
-    print(f"BertViz Lab is open at {address}", flush=True)
-    page.block_thread()
-    with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
-        wait_for_answers()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
+    for address in serve_until_stopped(settings, options.host, options.port, open_browser=options.open):
+        print(f"BertViz Lab is open at {address}", flush=True)
     return 0
 
 

@@ -1,15 +1,20 @@
 """The page: header, tabs and endpoints put together."""
 
+import asyncio
+import contextlib
 import sys
 import tempfile
 import threading
 import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
 
 import gradio as gr
 import httpx
 from gradio.data_classes import BlocksConfigDict
+from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
 from bertviz_lab.errors import InputError
@@ -21,8 +26,9 @@ from bertviz_lab.ui.forms.batch_prediction import create_whole_file
 from bertviz_lab.ui.forms.finetune import create_finetune
 from bertviz_lab.ui.forms.pretrain import create_pretrain
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
-from bertviz_lab.ui.guard.middleware import guarded
+from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.header import create_header
+from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.api import add_endpoints
@@ -34,7 +40,7 @@ from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 
-_CLEAN_EVERY, _KEEP_UPLOADS = 600, 3600  # seconds
+_CLEAN_EVERY = 600  # seconds
 _SCHEMAS = ("api_info", "api_info_as_input", "api_info_as_output", "example_inputs")
 _WORKER, _WARMING = "AnyIO worker thread", "warm-up"  # names of threads: Gradio's, which call the handlers, and ours
 
@@ -59,7 +65,8 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     """The whole page, ready to be launched with `launch_options`."""
     session = session or AppState(settings)
     _make_folder(settings.runs_dir)
-    with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=(_CLEAN_EVERY, _KEEP_UPLOADS)) as page:
+    cleaned = (_CLEAN_EVERY, int(settings.limits.upload_seconds) + 1)
+    with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=cleaned) as page:
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)
         component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="lesson-bar")
@@ -101,7 +108,7 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "app_kwargs": {
             "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route()],
             "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both
-            "lifespan": guarded(state.settings),
+            "lifespan": _lifespan(state),
         },
         "footer_links": ["api", "settings"],
         "run_history": False,
@@ -113,6 +120,21 @@ def launch_options(state: AppState) -> dict[str, Any]:
         "max_file_size": state.settings.limits.upload_bytes,
         "state_session_capacity": state.settings.limits.visitors,
     }
+
+
+def _lifespan(state: AppState) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """What runs beside the server from its start to its end."""
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        install_guard(app, state.settings)
+        sweeping = asyncio.create_task(sweep_regularly(state))
+        yield
+        sweeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await sweeping
+
+    return lifespan
 
 
 def serve(
@@ -140,6 +162,22 @@ def serve(
         raise InputError(f"The page could not be opened at {host}: {error}.") from error
     threading.Thread(target=session.warm_up, name=_WARMING, daemon=True).start()
     return page, address
+
+
+def serve_until_stopped(settings: Settings, host: str, port: int | None, *, open_browser: bool) -> Iterator[str]:
+    """Serve the page until Ctrl-C; yields its address once it is open. Nothing of its visitors' uploads is left.
+
+    Raises as `serve`.
+    """
+    uploads = own_upload_folder()
+    try:
+        page, address = serve(settings, host, port, open_browser=open_browser)
+        yield address
+        page.block_thread()
+        with contextlib.suppress(KeyboardInterrupt):  # a second Ctrl-C does not wait for unfinished answers
+            wait_for_answers()
+    finally:
+        remove_folder(uploads)
 
 
 def wait_for_answers(seconds: float = 10.0) -> None:

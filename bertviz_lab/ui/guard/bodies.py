@@ -13,6 +13,7 @@ from starlette.formparsers import MultiPartException
 from starlette.types import Message, Receive
 
 from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.jobs.retention import bytes_below
 
 _PAUSE = 30.0  # seconds without a byte
 _BODY_SECONDS = 60.0  # of a whole body that is no upload
@@ -141,17 +142,6 @@ class CountedBody:
             raise MultiPartException(refused.sentence) from refused
         self._complete = not message.get("more_body", False)
         return message
-
-
-def bytes_below(folder: Path) -> int:
-    """The size of all files in a folder and its subfolders."""
-    total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.lstat().st_size if not path.is_dir() else 0
-        except OSError:
-            continue  # deleted meanwhile
-    return total
 
 
 def _announced(headers: Headers) -> int:

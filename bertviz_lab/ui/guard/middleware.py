@@ -1,10 +1,8 @@
 """The steps that every request takes before Gradio sees it, and every answer before it leaves."""
 
-import contextlib
 import logging
 import re
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Callable
 from pathlib import Path
 
 from gradio.utils import get_upload_folder
@@ -155,18 +153,12 @@ def _is_json(message: Message) -> bool:
     return Headers(raw=message.get("headers", [])).get("content-type", "").startswith("application/json")
 
 
-def guarded(settings: Settings) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """A lifespan that puts the guard around the application as it starts.
+def install_guard(app: Starlette, settings: Settings) -> None:
+    """Put the guard around an application that starts, and the sessions of logins into it.
 
     A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
     headers to every answer.
     """
-
-    @contextlib.asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        assert app.middleware_stack is not None
-        app.middleware_stack = Guard(app.middleware_stack, settings)
-        app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application
-        yield
-
-    return lifespan
+    assert app.middleware_stack is not None
+    app.middleware_stack = Guard(app.middleware_stack, settings)
+    app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application

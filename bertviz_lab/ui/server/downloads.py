@@ -2,10 +2,10 @@
 
 import re
 import tempfile
-import time
 import zipfile
 from pathlib import Path
 
+from gradio.utils import get_upload_folder
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -16,20 +16,12 @@ from bertviz_lab.ui.server.access import is_logged_in, require_owner
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 
-_PREFIX, _KEPT_SECONDS = "bertviz-lab-download-", 600
-
 
 def download_folder() -> Path:
-    """A new folder for one file; those of earlier downloads are removed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        try:
-            if time.time() - folder.stat().st_mtime > _KEPT_SECONDS:
-                for path in folder.iterdir():
-                    path.unlink()
-                folder.rmdir()
-        except OSError:
-            continue  # another visitor's download is removing it too
-    return Path(tempfile.mkdtemp(prefix=_PREFIX))
+    """A new folder for one file, beside the uploads and removed like them."""
+    folder = Path(get_upload_folder())
+    folder.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix="download-", dir=folder))
 
 
 def model_route(state: AppState) -> Route:

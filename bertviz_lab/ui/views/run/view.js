@@ -70,7 +70,8 @@ function leave(error) {
 
 function showHead() {
   name.textContent = run.name;
-  status.textContent = [run.task, run.status].filter(Boolean).join(' · ');
+  const end = run.deleted_at && `kept until ${new Date(1000 * run.deleted_at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })}`;
+  status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
   tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag' }, tag)));
   note.textContent = run.note;
   note.hidden = !run.note;

@@ -11,6 +11,7 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
+from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
@@ -48,7 +49,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
     shipped |= {"snapshots": state.snapshots.has_snapshots(run_id), "pretraining": objective not in ("", *TASKS)}
     if run_id in state.models.shipped():
         nothing = {"tags": [], "note": "", "active": False, "can_stop": False, "can_resume": False, "results": ""}
-        return {**shipped, **nothing, "saved": True, "mine": False, "path": ""}
+        return {**shipped, **nothing, "saved": True, "mine": False, "path": "", "deleted_at": None}
     folder, run, notes = state.runs.folder(run_id), state.runs.state(run_id), state.runs.notes(run_id)
     active, mine = run.status in ACTIVE, state.models.owns(visitor, run_id)
     saved = newest_model(folder) is not None
@@ -65,6 +66,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "can_resume": run.status in ("stopped", "failed") and mine,
         "saved": saved,
         "mine": mine,
+        "deleted_at": deleted_at(run, state.settings.limits),
         "path": state.model_path(run_id) if saved else "",
         "results": str(results.report_version(folder)) if tuned else "",
     }

@@ -43,9 +43,9 @@ async function draw() {
   part.redraw();
 }
 
-function stateWords({ status, step, total_steps: total, queue }) {
+function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
   const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-  return `${STATUS[status] ?? status}${steps}${queue ? `. ${queue}` : ''}`;
+  return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${when(end)}` : ''}${queue ? `. ${queue}` : ''}`;
 }
 
 function sortBy(key) {

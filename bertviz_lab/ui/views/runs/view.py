@@ -5,6 +5,7 @@ from typing import Any
 
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.server.visitors import Visitor
@@ -37,13 +38,14 @@ def _row_of_run(state: AppState, visitor: Visitor, run_id: str) -> dict[str, Any
         "total_steps": run.total_steps,
         "started": state.runs.started(run_id),
         "mine": state.models.owns(visitor, run_id),
+        "deleted_at": deleted_at(run, state.settings.limits),
         **_outcome(state.summary(run_id)),
     }
 
 
 def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "queue": "", "step": 0}
-    unknown = {"total_steps": None, "started": None, "mine": False}
+    unknown = {"total_steps": None, "started": None, "mine": False, "deleted_at": None}
     outcome = _outcome(state.summary(name))
     card = state.settings.checkpoints / name / "README.md"
     accuracy = _mlm_accuracy(card.read_text(encoding="utf-8")) if card.is_file() else None

@@ -1,0 +1,70 @@
+"""Nothing of visitors stays for longer than it should: uploads, files made for download, and runs.
+
+Uploads lie in a folder of this server's process. A sweep removes what is too old, when the server starts and every few
+minutes; at its end the folder goes. What a killed server left is removed by the next one on the same machine.
+"""
+
+import asyncio
+import os
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+from gradio.utils import get_upload_folder
+
+from bertviz_lab.jobs.retention import delete_expired
+from bertviz_lab.ui.state.app_state import AppState
+
+_PREFIX = "bertviz-lab-server-"
+_EVERY = 300.0  # seconds
+
+
+def own_upload_folder() -> Path | None:
+    """Make a folder for the uploads of this process, which Gradio then uses; None where the owner has named one."""
+    _remove_abandoned()
+    if os.environ.get("GRADIO_TEMP_DIR"):
+        return None
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    os.environ["GRADIO_TEMP_DIR"] = str(folder)
+    return folder
+
+
+def remove_folder(folder: Path | None) -> None:
+    """The server ends: its uploads go."""
+    if folder is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+async def sweep_regularly(state: AppState) -> None:
+    """Sweep now and every few minutes, until cancelled."""
+    while True:
+        await asyncio.to_thread(sweep, state)
+        await asyncio.sleep(_EVERY)
+
+
+def sweep(state: AppState, now: float | None = None) -> tuple[str, ...]:
+    """Remove what is too old; returns the runs that were deleted."""
+    limits = state.settings.limits
+    now = time.time() if now is None else now
+    _remove_files(Path(get_upload_folder()), now - limits.upload_seconds)
+    return delete_expired(state.runs, limits, now)
+
+
+def _remove_files(folder: Path, before: float) -> None:
+    """Remove files that were last changed before a time, and the folders that are empty then."""
+    for path in sorted(folder.rglob("*"), reverse=True):  # what is in a folder comes before the folder
+        try:
+            if path.lstat().st_mtime < before:
+                path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
+        except OSError:
+            continue  # not empty, or gone meanwhile
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of servers on this machine that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if pid.isdecimal() and (int(pid) == os.getpid() or not psutil.pid_exists(int(pid))):
+            shutil.rmtree(folder, ignore_errors=True)  # another user's stays, for want of permission

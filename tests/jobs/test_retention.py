@@ -1,0 +1,72 @@
+"""Runs go when they are too old, or when there is no more room, the oldest first; never one that is at work."""
+
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.config.limits import DAY, Limits
+from bertviz_lab.jobs import Runs
+from bertviz_lab.jobs.retention import delete_expired, deleted_at
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+from bertviz_lab.training.runs.run_folder import RunState
+
+NOW = 1_000_000_000.0
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Runs:
+    """Runs that ended 1, 2, ... days ago, of 100 kB each, and one that has been training for a long time."""
+    for days in range(1, 6):
+        make(tmp_path, f"run-{days}", "finished", NOW - days * DAY)
+    make(tmp_path, "training", "training", NOW - 30 * DAY, pid=os.getpid())
+    return Runs(tmp_path)
+
+
+def make(root: Path, name: str, status: str, updated: float, pid: int = 0) -> None:
+    folder = root / name
+    folder.mkdir()
+    write_json(folder / "config.json", PretrainConfig(corpus=("sample:tiny-town",)).to_dict())
+    write_json(folder / "state.json", {"status": status, "updated": updated, "pid": pid})
+    (folder / "model").write_bytes(bytes(100_000))
+
+
+@pytest.fixture(autouse=True)
+def alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertviz_lab.jobs.runs._process", lambda *_: object())
+
+
+def test_what_ended_too_long_ago_goes(runs: Runs) -> None:
+    limits = replace(Limits.of(shared=True), run_age=2.5 * DAY)
+    assert set(delete_expired(runs, limits, NOW)) == {"run-3", "run-4", "run-5"}
+    assert set(runs.ids()) == {"run-1", "run-2", "training"}
+    assert delete_expired(runs, limits, NOW) == ()
+
+
+def test_the_oldest_go_where_there_is_no_room(runs: Runs) -> None:
+    limits = replace(Limits.of(shared=True), runs_space=350_000)
+    assert delete_expired(runs, limits, NOW) == ("run-5", "run-4", "run-3")
+    assert set(runs.ids()) == {"run-1", "run-2", "training"}
+
+
+def test_a_run_at_work_stays_whatever_room_it_takes(runs: Runs) -> None:
+    delete_expired(runs, replace(Limits.of(shared=True), runs_space=1, run_age=1.0), NOW)
+    assert runs.ids() == ("training",)
+
+
+def test_what_an_interrupted_deletion_left_is_removed(runs: Runs) -> None:
+    left = runs.root / ".deleted-run-9"
+    left.mkdir()
+    (left / "model").write_bytes(b"x")
+    delete_expired(runs, Limits(), time.time())
+    assert not left.exists()
+
+
+def test_a_local_page_keeps_its_runs_and_a_shared_one_says_until_when() -> None:
+    state = RunState("finished", updated=NOW)
+    assert deleted_at(state, Limits.of(shared=False)) is None
+    assert deleted_at(state, Limits.of(shared=True)) == NOW + 7 * DAY
+    assert deleted_at(replace(state, status="training"), Limits.of(shared=True)) is None
