@@ -30,10 +30,7 @@ async function askPair(layer, head, row, column) {
 }
 
 async function wantLayer(layer) {
-  if (!server?.layer_values || !data.key) {
-    trigger('layer_request', { layer });
-    return;
-  }
+  if (!server?.layer_values || !data.key) return;
   const owner = data;
   note.hidden = false;
   note.textContent = `Fetching layer ${layer + 1} …`;

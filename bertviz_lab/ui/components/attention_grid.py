@@ -1,11 +1,15 @@
-"""All attention heads of a model at a glance, and one of them in detail."""
+"""All attention heads of a model at a glance, and one of them in detail.
 
-from collections.abc import Callable
-from typing import Any
+Its value is `figures.interpret.attention.attention_body` or `difference_body`, in a page of its own
+`attention_payload` of it. `server` may answer what it asks by itself, of the computation that the value's `key`
+names: `exact_values(key, layer, head)` and `layer_values(key, layer)`, see `views/attention/view.py` ({} where it is
+gone), and `query_key(key, layer, head, row, column)` with `figures.interpret.attention.pair_payload`; `remembered()`
+gives back what `state_change` has told.
 
-import gradio as gr
+Events: `head_select` {layer, head}, counted from 0; `state_change` with what the reader has chosen.
+"""
 
-from bertviz_lab.ui.components.assemble import Assembly, component
+from bertviz_lab.ui.components.assemble import Assembly
 
 ATTENTION_GRID = Assembly(
     "attention",
@@ -24,48 +28,3 @@ ATTENTION_GRID = Assembly(
     ("attention_grid.css", "chart.css"),
     charts_need_server=True,  # the query-key product
 )
-
-
-def attention_grid(
-    value: str = "",
-    *,
-    exact_values: Callable[[str, int, int], str] | None = None,
-    layer_values: Callable[[str, int], str] | None = None,
-    query_key: Callable[[str, int, int, int, int], str] | None = None,
-    label: str = "Attention of every head",
-    **options: Any,
-) -> gr.HTML:
-    """The attention view; its value comes from `figures.attention.attention_payload` or `difference_payload`.
-
-    `exact_values(key, layer, head)` answers with `figures.attention.head_cells`, `layer_values(key, layer)` with
-    `figures.attention.layer_cells`, and `query_key(key, layer, head, looking, looked_at)` with
-    `figures.attention.pair_payload`, of the computation that the payload's `key` names ("" where it is gone).
-    They are called outside Gradio's queue, so they may only look something up. Without `layer_values` a layer
-    that was not sent fires `layer_request`.
-
-    Events: `head_select` {layer, head} and `layer_request` {layer}, both counted from 0; `state_change` with what the
-    reader has chosen, which `server.remembered()` gives back to a drawing of a panel.
-    """
-    asked = (
-        ("exact_values", exact_values, (str, int, int)),
-        ("layer_values", layer_values, (str, int)),
-        ("query_key", query_key, (str, int, int, int, int)),
-    )
-    functions = [_server_function(name, find, kinds) for name, find, kinds in asked if find is not None]
-    return component(
-        ATTENTION_GRID,
-        value=value,
-        label=label,
-        server_functions=functions,
-        **options,
-    )
-
-
-def _server_function(name: str, find: Callable[..., str], kinds: tuple[type, ...]) -> Callable[[list[Any]], str]:
-    """`find` as Gradio calls it: with one list of all arguments, and known to the page by its name."""
-
-    def answer(arguments: list[Any]) -> str:
-        return find(*(kind(argument) for kind, argument in zip(kinds, arguments, strict=True)))
-
-    answer.__name__ = name
-    return answer

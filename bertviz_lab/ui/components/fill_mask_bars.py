@@ -1,24 +1,11 @@
-"""A sentence with masked tokens, and what the model would put into each."""
+"""A sentence with masked tokens, and what the model would put into each.
 
-from typing import Any
+Its value comes from `figures.interpret.predictions.fill_mask_payload`. Events: `candidate_select` {position, token,
+id, chosen} when a candidate is put into the sentence or taken out, and `toggle_mask` {position, token, masked} when a
+token of the sentence is clicked: `masked` is the state that is wished for. Positions count all tokens, `[CLS]` being
+0.
+"""
 
-import gradio as gr
-
-from bertviz_lab.ui.components.assemble import Assembly, component
+from bertviz_lab.ui.components.assemble import Assembly
 
 FILL_MASK_BARS = Assembly("fill", ("picture.js", "fill_mask_bars.js"), ("fill_mask_bars.css",))
-
-
-def fill_mask_bars(value: str = "", *, label: str = "Predictions for the masked tokens", **options: Any) -> gr.HTML:
-    """The fill-mask bars; their value comes from `figures.predictions.fill_mask_payload`.
-
-    Events: `candidate_select` {position, token, id, chosen} when a candidate is put into the sentence or taken
-    out, and `toggle_mask` {position, token, masked} when a token of the sentence is clicked: `masked` is the
-    state that is wished for. Positions count all tokens, `[CLS]` being 0.
-    """
-    return component(
-        FILL_MASK_BARS,
-        value=value,
-        label=label,
-        **options,
-    )

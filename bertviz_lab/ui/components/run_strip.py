@@ -8,7 +8,7 @@ import gradio as gr
 from bertviz_lab.figures.payload import to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-RUN_STRIP = Assembly("run", ("run_strip.js",), ("run_strip.css",))
+RUN_STRIP = Assembly("run", ("client/space_picker.js", "run_strip.js"), ("run_strip.css",))
 
 
 def run_strip(

@@ -1,6 +1,5 @@
 """A page with every component on it, fed by hand-made data; tests call `feed` to change what a component shows."""
 
-import inspect
 import json
 import socket
 import threading
@@ -31,12 +30,6 @@ from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction
-from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
-from bertviz_lab.ui.components.chart import chart
-from bertviz_lab.ui.components.data_preview import data_preview
-from bertviz_lab.ui.components.example_list import example_list
-from bertviz_lab.ui.components.marked_text import marked_text
-from bertviz_lab.ui.components.scores import scores
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop
@@ -267,18 +260,18 @@ class Desk:
         return {"rows": rows, "next": since + len(rows), "state": self.states.get(run_id, {})}
 
 
-#: Each component by its place on the page, with the drawing that is mounted there and its label.
-COMPONENTS = {
-    "attention": attention_grid,
-    "loss": loss_chart,
-    "tokens": token_strip,
-    "masking": masking_strip,
-    "fill": fill_mask_bars,
-    "scores": scores,
-    "chart": chart,
-    "preview": data_preview,
-    "examples": example_list,
-    "marked": marked_text,
+#: Each drawing that stands on the page, with its label.
+DRAWINGS = {
+    "attention": "Attention of every head",
+    "loss": "Learning curves",
+    "tokens": "Input of the model",
+    "masking": "Masking",
+    "fill": "Predictions for the masked tokens",
+    "scores": "Tokens and their numbers",
+    "chart": "Chart",
+    "preview": "First rows of the data",
+    "examples": "Examples",
+    "marked": "Marked text",
 }
 #: What a component asks by itself.
 ASKS = {"attention": ("exact_values", "layer_values", "query_key"), "loss": ("poll",)}
@@ -347,11 +340,10 @@ def application(desk: Desk) -> Starlette:
         "query_key": query_key,
         "poll": desk.poll,
     }
-    labels = {name: inspect.signature(make).parameters["label"].default for name, make in COMPONENTS.items()}
     drawings = {island.name: island for island in bundle.ISLANDS}
 
     async def page(_: Request) -> Response:
-        places = [[name, labels[name], list(ASKS.get(name, ()))] for name in COMPONENTS]
+        places = [[name, DRAWINGS[name], list(ASKS.get(name, ()))] for name in DRAWINGS]
         return HTMLResponse(PAGE % (bundle.head(), json.dumps(places)))
 
     async def value(request: Request) -> Response:
@@ -359,7 +351,7 @@ def application(desk: Desk) -> Starlette:
 
     async def standalone(request: Request) -> Response:
         name = request.path_params["name"]
-        return PlainTextResponse(drawings[name].blank_page(labels[name]))
+        return PlainTextResponse(drawings[name].blank_page(DRAWINGS[name]))
 
     async def ask(request: Request) -> Response:
         try:

@@ -6,20 +6,18 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
+from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui import components
-from bertviz_lab.ui.components import attention_grid, fill_mask_bars, loss_chart, masking_strip, token_strip
-from bertviz_lab.ui.components.chart import chart
-from bertviz_lab.ui.components.data_preview import data_preview
-from bertviz_lab.ui.components.example_list import example_list
-from bertviz_lab.ui.components.marked_text import marked_text
-from bertviz_lab.ui.components.scores import scores
+from bertviz_lab.ui.components.assemble import Assembly, component
+from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
+from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
+from bertviz_lab.ui.components.run_strip import RUN_STRIP
+from bertviz_lab.ui.server.bundle import ISLANDS
+from bertviz_lab.ui.server.questions import WIRE
 from tests.browser import in_event_loop
 
 FOLDER = Path(components.__file__).parent
-BUILDERS = [
-    attention_grid, loss_chart, token_strip, masking_strip, fill_mask_bars, scores, chart, data_preview, example_list,
-    marked_text,
-]  # fmt: skip
+each_island = pytest.mark.parametrize("island", ISLANDS, ids=lambda island: island.name)
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.css")), ids=lambda path: path.name)
@@ -39,38 +37,32 @@ def test_no_script_parses_text_as_html_or_reaches_outside(path: Path):
     assert len(text.splitlines()) <= 300
 
 
-@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
-def test_template_never_sees_the_value(build):
-    assert "value" not in build("anything").html_template
+@each_island
+def test_template_never_sees_the_value(island: Assembly):
+    assert "value" not in component(island, value="anything", label="A part").html_template
 
 
-@pytest.mark.parametrize("build", BUILDERS, ids=lambda build: build.__name__)
-def test_hostile_value_raises_no_warning_and_stays_what_it_is(build):
-    from bertviz_lab.figures.payload import message_payload
-
+@each_island
+def test_hostile_value_raises_no_warning_and_stays_what_it_is(island: Assembly):
     text = message_payload("<script>alert(1)</script>")
-    assert build(text).value == text
+    assert component(island, value=text, label="A part").value == text
 
 
 @pytest.mark.parametrize(
-    ("build", "events"),
+    ("island", "events"),
     [
-        (attention_grid, ["head_select", "layer_request"]),
-        (loss_chart, ["run_changed"]),
-        (token_strip, ["token_select"]),
-        (masking_strip, ["token_select"]),
-        (fill_mask_bars, ["candidate_select", "toggle_mask"]),
-        (scores, ["token_select"]),
-        (chart, ["item_select"]),
-        (data_preview, ["column_select"]),
-        (example_list, ["example_select"]),
-        (marked_text, ["alternative_select"]),
+        (DATA_PREVIEW, ["column_select", "opened"]),
+        (HEALTH_CARDS, ["opened"]),
+        (RUN_STRIP, ["model_saved", "run_changed"]),
+        (WIRE, ["change_run", "go", "train_ablations"]),
     ],
 )
-def test_events_can_be_listened_to(build, events):
+def test_events_can_be_listened_to(island: Assembly, events: list[str]):
+    assert island.events() == events
+
     def listen() -> None:
         with gr.Blocks():
-            part = build()
+            part = component(island, value="", label="A part")
             for event in events:
                 getattr(part, event)(lambda: None, None, None)
 
@@ -78,5 +70,6 @@ def test_events_can_be_listened_to(build, events):
 
 
 def test_options_reach_gradio():
-    part = token_strip(elem_id="here", visible=False)
+    part = component(DATA_PREVIEW, value="", label="A part", above="<h2>Data</h2>", elem_id="here", visible=False)
     assert (part.elem_id, part.visible) == ("here", False)
+    assert part.html_template.startswith("<h2>Data</h2><section")

@@ -7,7 +7,10 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from bertviz_lab.ui.components import attention_grid, fill_mask_bars, token_strip
+from bertviz_lab.ui.components.assemble import component
+from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 from tests.ui.components.harness import first_values, running
 
 
@@ -18,9 +21,8 @@ def address() -> Iterator[str]:
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
             gr.HTML("<p class='built'>built</p>")
-            token_strip(values["tokens"], elem_id="tokens")
-            fill_mask_bars(values["fill"], elem_id="fill")
-            attention_grid(values["attention"], elem_id="attention")
+            for island in (TOKEN_STRIP, FILL_MASK_BARS, ATTENTION_GRID):
+                component(island, value=values[island.name], label=island.name, elem_id=island.name)
         return blocks
 
     with running(build) as url:
