@@ -13,9 +13,9 @@ from tests.browser import FLAGS
 from tests.get_browser import find
 
 TEXT = {"text_a": "The river rises in the [MASK].", "text_b": "It flows into the sea near the city."}
-#: By name: what the address says, and the part of the page that is taken ("" for all of it).
+#: By name: what the address says, and what is taken: a part, "" for all of the page, "window" for its first sight.
 PICTURES = {
-    "explore": ({"space": "explore", "model": "wiki-mini", **TEXT}, ""),
+    "explore": ({"space": "explore", "model": "wiki-mini", **TEXT}, "window"),
     "tokens": ({"space": "explore", "model": "wiki-mini", "explore.open": "tokens", **TEXT}, "#panel-tokens"),
     "attribution": (
         {"space": "explore", "model": "wiki-mini", "explore.open": "attribution", "attribution.heads": "open", **TEXT},
@@ -31,7 +31,7 @@ PICTURES = {
 
 
 def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -> None:
-    """One picture of each place, as long as it is."""
+    """One picture of each place."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find(), args=list(FLAGS))
@@ -43,9 +43,11 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
                 page.get_by_role("tab", name="Fine-tune", exact=True).click()
             page.wait_for_load_state("networkidle")
             page.wait_for_timeout(2500)
-            target = page.locator(part) if part else page
-            options = {} if part else {"full_page": True}
-            target.screenshot(path=folder / f"{name}.png", **options)  # type: ignore[arg-type]
+            path = folder / f"{name}.png"
+            if part in ("", "window"):
+                page.screenshot(path=path, full_page=not part)
+            else:
+                page.locator(part).screenshot(path=path)
             page.close()
         browser.close()
 

@@ -296,6 +296,36 @@ def test_a_workspace_stands_in_the_address(page: Page, served: tuple[str, AppSta
     expect(page.locator("#text-a")).to_have_value(BIKE)
 
 
+def test_on_a_phone_the_workspaces_are_a_list_in_step_with_the_address(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    page.set_viewport_size({"width": 400, "height": 900})
+    page.goto(f"{served[0]}?space=learn")
+    picker = page.get_by_role("combobox", name="Workspace")
+    expect(page.locator("#lessons h2").first).to_be_visible(timeout=FIRST)
+    expect(picker).to_have_value("learn")
+    expect(page.get_by_role("tab", name="Explore", exact=True)).to_be_hidden()
+    picker.focus()
+    page.keyboard.press("r")  # "Runs"
+    expect(page.locator("#panel-runs")).to_be_visible()
+    expect(picker).to_have_value("runs")
+    eventually(page, lambda: said(page).get("space") == "runs")
+    page.set_viewport_size({"width": 1280, "height": 900})
+    expect(picker).to_be_hidden()
+    page.locator("#spaces").get_by_role("tab", name="Explore", exact=True).click()
+    page.set_viewport_size({"width": 400, "height": 900})
+    expect(picker).to_have_value("explore")
+
+
+def test_text_b_alone_is_told_what_is_missing(page: Page, served: tuple[str, AppState]) -> None:
+    page.goto(f"{served[0]}?{urlencode({'model': 'tiny-town', 'text_b': BIKE})}")
+    for view in ("predictions", "attention"):
+        expect(page.locator(f"#{view}-body")).to_have_text(re.compile("Text A is empty"), timeout=FIRST)
+    page.locator("#text-a").fill(BIKE)
+    expect(first_candidate(page)).to_contain_text("blue")
+    expect(page.locator("#attention-body")).not_to_contain_text("Text A is empty")
+
+
 # ---- everywhere
 
 

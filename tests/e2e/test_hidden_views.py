@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, Request, Route, expect
 
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.state.app_state import AppState
@@ -52,7 +52,7 @@ def asked(page: Page) -> list[str]:
             if body.get("fn_name") == "answer":
                 views.append(body["data"][1])
         elif request.url.endswith(ARRAYS_ROUTE):
-            views.append(json.loads(request.post_data or "[]")[0])
+            views.append(json.loads(request.post_data or "[]")[1])
 
     page.on("request", note)
     return views
@@ -81,6 +81,32 @@ def test_only_open_panels_ask_and_only_where_they_are_seen(
     page.wait_for_load_state("networkidle")
     assert "predictions" in asked
     assert "attention" not in asked
+
+
+def test_a_link_to_another_workspace_asks_nothing_for_explore(
+    page: Page, served: tuple[str, AppState], asked: list[str]
+) -> None:
+    page.goto(f"{served[0]}?space=learn")
+    expect(page.locator("#lessons h2").first).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert "lessons" in asked
+    assert {"explore", "predictions", "attention"}.isdisjoint(asked)
+    page.get_by_role("tab", name="Explore", exact=True).click()
+    expect(page.locator("#fill-bars")).to_contain_text("Predictions")
+    assert page.locator("#text-a").input_value()
+
+
+def test_what_is_being_computed_says_so(page: Page, served: tuple[str, AppState]) -> None:
+    held: list[Route] = []
+    page.route(f"**/{ARRAYS_ROUTE}", lambda route: held.append(route))
+    page.goto(served[0])
+    grid = page.locator("#attention-grid")
+    expect(grid.locator(".empty")).to_have_text("Computing …")
+    expect(page.locator("#wire")).to_contain_text("Working")
+    held.pop(0).continue_()
+    expect(grid.locator("canvas").first).to_be_visible()
+    expect(grid.locator(".empty")).to_be_hidden()
+    page.unroute_all(behavior="ignoreErrors")
 
 
 def test_a_checkpoint_is_drawn_only_in_the_workspace_that_is_open(

@@ -30,7 +30,7 @@ SHOWN = {
     "attribution intervention": "#attribution-change .plot .point",
     "embeddings contexts": "#contexts-path .plot .point",
     "layers sum": "#embedding-sum td",
-    "tokens": "#token-strip td",
+    "tokens masking": "#masking-strip td",
     "tokens loss": "#masking-loss td",
     "tokens statistics": "#masking-statistics .plot .point",
     "pretrain": "#text-files",
@@ -64,7 +64,7 @@ def expect_place(page: Page, place: Place) -> None:
         return
     target = page.locator(f"#{place.view}-{place.part}" if place.part else f"#panel-{place.view}")
     expect(target).to_be_in_viewport()
-    assert not place.part or target.get_attribute("open") is not None
+    assert target.evaluate("node => node.tagName !== 'DETAILS' || node.open")
     if place.space == "explore":
         expect(page.locator("#text-a")).to_have_value(place.text_a)
         expect(page.locator("#text-b")).to_have_value(place.text_b)

@@ -90,10 +90,10 @@ function makeModelBox(name, label, always) {
     box.replaceChildren(...options(Object.entries(always)), ...groups.filter(({ models }) => models.length).map(({ title, models }) =>
       h('optgroup', { label: title }, ...options(models))), h('option', { value: OTHER }, 'Another model …'));
     const value = page.input[name];
-    const known = [...box.options].some((option) => option.value === value);
+    const known = [...box.options].some((option) => option.value === value) && document.activeElement !== typed; // about to be typed
     box.value = known ? value : OTHER;
     typed.hidden = known;
-    if (!known) typed.value = value;
+    if (!known && document.activeElement !== typed) typed.value = value;
   };
   return { node: h('label', { class: 'model' }, h('span', { class: 'name' }, label), box, typed), show };
 }
@@ -146,7 +146,13 @@ page.on('select', markSelected);
 
 // ---- the panels
 
-const workspace = makeWorkspace('explore', element, root, OPEN_FIRST, () => Boolean(page.input.text_a));
+const workspace = makeWorkspace('explore', element, root, OPEN_FIRST, missing);
+
+/** What has to be typed before a panel can show anything; "" for nothing. */
+function missing() {
+  if (page.input.text_a.trim()) return '';
+  return page.input.text_b.trim() ? 'Text A is empty. Type it above: text B is read only beside it.' : 'Type a text above.';
+}
 
 // ---- what happens
 
@@ -194,13 +200,17 @@ page.on('model', (name) => {
   drawTokens();
   workspace.refresh();
 });
-page.on('start', showModels);
+page.on('start', () => begun && showModels());
 
 for (const [name, box] of Object.entries(fields)) box.value = page.input[name];
+let begun = false;
+page.on('space', begin);
 begin();
 
-/** First the models, then what the chosen one says. */
+/** First the models, then what the chosen one says; nothing while a link opens another workspace. */
 async function begin() {
+  if (begun || !page.isAt('explore')) return;
+  begun = true;
   await showModels();
   if (page.input.text_a || page.input.text_b) {
     Object.values(fields).forEach(grow);

@@ -85,7 +85,8 @@ const page = (() => {
   const LONGEST = 2000; // characters of a text in an address that can still be sent
   const input = Object.fromEntries(TEXTS.map((name) => [name, start.get(name) ?? '']));
   const kept = new Map([...start].filter(([name]) => name.includes('.'))); // "view.setting" -> text
-  let space = start.get('space') ?? '';
+  const SPACES = { explore: 'Explore', train: 'Train', runs: 'Runs', learn: 'Learn' };
+  let space = start.get('space') in SPACES ? start.get('space') : ''; // an address may say anything
   let onTheWay = start.has('lesson') || !['', 'explore'].includes(space);
   let writing = 0;
 
@@ -149,10 +150,12 @@ const page = (() => {
     trainAblations: async () => { throw new Error(LOST); },
     /** Tell the server that a question need not be answered. */
     drop: () => {}, // until the line to Python is there
-    on, emit, ask, connect, unpack, input, set, keep, select, TEXTS,
+    on, emit, ask, connect, unpack, SPACES, input, set, keep, select, TEXTS,
     kept: (name, otherwise = '') => kept.get(name) ?? otherwise,
     get selected() { return selected; },
     get space() { return space; },
+    /** Whether a workspace is in sight, or will be as soon as the link that opened the page is followed. */
+    isAt: (name) => (onTheWay && start.has('lesson') ? 'learn' : space || 'explore') === name,
     /** A workspace has come into sight. The page always opens with Explore and only then goes where a link leads. */
     setSpace(name) {
       const passing = onTheWay && name === 'explore';

@@ -131,6 +131,7 @@ function makePanel(view, body, prefix = view.id) {
     },
     /** Ask and show; nothing is shown where a newer question has taken this one's place. */
     async show(drawing, question, more = {}, line = undefined) {
+      if (!drawing.payload) drawing.say('Computing …');
       try {
         const payload = await ask(question, more, line);
         if (payload !== undefined) drawing.show(payload);
@@ -138,9 +139,9 @@ function makePanel(view, body, prefix = view.id) {
         drawing.say(error.message);
       }
     },
-    /** A part that is always in sight; `draw` is called when the input has changed. */
-    part(nodes, draw) {
-      const node = h('div', { class: 'part' }, ...nodes);
+    /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name. */
+    part(nodes, draw, name = null) {
+      const node = h('div', { class: 'part', id: name && `${prefix}-${name}` }, ...nodes);
       body.append(node);
       return add({ node, draw, isOpen: () => !node.hidden });
     },

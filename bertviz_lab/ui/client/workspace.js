@@ -6,9 +6,10 @@ const FOLLOWED = 25; // such looks
 
 /**
  * The views of a workspace as panels below a line of links to them, added to `root`. Which are open is kept in the
- * address; `openFirst` are those that are open where it says nothing. `isReady()` tells whether they can be drawn yet.
+ * address; `openFirst` are those that are open where it says nothing. `missing()` says what is missing before they can
+ * be drawn, "" for nothing.
  */
-function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
+function makeWorkspace(name, element, root, openFirst, missing = () => '') {
   const setting = `${name}.open`;
   const open = new Set(page.kept(setting) ? page.kept(setting).split(',') : openFirst);
   const panels = KNOWN_VIEWS.filter((view) => view.workspace === name).map(makeView);
@@ -42,7 +43,9 @@ function makeWorkspace(name, element, root, openFirst, isReady = () => true) {
     let near = false;
     const isOpen = () => !body.hidden;
     const lookAt = () => {
-      if (isOpen() && near && !panel && isReady()) {
+      if (isOpen() && near && !panel) body.replaceChildren(h('p', { class: 'quiet' }, missing()));
+      if (isOpen() && near && !panel && !missing()) {
+        body.replaceChildren();
         panel = makePanel(view, body);
         VIEWS[view.id](panel, body, panel.page);
         if (EXPLANATIONS[view.id]) {

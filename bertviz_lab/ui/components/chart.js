@@ -56,8 +56,11 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
     };
     numbers.lastChild.replaceChildren(h('table', {}, h('thead', {}, h('tr', {}, ...header.map((name) => h('th', { scope: 'col' }, name)))),
       h('tbody', {}, ...rows.slice(0, 600).map((values, row) => h('tr', {}, ...values.map((value, place) =>
-        (place === 0 ? h('th', { scope: 'row' }, cell(value)) : h('td', {}, shown(value, row, place - 1)))))))));
+        (place === 0 ? h('th', { scope: 'row' }, cell(value)) : h('td', {}, shown(label(row, place - 1) ?? value, row, place - 1)))))))));
   }
+
+  /** What stands at a bar, such as a share in percent, stands in its cell too. */
+  const label = (row, column) => (payload.kind === 'bars' ? payload.series[column]?.texts[row] : undefined);
 
   /** What a cell of the table stands for: {number, pick}; null where nothing can be picked. */
   function itemAt(row, column) {

@@ -9,7 +9,7 @@ const folds = [['labels', 'Labels', 'Label distribution'], ['lengths', 'Sequence
     const drawing = makeDrawing('chart', label, { id: `examples-${name}` });
     const node = h('details', { class: 'fold', id: `examples-${name}-part` }, h('summary', {}, title), drawing.host);
     const draw = () => {
-      if (node.open) drawing.show(readPayload()?.[name] ?? '');
+      if (node.open) drawing.show(readPayload()?.[name] ?? { message: 'These are shown once the data set has been read.' });
     };
     node.addEventListener('toggle', draw);
     return { node, draw };

@@ -72,7 +72,7 @@ GAMES = (
             Step(
                 "Press Mask again a few times: other tokens are selected each time, and not all of them become "
                 "`[MASK]`.",
-                Place("tokens", _MASKED, settings={"seed": "1"}),
+                Place("tokens", _MASKED, part="masking", settings={"seed": "1"}),
             ),
         ),
         example=_MASKED,

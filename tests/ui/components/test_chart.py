@@ -117,6 +117,14 @@ def test_the_numbers_stand_in_a_table_and_go_out_as_files(visit: Visit, feed: Fe
     assert body["title"] in saved(page, "chart", "svg", tmp_path).read_text(encoding="utf-8")
 
 
+def test_a_share_is_written_in_the_table_as_at_its_bar(visit: Visit, feed: Feed):
+    page = visit()
+    words = [["12.8% (5)", "0.0% (0)"]]
+    feed("chart", bars_payload(["cat", "dog"], [("share", [0.1282, 0.0])], title="Shares", texts=words))
+    expect(page.locator("#chart .heading")).to_have_text("Shares")
+    expect(table(page).locator("td")).to_have_text(words[0])
+
+
 def test_hostile_words_are_only_words(visit: Visit, feed: Feed):
     page = visit()
     for kind in ("words", "bars"):

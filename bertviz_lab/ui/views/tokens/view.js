@@ -23,7 +23,7 @@ const knobs = h('div', { class: 'fields' },
   settings.field('seed', 'number', 'Seed', { id: 'masking-seed', min: 0, step: 1 }).node,
   h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () => settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
 const masking = panel.part([h('h3', {}, 'Masking in masked language modelling (MLM)'), masked.host, knobs],
-  () => panel.show(masked, 'masking', rule()));
+  () => panel.show(masked, 'masking', rule()), 'masking');
 const loss = panel.fold('loss', 'MLM loss at the masked positions', (host) => {
   const losses = panel.drawing('scores', 'MLM loss of this text', { id: 'masking-loss', linked: true });
   host.append(losses.host);
