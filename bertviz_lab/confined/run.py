@@ -29,6 +29,7 @@ from bertviz_lab.errors import InputError
 
 AnswerT = TypeVar("AnswerT")
 
+_KERNEL_LIMITS_MEMORY = sys.platform == "linux"
 _POLL_SECONDS = 0.05
 _PATIENCE = 3.0  # times the CPU time that may pass on the clock: a busy machine, a disk that is slow
 _GRACE_SECONDS = 10.0  # for the start
@@ -181,7 +182,7 @@ class _Worker:
             reader.join(_POLL_SECONDS)
             if time.monotonic() > deadline:
                 raise _out_of_time(limits, subject)
-            if sys.platform != "linux" and _resident(process.pid) - before > limits.memory_bytes:
+            if not _KERNEL_LIMITS_MEMORY and _resident(process.pid) - before > limits.memory_bytes:
                 raise _out_of_memory(limits, subject)
         return received[0] if received else b""
 

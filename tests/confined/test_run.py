@@ -63,6 +63,16 @@ def test_a_worker_that_waits_is_ended_by_the_clock(monkeypatch):
         run_confined(partial(work.asleep), Confinement(500_000_000, 0.2))
 
 
+def test_where_the_kernel_has_no_limit_the_memory_of_a_worker_is_watched(monkeypatch):
+    sizes = iter(range(0, 10**10, 10**8))
+    monkeypatch.setattr("bertviz_lab.confined.run._KERNEL_LIMITS_MEMORY", False)
+    monkeypatch.setattr("bertviz_lab.confined.run._resident", lambda pid: next(sizes))
+    start = time.monotonic()
+    with pytest.raises(MemoryLimitError):
+        run_confined(partial(work.asleep), LIMITS)
+    assert time.monotonic() - start < 10
+
+
 def test_an_answer_that_is_too_long_is_refused():
     with pytest.raises(InputError, match="This file holds more than this page can show"):
         run_confined(partial(work.wordy, 2_000_000), Confinement(500_000_000, 5, answer_bytes=1_000_000))

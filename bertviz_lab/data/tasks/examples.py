@@ -9,6 +9,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
@@ -187,11 +188,11 @@ def write_examples(path: Path, examples: Sequence[Example]) -> None:
             file.write(json.dumps(body) + "\n")
 
 
-def read_examples(path: Path) -> tuple[Example, ...]:
-    """The examples that `write_examples` wrote."""
+def read_examples(path: Path, most: int | None = None) -> tuple[Example, ...]:
+    """The examples that `write_examples` wrote, or the first `most` of them."""
     examples: list[Example] = []
     with path.open(encoding="utf-8") as file:
-        for line in file:
+        for line in islice(file, most):
             body = json.loads(line)
             if "passage" in body and body["passage"] is None:
                 body["passage"] = cast(Question, examples[-1]).passage

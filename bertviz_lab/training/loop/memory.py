@@ -19,6 +19,7 @@ Four things are in memory at the worst moment of a step, the start of the backwa
 Evaluation runs a few examples at a time without a backward pass: nothing of item 3, but as much of item 4.
 """
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,8 +145,18 @@ def available_memory(device: torch.device | None = None, processes: int = 1) -> 
     """Bytes that `processes` like this one may use on this device: what is free, and what this one has already."""
     if device is not None and device.type == "cuda":
         return torch.cuda.mem_get_info(device)[0] + torch.cuda.memory_reserved(device)
-    free = min([psutil.virtual_memory().available, *_left_in_groups()])
+    free = min([psutil.virtual_memory().available, *_left_in_groups(), *_left_in_address_space()])
     return free + processes * min(psutil.Process().memory_info().rss, _PROCESS)
+
+
+def _left_in_address_space() -> Iterator[int]:
+    """Bytes that this process may still reserve where it has a limit (RLIMIT_AS), as the runs of a page have."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        most, _ = resource.getrlimit(resource.RLIMIT_AS)
+        if most != resource.RLIM_INFINITY:
+            yield max(0, most - psutil.Process().memory_info().vms)
 
 
 def _left_in_groups(groups: Path = Path("/proc/self/cgroup"), root: Path = Path("/sys/fs/cgroup")) -> Iterator[int]:

@@ -1,7 +1,9 @@
 """Try it, folded away: a file of texts in, a table of predictions out."""
 
+import math
+from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
@@ -14,6 +16,12 @@ from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.server.validation import MOST_CHARACTERS
 from bertviz_lab.ui.state.app_state import AppState
 
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.data.tasks.examples import Example
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+_QUESTIONS = 20  # that a file of texts may cost as much as
+_CHARACTERS_PER_TOKEN = 3
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 
 
@@ -57,6 +65,7 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         max_inputs = min(session.settings.limits.predicted_texts, MAX_INPUTS)
         read = session.files.inputs(path, task_of(checkpoint), max_inputs, MOST_CHARACTERS)
         examples = read.examples
+        _check_cost(checkpoint, examples)
         predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
         table = download_folder() / f"{path.stem}-predicted.csv"
         with table.open("w", encoding="utf-8", newline="") as stream:
@@ -67,3 +76,21 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
     sentences += [truncation_warning(checkpoint, examples)]
     sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
     return gr.update(value=str(table), visible=True), notice_payload(" ".join(sentences), "good")
+
+
+def _check_cost(checkpoint: "Checkpoint", examples: "Sequence[Example]") -> None:
+    """Raises `InputError` for more texts, by their length, than twenty questions may take together."""
+    from bertviz_lab.data.tasks.examples import texts_of_example
+    from bertviz_lab.interpret.cost import forward_operations
+
+    longest = checkpoint.max_length
+    characters = [sum(len(text or "") for text in texts_of_example(example)) for example in examples]
+    tokens = sum(min(longest, 2 + count / _CHARACTERS_PER_TOKEN) for count in characters)
+    passes = tokens / longest
+    allowed = _QUESTIONS * checkpoint.limits.operations / forward_operations(checkpoint.config, longest)
+    if passes > allowed:
+        share = math.floor(len(examples) * allowed / passes)
+        raise InputError(
+            f"These {len(examples):,} texts are too much for this page with this model; it takes about {share:,} of "
+            "such a length: give a part of them, or choose a smaller model."
+        )

@@ -18,6 +18,7 @@ _SAMPLES = {
     "tokens": "entities:held-out",
     "qa": "town-questions:held-out",
 }
+_LOOKED_AT = 2_000  # examples of a run
 _MARK = re.compile(r" (?=[.,;:!?](?: |$))")
 _LONGEST = {"qa": 1200}  # characters; others are short enough to be read at a glance
 
@@ -37,7 +38,7 @@ def task_examples(checkpoint: "Checkpoint", run_folder: Path | None) -> list[tup
     except InputError:
         return []
     if run_folder is not None:
-        examples = read_examples(run_folder / "examples" / "held_out.jsonl")
+        examples = read_examples(run_folder / "examples" / "held_out.jsonl", most=_LOOKED_AT)
     else:
         examples = read_task([sample_path(_SAMPLES[task])], task).examples
     texts = [texts_of_example(example) for example in examples]

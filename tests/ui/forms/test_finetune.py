@@ -3,6 +3,7 @@
 import csv
 import dataclasses
 import json
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import gradio as gr
 import pytest
 
 from bertviz_lab import FinetuneConfig, InputError, interpret
+from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES
 from bertviz_lab.ui.forms import batch_prediction as whole_file
 from bertviz_lab.ui.forms import options, task_form
@@ -117,6 +119,19 @@ def test_a_pressed_column_becomes_the_label() -> None:
     assert take_column(pressed(name="topic"), "", "", "label") == ("", "", "topic")
     assert take_column(pressed(name="label"), "", "none", "label") == ("label", "none", "")
     assert take_column(pressed(), "a", "b", "c") == ("a", "b", "")
+
+
+def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do(
+    tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("the red cat sat\n" * 1000, encoding="utf-8")
+    checkpoint = tuned.models.open(RUN)
+    little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=10_000_000))
+    monkeypatch.setattr(tuned.models, "open", lambda name: little)
+    update, told = whole_file.predict_file(tuned, RUN, str(path))
+    assert not update["visible"]
+    assert re.match(r"These 1,000 texts are too much for this page .* it takes about \d{3} of", body(told)["text"])
 
 
 def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.finetune import RANDOM
+from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
@@ -18,12 +19,21 @@ from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
 
+_MOST_SHARED = 50_000_000  # bytes of predictions and their examples; they take ten times as much once read
+
 
 def results_of(state: AppState, run_id: str) -> Any:
     """What a run came to, read again when it has come to more. Raises `InputError` before its first result."""
     from bertviz_lab.interpret import read_results
 
     folder = state.runs.folder(run_id)
+    files = [folder / "predictions.jsonl", folder / "examples" / "held_out.jsonl"]
+    size = sum(path.stat().st_size for path in files if path.is_file())
+    if state.settings.shared and size > _MOST_SHARED:
+        raise InputError(
+            f"The predictions of this run are {words_of('bytes', size)}, more than this page shows; download its model "
+            "and look at them on a machine of your own."
+        )
     return state.remembered(("results", str(folder), report_version(folder)), lambda: read_results(folder))
 
 
