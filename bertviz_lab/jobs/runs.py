@@ -56,6 +56,7 @@ class Runs:
     most_running: int = max(1, (os.cpu_count() or 1) // 2)  # runs that train at a time
     cached: bool = True  # keep prepared texts for the next run; not those of strangers
     memory_bytes: int = 0  # that the process of one run may take; 0 sets no limit
+    most_seconds: float = 0.0  # that the process of one run may live; 0 sets no limit
     nice: int = 5  # so that the page stays responsive while the machine trains
     _polling: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
     _known: _Known = field(default_factory=_Known, repr=False, compare=False)
@@ -296,7 +297,7 @@ class Runs:
         (folder / STOP_FILE).unlink(missing_ok=True)
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
         command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
-        command += [str(self.nice), str(self.memory_bytes)]
+        command += [str(self.nice), str(self.memory_bytes), str(self.most_seconds)]
         environment = os.environ | {"PYTHONPATH": _package_parent()}
         if not self.cached:
             environment["BERTVIZ_LAB_CACHE"] = "none"

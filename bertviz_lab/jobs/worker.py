@@ -1,8 +1,9 @@
-"""The process of one run: `python -m bertviz_lab.jobs.worker FOLDER PARENT NICE [MEMORY]`.
+"""The process of one run: `python -m bertviz_lab.jobs.worker FOLDER PARENT NICE MEMORY SECONDS`.
 
 It reports through FOLDER.
 """
 
+import math
 import os
 import signal
 import sys
@@ -26,17 +27,19 @@ STOP_FILE = "stop-requested"
 _POLL_SECONDS = 0.2
 
 
-def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0) -> int:
+def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0, most_seconds: float = 0.0) -> int:
     """Train, or resume training, until done, asked to stop (`STOP_FILE`, SIGTERM), or orphaned by the server.
 
-    `memory_bytes` limits what it may take beyond the libraries. Returns the exit code: 0, or 2 for a text or settings
+    `memory_bytes` limits what it may take beyond the libraries; after `most_seconds` it saves a checkpoint and stops,
+    and 0 sets no limit. Returns the exit code: 0, or 2 for a text or settings
     that cannot be used.
     """
     _lower_priority(nice)
     stop = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
-    threading.Thread(target=_watch, args=(folder, parent, stop), daemon=True).start()
+    end = time.monotonic() + (most_seconds or math.inf)
+    threading.Thread(target=_watch, args=(folder, parent, stop, end), daemon=True).start()
     write_state(folder, replace(read_state(folder), pid=os.getpid()))
     if memory_bytes:
         _limit_memory(folder, memory_bytes)
@@ -47,6 +50,10 @@ def main(folder: Path, parent: int, nice: int, memory_bytes: int = 0) -> int:
             pass
     except InputError:
         return 2  # the message is in the run's state
+    state = read_state(folder)
+    if state.status == "stopped" and time.monotonic() >= end:
+        reason = f"It was stopped after {words_of('seconds', most_seconds)}, the longest that a run of this page takes."
+        write_state(folder, replace(state, message=reason))
     return 0
 
 
@@ -85,10 +92,11 @@ def _too_much(most: int) -> str:
     )
 
 
-def _watch(folder: Path, parent: int, stop: threading.Event) -> None:
-    """Set `stop` when it is requested, or when the parent has ended and nobody is left who could request it."""
+def _watch(folder: Path, parent: int, stop: threading.Event, end: float) -> None:
+    """Set `stop` when it is requested, when the time is over, or when nobody is left who could request it."""
     while not stop.wait(_POLL_SECONDS):
-        if (folder / STOP_FILE).exists() or os.getppid() != parent or not psutil.pid_exists(parent):
+        orphaned = os.getppid() != parent or not psutil.pid_exists(parent)
+        if orphaned or (folder / STOP_FILE).exists() or time.monotonic() >= end:
             stop.set()
 
 
@@ -100,4 +108,5 @@ def _lower_priority(nice: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]), int(sys.argv[2]), *map(int, sys.argv[3:])))
+    _, folder, parent, nice, memory, seconds = sys.argv
+    sys.exit(main(Path(folder), int(parent), int(nice), int(memory), float(seconds)))

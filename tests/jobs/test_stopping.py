@@ -57,3 +57,9 @@ def test_ctrl_c_while_a_text_is_prepared_ends_the_command_in_two_seconds(number,
         assert process.wait(30) == 130
     assert time.monotonic() - began < _SECONDS
     assert read_state(out).status == "stopped"
+
+
+def test_a_run_that_outlasts_its_time_saves_a_checkpoint_and_says_why(runs: Runs, text: Path):
+    run = replace(runs, most_seconds=3.0).start(settings(), (text,))
+    wait_for(lambda: runs.state(run).status == "stopped" and runs.state(run).message != "")
+    assert "stopped after 3 s" in runs.state(run).message

@@ -46,6 +46,7 @@ function tell() {
   const count = ticked.length + (first ? 1 : 0);
   start.textContent = ticked.length ? `Train ${first ? 'the full recipe and ' : ''}${plural(ticked.length, 'ablation')}` : 'Run ablation study';
   start.disabled = ticked.length === 0;
+  start.hidden = payload.training === false; // whoever runs the page has turned it off
   start.title = ticked.length ? `${plural(count, 'run')} of ${plural(payload.steps, 'step')}` : 'Select an ablation first';
   all.hidden = cards.every((card) => card.box.checked || card.box.hidden);
   compare.hidden = runs().length < 2;

@@ -10,6 +10,7 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.components.notice import notice, notice_payload
 from bertviz_lab.ui.event_options import QUIET
+from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.uploads import uploaded_paths
@@ -32,7 +33,12 @@ def create_whole_file(session: AppState) -> None:
             "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each."
             "</p>"
         )
-        files = gr.File(label="Your texts", file_types=_FILE_TYPES, height=120, elem_id="try-file")
+        files = gr.File(
+            label=f"Your texts, up to {upload_size(session.settings.limits)}",
+            file_types=_FILE_TYPES,
+            height=120,
+            elem_id="try-file",
+        )
         message = notice(elem_id="try-file-message")
         table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
     files.upload(

@@ -13,6 +13,7 @@ from bertviz_lab.config import PRESETS
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.forms.options import HELP, LABELS, RECIPES
 
+_LONGEST = 500  # characters of a setting
 _FEW = 6  # choices that fit side by side
 _TIMES = ("30s", "1m", "2m", "5m", "10m", "30m", "1h", "3h")
 
@@ -76,6 +77,8 @@ def collect(config: type, names: Sequence[str], values: Sequence[Any]) -> dict[s
                 complaint = f'"{label_of(field)}" must be a number, not {str(value)[:40]!r}.'
                 raise InputError(complaint) from error
             settings[name] = int(number) if int in kinds and number.is_integer() else number
+        elif len(str(value)) > _LONGEST:
+            raise InputError(f'"{label_of(field)}" is too long: it has at most {_LONGEST} characters.')
         else:
             settings[name] = str(value)
     return settings

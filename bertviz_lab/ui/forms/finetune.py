@@ -6,8 +6,8 @@ from typing import Any
 
 import gradio as gr
 
-from bertviz_lab.config import FinetuneConfig
-from bertviz_lab.errors import InputError
+from bertviz_lab.config import BertConfig, FinetuneConfig
+from bertviz_lab.config.finetune import RANDOM as RANDOM_START
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.preview import preview_payload
 from bertviz_lab.figures.training.task_data import charts_payload
@@ -17,9 +17,11 @@ from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, options, task_form
+from bertviz_lab.ui.forms.forecast import refuse_large
 from bertviz_lab.ui.forms.texts import OWN
-from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
+from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, upload_size
 from bertviz_lab.ui.server.error_handling import in_order, sentence_of
+from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
@@ -45,7 +47,8 @@ def create_finetune(session: AppState) -> TrainingView:
             about = facts(
                 facts_payload([], note=task_form.about(first)), label="About this data set", elem_id="examples-about"
             )
-        files = _upload("Training file: a table, CoNLL or SQuAD", "examples-files")
+        size = upload_size(session.settings.limits)
+        files = _upload(f"Training file: a table, CoNLL or SQuAD, up to {size}", "examples-files")
         scored = _upload("Validation file (optional)", "examples-scored")
     preview = data_preview(above="<h2>2. Check the data</h2>", elem_id="examples-preview")
     data_facts = facts(label="Data set statistics", elem_id="examples-facts")
@@ -69,7 +72,10 @@ def create_finetune(session: AppState) -> TrainingView:
     for name, title, group in options.TUNING_GROUPS:
         with gr.Accordion(title, open=False, elem_id=f"tuning-{name}", elem_classes="settings"):
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
-    button = gr.Button("Fine-tune", variant="primary", size="lg", elem_id="tune")
+    limits = session.settings.limits
+    examples = f"{limits.run_examples:,} examples over all epochs"
+    limits_line(limits_sentence(limits, examples), elem_id="tune-limits")
+    button = gr.Button("Fine-tune", variant="primary", size="lg", visible=limits.training, elem_id="tune")
     message = notice(elem_id="tune-message")
     progress_panel("finetune", "4. Training progress and results")
 
@@ -138,17 +144,14 @@ def begin(
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     data_set = task_form.chosen(source, files, scored)
     config = task_form.config_from(session, data_set, names, values)
+    session.quota.check(visitor, config)
     report = task_form.examine(session, config, _start(names, values)).report  # refused here, not by a run that fails
     from bertviz_lab.training.finetuning.trials import trials_of  # brings torch, which the first page does without
 
-    work = sum(trial.epochs for trial in trials_of(config, 1.0)) * report.train_count
-    most = session.settings.limits.run_examples
-    if work > most:
-        raise InputError(
-            f"This asks for {work:,} examples over all epochs and trials, and this page takes {most:,}: choose fewer "
-            "epochs, seeds or examples."
-        )
-    return session.runs.start(config, data_set.files, data_set.scored, owner=visitor.owner)
+    if config.model == RANDOM_START:
+        refuse_large(BertConfig.preset(config.preset, vocab_size=config.vocab_size), session.settings.limits)
+    session.quota.check_examples(sum(trial.epochs for trial in trials_of(config, 1.0)) * report.train_count)
+    return session.quota.start(visitor, config, data_set.files, data_set.scored)
 
 
 def about_of(source: str) -> str:

@@ -18,8 +18,9 @@ from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, form, options, texts
 from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large
-from bertviz_lab.ui.forms.training_view import TrainingView, progress_panel
+from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, upload_size
 from bertviz_lab.ui.server.error_handling import sentence_of
+from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import RANDOM
@@ -47,7 +48,7 @@ def create_pretrain(session: AppState) -> TrainingView:
                 facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about"
             )
         files = gr.File(
-            label="Your own text: .txt, .md, .csv, .jsonl or .zip",
+            label=f"Your own text: .txt, .md, .csv, .jsonl or .zip, up to {upload_size(session.settings.limits)}",
             file_count="multiple",
             file_types=_FILE_TYPES,
             scale=2,
@@ -74,7 +75,9 @@ def create_pretrain(session: AppState) -> TrainingView:
         with gr.Accordion(title, open=False, elem_id=f"options-{name}", elem_classes="settings"):
             chosen |= controls.draw(PretrainConfig, group, defaults)
     forecast = facts(label="Estimated cost", elem_id="forecast")
-    train = gr.Button("Train", variant="primary", size="lg", elem_id="train")
+    limits = session.settings.limits
+    limits_line(limits_sentence(limits), elem_id="train-limits")
+    train = gr.Button("Train", variant="primary", size="lg", visible=limits.training, elem_id="train")
     message = notice(elem_id="train-message")
 
     names = tuple(chosen)
@@ -124,11 +127,12 @@ def begin(session: AppState, names: tuple[str, ...], visitor: Visitor, source: s
     """Start the run that the form describes; its id. Raises `InputError` for a form that cannot be used."""
     text = texts.chosen(source, files)
     config = form.config_from(session, text, names, values)
+    session.quota.check(visitor, config)
     # The report is there already; a text that it refuses is refused here, not by a run that fails.
     report = form.report_of(session, text, names, values)
     start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
     refuse_large(form.model_of(config, start, report.vocab_size), session.settings.limits)
-    return session.runs.start(config, text.files, owner=visitor.owner)
+    return session.quota.start(visitor, config, text.files)
 
 
 def texts_about(source: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import gradio as gr
 
+from bertviz_lab.config.limits import Limits, words_of
 from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.server import bundle
 
@@ -29,6 +30,17 @@ class TrainingView:
     start: gr.Dropdown
     button: gr.Button
     message: gr.HTML
+
+
+def limits_line(sentence: str, elem_id: str) -> None:
+    """What a run may take on this page; nothing where there is nothing to say."""
+    if sentence:
+        gr.HTML(f'<p class="quiet">{sentence}</p>', elem_id=elem_id)
+
+
+def upload_size(limits: Limits) -> str:
+    """The size of the largest file that may be uploaded, such as "50 MB"."""
+    return words_of("bytes", limits.upload_bytes)
 
 
 def progress_panel(kind: str, label: str) -> gr.HTML:

@@ -32,7 +32,7 @@ def change_run(
         state.runs.stop(run_id)
         return "It is no longer queued." if waited else "It finishes its step, saves a checkpoint and stops."
     if action == "resume":
-        state.runs.resume(run_id)
+        state.quota.resume(visitor, run_id)
     elif action == "annotate":
         kept = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
         state.runs.annotate(run_id, RunNotes(name.strip(), kept, note.strip()))

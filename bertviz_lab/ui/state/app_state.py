@@ -23,6 +23,7 @@ from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.forms.controls import in_page_words
 from bertviz_lab.ui.server.error_handling import without_folders
+from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
@@ -66,11 +67,13 @@ class AppState:
             most_running=settings.max_runs,
             cached=not settings.shared,
             memory_bytes=settings.limits.run_bytes,
+            most_seconds=1.25 * settings.limits.run_seconds,  # a text is read before the first step
         )
         self.runs.start_queue()
         self.workers = Workers(PRELOAD)
         self.files = FileReader(settings.limits, self.workers)
         self.models = Models(settings, self.runs, self.workers)
+        self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()
         self._traces: OrderedDict[str, CachedTrace] = OrderedDict()

@@ -22,6 +22,6 @@ def test_a_run_that_waits_can_be_taken_out_of_the_line_and_join_it_again(session
 
 def test_the_table_of_runs_tells_place_and_time_of_those_that_wait(session: AppState) -> None:
     write_state(make_run(session, status="finished", model=False), RunState("waiting"))
-    (row, *shipped) = RUNS.questions["table"].ask(session, {"own": []})
+    (row, *shipped) = RUNS.questions["table"].ask(session, {})
     assert row["queue"] == "It is next in the queue."
     assert {row["queue"] for row in shipped} == {""}

@@ -14,6 +14,7 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.page_events import PageEvents
+from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.ablation import study
 from bertviz_lab.ui.views.ablation.view import ABLATION
@@ -37,9 +38,9 @@ def finished(session: AppState, name: str, score: float, steps: int = 100) -> st
     return run_id
 
 
-def ask(session: AppState, question: str, **arguments: Any) -> Any:
+def ask(session: AppState, question: str, visitor: Visitor = NOBODY, **arguments: Any) -> Any:
     """The answer to a question, as the page reads it."""
-    answer = ABLATION.questions[question].ask(session, arguments)
+    answer = ABLATION.questions[question].ask(session, arguments, visitor)
     return json.loads(answer) if isinstance(answer, str) else answer
 
 
@@ -77,15 +78,19 @@ def test_steps_and_seeds_that_make_no_run_are_refused(session, steps, seed):
     assert session.runs.ids() == ()
 
 
-def test_strangers_can_put_only_so_much_in_line_and_see_their_own_only(session):
-    session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))
-    own = study.queue(session, OWNER, list(ABLATIONS), 100, 0)
+def test_a_visitor_of_a_shared_page_has_so_many_runs_at_a_time_and_sees_their_own_only(session):
+    session = AppState(replace(session.settings, limits=Limits.of(shared=True)))
+    with pytest.raises(InputError, match="may have 3 runs that train or wait; 0 of yours do, and this asks for"):
+        study.queue(session, OWNER, list(ABLATIONS), 100, 0)
+    assert session.runs.ids() == ()
+    own = study.queue(session, OWNER, ["one-head", "one-layer"], 100, 0)
     assert study.runs_of(session, STRANGER, 100, 0) == {}
     assert set(study.runs_of(session, OWNER, 100, 0).values()) == set(own)
-    with pytest.raises(InputError, match="are queued on this shared page"):
-        study.queue(session, OWNER, list(ABLATIONS), 100, 1)
-    with pytest.raises(InputError, match="between 20 and 5,000"):
-        study.queue(session, OWNER, ["one-head"], 6000, 0)
+    with pytest.raises(InputError, match="between 20 and 20,000"):
+        study.queue(session, OWNER, ["one-head"], 25_000, 0)
+    cards = ask(session, "cards", OWNER, steps=100, seed=0)
+    assert cards["training"]
+    assert "3 runs of a visitor" in cards["limits"]
 
 
 def test_the_outcome_is_read_from_the_two_runs(session):

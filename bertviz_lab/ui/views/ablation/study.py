@@ -9,13 +9,13 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.ablation_study import outcome, recipe_payload
 from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 
 #: What is ticked before anybody has chosen.
 TICKED = ("no-positions", "causal")
-_LEAST_STEPS, _MOST_STEPS, _MOST_SHARED_STEPS = 20, 100_000, 5_000
-_MOST_WAITING = 12  # runs in line on a page that others use too
+_LEAST_STEPS, _MOST_STEPS = 20, 100_000
 
 
 def kinds_of(state: AppState, visitor: Visitor) -> dict[str, tuple[str, int, int]]:
@@ -52,7 +52,7 @@ def runs_of(state: AppState, visitor: Visitor, steps: int, seed: int) -> dict[st
 
 def checked_plan(state: AppState, steps: Any, seed: Any) -> tuple[int, int]:
     """Steps and seed as the browser sent them. Raises `InputError` where they cannot be trained with."""
-    most = _MOST_SHARED_STEPS if state.settings.shared else _MOST_STEPS
+    most = min(_MOST_STEPS, state.settings.limits.run_steps)
     if not isinstance(steps, (int, float)) or not _LEAST_STEPS <= steps <= most:
         raise InputError(f'"Steps of each run" must lie between {_LEAST_STEPS} and {most:,}.')
     if not isinstance(seed, (int, float)) or not 0 <= seed < 2**31:
@@ -63,8 +63,8 @@ def checked_plan(state: AppState, steps: Any, seed: Any) -> tuple[int, int]:
 def queue(state: AppState, visitor: Visitor, names: Any, steps: Any, seed: Any) -> list[str]:
     """Start the whole recipe and the named ablations, or go on with those that were stopped; the ids of the new ones.
 
-    What has ended, trains or waits already is not trained again. Raises `InputError` where nothing is named, or too
-    much waits on a page that others use too.
+    What has ended, trains or waits already is not trained again. Raises `InputError` where nothing is named, or more
+    than the page takes.
     """
     steps, seed = checked_plan(state, steps, seed)
     chosen = [name for name in ABLATIONS if isinstance(names, (list, tuple)) and name in names]
@@ -73,23 +73,15 @@ def queue(state: AppState, visitor: Visitor, names: Any, steps: Any, seed: Any) 
     there = runs_of(state, visitor, steps, seed)
     status = {name: state.runs.state(run_id).status for name, run_id in there.items()}
     wanted = [name for name in (WHOLE, *chosen) if status.get(name) not in (*ACTIVE, "finished")]
-    if state.settings.shared:
-        waiting = sum(state.runs.state(run_id).status == "waiting" for run_id in state.runs.ids())
-        if waiting + len(wanted) > _MOST_WAITING:
-            raise InputError(
-                f"{waiting} runs are queued on this shared page, and {_MOST_WAITING} may: tick "
-                "fewer, or come back when some have ended."
-            )
+    configs = {name: ablated(name, steps=steps, seed=seed, threads=state.settings.threads) for name in wanted}
+    if wanted:
+        state.quota.check(visitor, configs[wanted[0]], len(wanted))  # all of them, or none
     started = []
-    for name in wanted:
+    for name, config in configs.items():
         if name in there:
-            state.runs.resume(there[name])
+            state.quota.resume(visitor, there[name])
         else:
-            started.append(
-                state.runs.start(
-                    ablated(name, steps=steps, seed=seed, threads=state.settings.threads), owner=visitor.owner
-                )
-            )
+            started.append(state.quota.start(visitor, config))
     return started
 
 
@@ -97,7 +89,9 @@ def cards(state: AppState, visitor: Visitor, steps: Any, seed: Any) -> Payload:
     """The cards with the runs that are there. Raises `InputError` as `checked_plan`."""
     steps, seed = checked_plan(state, steps, seed)
     runs = runs_of(state, visitor, steps, seed)
-    return recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
+    payload = recipe_payload(runs, steps, seed, ticked=() if runs else TICKED)
+    limits = state.settings.limits
+    return payload.having(training=limits.training, limits=limits_sentence(limits))
 
 
 def progress(state: AppState, visitor: Visitor, runs: Sequence[str]) -> dict[str, Any]:

@@ -17,10 +17,11 @@ const fields = {
   seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
 };
 message.hidden = true;
+const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
 
 const part = panel.part([
   h('p', { class: 'quiet' }, 'All runs share the same stories, the same seed and the same number of steps; about a minute each on two idle cores, one after the other.'),
-  message, cards.host,
+  limits, message, cards.host,
   h('details', { class: 'fold', id: 'ablation-settings', open: plan.steps !== null || plan.seed !== null }, h('summary', {}, 'Training settings'),
     h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
     h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
@@ -29,6 +30,7 @@ const part = panel.part([
     const payload = await panel.ask('cards', { ...plan });
     if (!payload) return;
     for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
+    limits.textContent = payload.limits;
     cards.show(payload);
   } catch (error) {
     cards.say(error.message);

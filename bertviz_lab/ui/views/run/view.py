@@ -63,7 +63,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "note": notes.note if mine else "",
         "active": active,
         "can_stop": active and mine,
-        "can_resume": run.status in ("stopped", "failed") and mine,
+        "can_resume": run.status in ("stopped", "failed") and mine and state.settings.limits.training,
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),

@@ -1,0 +1,148 @@
+"""What visitors may train: every start and every resumption on the page passes here, and nowhere else.
+
+Runs are counted by visitor, and on a shared page by network address too, since anybody can throw a cookie away. An
+address has a larger bound: a whole classroom may stand behind it.
+"""
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.runs.run_folder import ACTIVE
+from bertviz_lab.ui.server.visitors import Visitor
+
+if TYPE_CHECKING:
+    from bertviz_lab.ui.state.models import Models
+
+#: Visitors that one network address is taken for.
+VISITORS_OF_AN_ADDRESS = 10
+
+OFF = "Training is off on this page."
+_NO_COOKIE = (
+    "This page knows your runs by a cookie, which your browser did not send: allow cookies for this site, or open the "
+    "page in a tab of its own."
+)
+
+
+class RunQuota:
+    """Starts and resumes runs within the limits of a page."""
+
+    def __init__(self, models: "Models", limits: Limits) -> None:
+        self._models, self._runs, self._limits = models, models.runs, limits
+        self._lock = threading.Lock()  # two starts at a time would both find the last place free
+        self._addresses: dict[str, str] = {}  # of the runs that this server has started, while they train or wait
+
+    def check(self, visitor: Visitor, config: RunConfig, count: int = 1) -> None:
+        """Raise `InputError` naming the limit where `count` such runs may not be started."""
+        self._check_size(config)
+        self._check_start(visitor, config)
+        with self._lock:
+            self._check_count(visitor, count)
+
+    def start(
+        self, visitor: Visitor, config: RunConfig, texts: tuple[Path, ...] = (), scored: tuple[Path, ...] = ()
+    ) -> str:
+        """Start a run as `Runs.start`; its id. Raises as `check`."""
+        self._check_size(config)
+        self._check_start(visitor, config)
+        with self._lock:
+            self._check_count(visitor, 1)
+            run_id = self._runs.start(config, texts, scored, owner=visitor.owner)
+            self._addresses[run_id] = visitor.address
+        return run_id
+
+    def resume(self, visitor: Visitor, run_id: str) -> None:
+        """Resume a run as `Runs.resume`, which takes a place like a new one. Raises as `check`."""
+        state = self._runs.state(run_id)
+        if state.seconds >= self._limits.run_seconds:
+            raise InputError(
+                f"This run has trained for {words_of('seconds', self._limits.run_seconds)}, the longest time on this "
+                "page; start a new one from its model to go on."
+            )
+        with self._lock:
+            if state.status not in ACTIVE:
+                self._check_count(visitor, 1)
+            self._runs.resume(run_id)
+            self._addresses[run_id] = visitor.address
+
+    def check_examples(self, count: int) -> None:
+        """Raise `InputError` where a fine-tuning asks for more examples than it may, over all epochs and trials."""
+        most = self._limits.run_examples
+        if count > most:
+            raise InputError(
+                f"This asks for {count:,} examples over all epochs and trials, and this page takes {most:,}: choose "
+                "fewer epochs, seeds or examples."
+            )
+
+    def _check_size(self, config: RunConfig) -> None:
+        limits = self._limits
+        if not limits.training:
+            raise InputError(OFF)
+        if isinstance(config, PretrainConfig):
+            if (config.steps or 0) > limits.run_steps:
+                raise InputError(
+                    f"This asks for {config.steps:,} steps, and a run on this page takes up to {limits.run_steps:,}: "
+                    'lower "Steps".'
+                )
+            if (config.time_budget_seconds or 0) > limits.run_seconds:
+                raise InputError(
+                    f"A run on this page trains for up to {words_of('seconds', limits.run_seconds)}: lower "
+                    '"Time budget".'
+                )
+
+    def _check_start(self, visitor: Visitor, config: RunConfig) -> None:
+        """A model to start from is a shipped one or the visitor's: what is trained further can be downloaded."""
+        start = config.model if isinstance(config, FinetuneConfig) else config.init_from
+        folder = Path(start).parent if start else None
+        if folder and folder.parent == self._runs.root and not self._models.owns(visitor, folder.name):
+            raise InputError("The model to start from is not there; choose another one from the list.")
+
+    def _check_count(self, visitor: Visitor, count: int) -> None:
+        limits = self._limits
+        if not limits.training:
+            raise InputError(OFF)
+        if limits.shared and not visitor.owner:
+            raise InputError(_NO_COOKIE)
+        active = {run_id: self._runs.state(run_id).status for run_id in self._runs.ids()}
+        active = {run_id: status for run_id, status in active.items() if status in ACTIVE}
+        self._addresses = {run_id: address for run_id, address in self._addresses.items() if run_id in active}
+        most = limits.runs_per_visitor
+        own = sum(self._models.has_started(visitor, run_id) for run_id in active)
+        if own + count > most:
+            more = f", and this asks for {count}" if count > 1 else ""
+            raise InputError(
+                f"A visitor of this page may have {most} runs that train or wait; {own} of yours do{more}: wait until "
+                "one has ended, or stop it."
+            )
+        most *= VISITORS_OF_AN_ADDRESS
+        here = sum(address == visitor.address for address in self._addresses.values())
+        if limits.shared and here + count > most:
+            raise InputError(
+                f"{here} runs that were started from your network train or wait, and this page takes {most} of one "
+                "network: wait until some have ended."
+            )
+        waiting = sum(status == "waiting" for status in active.values())
+        if waiting + count > limits.runs_waiting:
+            raise InputError(
+                f"{waiting} runs wait on this page, and {limits.runs_waiting} may: come back when some have ended."
+            )
+
+
+def limits_sentence(limits: Limits, what: str = "") -> str:
+    """What a run may take, for a form, before anybody meets a limit; "" on a page that is one's own.
+
+    `what` is the size of a run in the words of its form.
+    """
+    if not limits.training:
+        return f"{OFF} Its models can be looked into, and this copy of the lab can be run on a machine of your own."
+    if not limits.shared:
+        return ""
+    return (
+        f"On this page a run may take up to {what or f'{limits.run_steps:,} steps'} or "
+        f"{words_of('seconds', limits.run_seconds)}, and {limits.run_parameters / 1e6:,.0f} million parameters; "
+        f"{limits.runs_per_visitor} runs of a visitor train or wait at a time. Ended runs are deleted after "
+        f"{words_of('seconds', limits.run_age)}."
+    )

@@ -1,0 +1,207 @@
+"""What visitors may train: the limits of a page, each named in one sentence, and attacks on a running page."""
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from bertviz_lab import FinetuneConfig, InputError, PretrainConfig
+from bertviz_lab.config.limits import HOUR, Limits
+from bertviz_lab.training.runs.run_folder import RunState, read_state, write_state
+from bertviz_lab.ui.app import build
+from bertviz_lab.ui.server.run_quota import VISITORS_OF_AN_ADDRESS, limits_sentence
+from bertviz_lab.ui.server.visitors import COOKIE, NOBODY, Visitor, owner_of
+from bertviz_lab.ui.state.app_state import AppState
+from tests.ui.pages import OWNER, STRANGER, little_settings, serve
+from tests.ui.state.test_models import RUN, make_run
+
+SMALL = PretrainConfig(corpus=("sample:tiny-town",), preset="tiny", steps=10)
+
+
+@pytest.fixture(autouse=True)
+def idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No training ever begins: all runs wait."""
+    monkeypatch.setattr("bertviz_lab.jobs.runs.Runs._launch_next", lambda self: 0)
+
+
+def page(folder: Path, **limits: Any) -> AppState:
+    return AppState(replace(little_settings(folder, shared=True), limits=replace(Limits.of(shared=True), **limits)))
+
+
+def visitor(number: int, address: str = "192.0.2.1") -> Visitor:
+    return Visitor(owner_of(f"{number:043}"), address)
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        (replace(SMALL, steps=10_000_000), "10,000,000 steps, and a run on this page takes up to 20,000"),
+        (replace(SMALL, steps=None, time_budget="1e300d"), "trains for up to 1 h"),
+        (replace(SMALL, steps=None, time_budget="61m"), "trains for up to 1 h"),
+    ],
+)
+def test_a_run_that_is_too_long_is_refused_by_the_name_of_its_limit(
+    tmp_path: Path, config: PretrainConfig, sentence: str
+) -> None:
+    state = page(tmp_path)
+    with pytest.raises(InputError, match=sentence):
+        state.quota.start(OWNER, config)
+    assert state.runs.ids() == ()
+    AppState(replace(state.settings, limits=Limits.of(shared=False))).quota.check(NOBODY, replace(SMALL, steps=10**7))
+
+
+def test_a_visitor_has_so_many_runs_at_a_time_and_a_place_is_free_when_one_has_ended(tmp_path: Path) -> None:
+    state = page(tmp_path)
+    first, *_ = [state.quota.start(OWNER, SMALL) for _ in range(3)]
+    with pytest.raises(InputError, match="may have 3 runs that train or wait; 3 of yours do"):
+        state.quota.start(OWNER, SMALL)
+    with pytest.raises(InputError, match="0 of yours do, and this asks for 4"):
+        state.quota.check(STRANGER, SMALL, 4)
+    state.quota.start(STRANGER, SMALL)
+    state.runs.stop(first)
+    state.quota.start(OWNER, SMALL)
+    with pytest.raises(InputError, match="train or wait"):
+        state.quota.resume(OWNER, first)
+
+
+def test_who_throws_the_cookie_away_is_counted_by_address(tmp_path: Path) -> None:
+    state = page(tmp_path, runs_per_visitor=1, runs_waiting=1000)
+    for number in range(VISITORS_OF_AN_ADDRESS):
+        state.quota.start(visitor(number), SMALL)
+    with pytest.raises(InputError, match="10 runs that were started from your network"):
+        state.quota.start(visitor(99), SMALL)
+    state.quota.start(visitor(99, "192.0.2.2"), SMALL)
+    with pytest.raises(InputError, match="by a cookie"):
+        state.quota.start(Visitor("", "192.0.2.3"), SMALL)
+
+
+def test_so_many_runs_of_all_visitors_wait(tmp_path: Path) -> None:
+    state = page(tmp_path, runs_waiting=2)
+    for number in range(2):
+        state.quota.start(visitor(number), SMALL)
+    with pytest.raises(InputError, match="2 runs wait on this page, and 2 may"):
+        state.quota.start(visitor(2), SMALL)
+
+
+def test_a_run_that_has_had_its_time_is_not_resumed(tmp_path: Path) -> None:
+    state = page(tmp_path)
+    folder = make_run(state, status="stopped")
+    write_state(folder, replace(read_state(folder), seconds=HOUR))
+    with pytest.raises(InputError, match="trained for 1 h, the longest time"):
+        state.quota.resume(OWNER, RUN)
+    write_state(folder, replace(read_state(folder), seconds=HOUR / 2))
+    state.quota.resume(OWNER, RUN)
+    assert state.runs.state(RUN).status == "waiting"
+
+
+def test_where_training_is_off_nothing_starts_and_the_page_says_so(tmp_path: Path) -> None:
+    state = page(tmp_path, training=False)
+    folder = make_run(state, status="stopped")
+    for start in (lambda: state.quota.start(OWNER, SMALL), lambda: state.quota.resume(OWNER, RUN)):
+        with pytest.raises(InputError, match="Training is off"):
+            start()
+    assert read_state(folder) == RunState("stopped", step=7, updated=read_state(folder).updated)
+    drawn = {
+        part["props"].get("elem_id"): part["props"] for part in build(state.settings).get_config_file()["components"]
+    }
+    for button, line in (("train", "train-limits"), ("tune", "tune-limits")):
+        assert drawn[button]["visible"] is False
+        assert "Training is off" in drawn[line]["value"]
+
+
+def test_nobody_trains_on_from_the_model_of_somebody_else(tmp_path: Path) -> None:
+    state = page(tmp_path)
+    model = str(make_run(state) / "model")
+    tuning = FinetuneConfig(train=("sample:sentiment",), model=model)
+    for config in (tuning, replace(SMALL, init_from=model)):
+        with pytest.raises(InputError, match="model to start from is not there"):
+            state.quota.start(STRANGER, config)
+        state.quota.check(OWNER, config)
+
+
+def test_visitors_are_told_the_limits_before_they_meet_them(tmp_path: Path) -> None:
+    state = page(tmp_path)
+    drawn = {
+        part["props"].get("elem_id"): part["props"] for part in build(state.settings).get_config_file()["components"]
+    }
+    for sentence in (drawn["train-limits"]["value"], limits_sentence(state.settings.limits)):
+        assert "up to 20,000 steps or 1 h, and 30 million parameters; 3 runs of a visitor" in sentence
+    assert "2,000,000 examples over all epochs or 1 h" in drawn["tune-limits"]["value"]
+    for upload in ("text-files", "examples-files", "try-file"):
+        assert "up to 50 MB" in drawn[upload]["label"]
+    local = build(replace(state.settings, limits=Limits.of(shared=False))).get_config_file()["components"]
+    assert "train-limits" not in {part["props"].get("elem_id") for part in local}
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[tuple[str, AppState]]:
+    with serve(little_settings(tmp_path, shared=True)) as served:
+        yield served
+
+
+class Form:
+    """The Pretrain form of a running page, sent as a script sends it."""
+
+    def __init__(self, url: str) -> None:
+        self.url, self.client = url, httpx.Client(timeout=60)
+        self.client.get(url)
+        config = self.client.get(f"{url}config").json()
+        self._parts = {part["id"]: part["props"] for part in config["components"]}
+        ids = {props.get("elem_id"): number for number, props in self._parts.items()}
+        (self._event,) = [e for e in config["dependencies"] if [ids["train"], "click"] in e["targets"]]
+
+    def press(self, **changes: Any) -> str:
+        """What is answered, after the values of some inputs, by their ids, were changed."""
+        data = []
+        for number in self._event["inputs"]:
+            props = self._parts[number]
+            data.append(changes.get(props.get("elem_id", "").replace("-", "_"), props.get("value")))
+        body = {"data": data, "fn_index": self._event["id"], "session_hash": "x"}
+        return self.client.post(f"{self.url}gradio_api/run/predict", json=body).text
+
+
+def test_150_starts_in_a_loop_are_refused_after_the_quota(running: tuple[str, AppState]) -> None:
+    url, state = running
+    form = Form(url)
+    steps = {"option_steps": "5", "text_source": "tiny-town"}
+    assert "awaited" in form.press(**steps)
+    answers = [form.press(**steps) for _ in range(149)]
+    assert len(state.runs.ids()) == 3
+    assert sum("may have 3 runs" in answer for answer in answers) == 147
+    for number in range(60):  # a new browser for each
+        form.client.cookies.set(COOKIE, f"{number:043}")
+        form.press(**steps)
+    assert len(state.runs.ids()) == 3 * VISITORS_OF_AN_ADDRESS
+    assert "from your network" in form.press(**steps)
+    form.client.cookies.clear()
+    assert "by a cookie" in form.press(**steps)
+    form.client.close()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"option_steps": "1e7"}, "takes up to 20,000"),
+        ({"option_steps": "1e300"}, "Steps"),
+        ({"option_steps": "", "option_time_budget": "1e300d"}, "up to 1 h"),
+        ({"option_text_field": "x" * 900_000}, "too long"),
+        ({"option_time_budget": "9" * 900_000}, "too long"),
+        ({"option_preset": "large"}, "million parameters"),
+    ],
+)
+def test_a_form_beyond_the_limits_is_refused_at_once(
+    running: tuple[str, AppState], changes: dict[str, str], sentence: str
+) -> None:
+    url, state = running
+    form = Form(url)
+    began = time.monotonic()
+    answer = form.press(text_source="tiny-town", **changes)
+    assert sentence in answer
+    assert len(answer) < 10_000
+    assert time.monotonic() - began < 20
+    assert state.runs.ids() == ()
+    form.client.close()
