@@ -249,6 +249,7 @@ def app_command(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl-C, and print its address."""
     from bertviz_lab.ui.app import serve_until_stopped
     from bertviz_lab.ui.guard.passwords import hash_password, read_password, users_of
+    from bertviz_lab.ui.operations.event_log import start_log
     from bertviz_lab.ui.settings import Settings
 
     if options.hash_password:
@@ -257,9 +258,10 @@ def app_command(options: argparse.Namespace) -> int:
     if options.auth:
         _warn("Everybody on this machine sees --auth in the list of processes; --auth-file is safer.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
-    given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies")}
+    given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics")}
     users = users_of(options.auth, options.auth_file, os.environ)
     settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
+    start_log(options.log)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
     for address in serve_until_stopped(settings, options.host, options.port, open_browser=options.open):
         print(f"BertViz Lab is open at {address}", flush=True)

@@ -87,6 +87,14 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     app.add_argument("--hash-password", metavar="USER", help="Read a password, print the line for --auth-file, and end")
     app.add_argument("--runs-dir", type=Path, default=Path("runs"), help="Folder that holds the runs")
     app.add_argument("--max-runs", type=int, help="Concurrent training runs; default: one per two cores")
+    app.add_argument(
+        "--metrics",
+        action="store_true",
+        help="Serve /metrics for Prometheus to this machine, or with BERTVIZ_LAB_METRICS_TOKEN to who sends that token",
+    )
+    app.add_argument(
+        "--log", choices=("json", "plain", "off"), default="off", help="How events are logged (default: off)"
+    )
     app.add_argument("--open", action="store_true", help="Open the page in a browser")
     app.add_argument(
         "--shared",

@@ -29,6 +29,7 @@ from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
 from bertviz_lab.ui.guard.middleware import install_guard
 from bertviz_lab.ui.header import create_header
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, remove_folder, sweep_regularly
+from bertviz_lab.ui.operations.monitoring import health_route, metrics_route
 from bertviz_lab.ui.page_events import SPACES, PageEvents
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.api import add_endpoints
@@ -100,13 +101,16 @@ def _start(state: AppState) -> Payload:
 def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
+    routes = [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route(), health_route(state)]
+    if state.settings.metrics:
+        routes.append(metrics_route(state, state.settings.metrics_token))
     return {
         "auth": Logins(users).check if users else None,
         "auth_message": LOGIN_MESSAGE,
         "theme": theme.theme(),
         "head": theme.head() + bundle.head(),
         "app_kwargs": {
-            "routes": [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route()],
+            "routes": routes,
             "middleware": [Middleware(VisitorCookie)],  # inside of Gradio's; the guard stands around both
             "lifespan": _lifespan(state),
         },
@@ -127,7 +131,7 @@ def _lifespan(state: AppState) -> Callable[[Starlette], AbstractAsyncContextMana
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        install_guard(app, state.settings)
+        install_guard(app, state.settings, state.monitor)
         sweeping = asyncio.create_task(sweep_regularly(state))
         yield
         sweeping.cancel()

@@ -16,6 +16,7 @@ from bertviz_lab.ui.components.notice import notice_payload
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms.training_view import TrainingView
 from bertviz_lab.ui.header import strip_of
+from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
@@ -77,6 +78,7 @@ class PageEvents:
         def start(request: gr.Request, *inputs: Any) -> tuple[Any, ...]:
             try:
                 run_id = bench.begin(visitor_of(request), *inputs)
+                log_event("run started", run=run_id)
             except Exception as error:
                 return gr.skip(), notice_payload(sentence_of(error, shared=self.session.settings.shared)), gr.skip()
             return wire_payload(awaited=run_id), "", strip_of(self.session, run_id)

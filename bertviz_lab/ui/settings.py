@@ -27,6 +27,7 @@ class Settings:
         allowed_hosts: names of this server besides its own; * stands for any text.
         trusted_proxies: addresses and networks of proxies that say for whom they ask; "*" is all.
         users: who may log in, with the hash of their password; without any the page asks for none.
+        metrics: whether `/metrics` is served: to programs on this machine, or to those that know `metrics_token`.
         space: the page runs as a Space, in a frame of the Hugging Face hub.
     """
 
@@ -39,6 +40,8 @@ class Settings:
     trusted_proxies: tuple[str, ...] = LOCAL_HOSTS
     space: bool = False
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
+    metrics: bool = False
+    metrics_token: str = field(default="", repr=False)
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
@@ -65,6 +68,7 @@ class Settings:
         allowed_hosts: str | None = None,
         trusted_proxies: str | None = None,
         users: Mapping[str, str] | None = None,
+        metrics: bool = False,
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else.
 
@@ -90,6 +94,8 @@ class Settings:
             trusted_proxies=proxies or (("*",) if space else LOCAL_HOSTS),
             space=space,
             users=users or {},
+            metrics=metrics or bool(environment.get("BERTVIZ_LAB_METRICS_TOKEN")),
+            metrics_token=environment.get("BERTVIZ_LAB_METRICS_TOKEN", ""),
         )
 
 

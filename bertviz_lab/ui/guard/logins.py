@@ -13,6 +13,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.ui.guard.passwords import hash_password, is_password
+from bertviz_lab.ui.operations.event_log import log_event
 
 #: The address from which the present request comes; Gradio does not tell it to who checks a password.
 CLIENT_ADDRESS: ContextVar[str] = ContextVar("client address", default="")
@@ -83,8 +84,8 @@ class Logins:
             right = await asyncio.to_thread(is_password, password, self._users.get(user, self._nobody))
         if right and user in self._users:
             self._tries.forgive(user, address)
-            return True
-        return False
+        log_event("login", address=address, outcome="right" if right and user in self._users else "wrong")
+        return right and user in self._users
 
 
 class Sessions(MutableMapping[Any, str]):

@@ -16,6 +16,7 @@ from bertviz_lab.ui.guard.addresses import Addresses, is_forwarded, is_same_orig
 from bertviz_lab.ui.guard.bodies import Refused, Uploads, check_type, is_upload, read_body
 from bertviz_lab.ui.guard.headers import SecurityHeaders
 from bertviz_lab.ui.guard.logins import CLIENT_ADDRESS, Sessions
+from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import where
 from bertviz_lab.ui.settings import Settings
 
@@ -32,8 +33,8 @@ _SAFE = ("GET", "HEAD")
 class Guard:
     """Stands around the whole application, Gradio's own middleware included."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
-        self._app, self._settings = app, settings
+    def __init__(self, app: ASGIApp, settings: Settings, monitor: Monitor) -> None:
+        self._app, self._settings, self._monitor = app, settings, monitor
         self._addresses = Addresses(shared=settings.shared, hosts=settings.allowed_hosts)
         self._headers = SecurityHeaders(space=settings.space)
         self._uploads = Uploads(Path(get_upload_folder()), settings.limits)
@@ -51,6 +52,7 @@ class Guard:
                 self._check_proxy(scope)
                 await self._resolve_client(scope, receive, answer)  # type: ignore[arg-type]
             except Refused as refused:
+                self._monitor.refused(refused.status)
                 await answer.refuse(scope, refused)
             except Exception as error:
                 # Our own handlers answer their errors themselves. What comes here are Gradio's routes, which do not
@@ -153,12 +155,12 @@ def _is_json(message: Message) -> bool:
     return Headers(raw=message.get("headers", [])).get("content-type", "").startswith("application/json")
 
 
-def install_guard(app: Starlette, settings: Settings) -> None:
+def install_guard(app: Starlette, settings: Settings, monitor: Monitor) -> None:
     """Put the guard around an application that starts, and the sessions of logins into it.
 
     A middleware that is given to Gradio would stand inside of Gradio's, which answers some requests itself and adds
     headers to every answer.
     """
     assert app.middleware_stack is not None
-    app.middleware_stack = Guard(app.middleware_stack, settings)
+    app.middleware_stack = Guard(app.middleware_stack, settings, monitor)
     app.tokens = Sessions(settings.limits.session_seconds)  # type: ignore[attr-defined] # of Gradio's application

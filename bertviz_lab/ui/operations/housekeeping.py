@@ -15,6 +15,7 @@ import psutil
 from gradio.utils import get_upload_folder
 
 from bertviz_lab.jobs.retention import delete_expired
+from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.state.app_state import AppState
 
 _PREFIX = "bertviz-lab-server-"
@@ -49,7 +50,10 @@ def sweep(state: AppState, now: float | None = None) -> tuple[str, ...]:
     limits = state.settings.limits
     now = time.time() if now is None else now
     _remove_files(Path(get_upload_folder()), now - limits.upload_seconds)
-    return delete_expired(state.runs, limits, now)
+    deleted = delete_expired(state.runs, limits, now)
+    for run_id in deleted:
+        log_event("run deleted", run=run_id)
+    return deleted
 
 
 def _remove_files(folder: Path, before: float) -> None:

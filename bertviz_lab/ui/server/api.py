@@ -95,7 +95,7 @@ def _plainly(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Call
     @functools.wraps(endpoint)
     def answer(*arguments: Any, **named: Any) -> dict[str, Any]:
         try:
-            with panics_as_errors():
+            with session.monitor.question(f"/{endpoint.__name__}"), panics_as_errors():
                 return endpoint(*arguments, **named)
         except Exception as error:
             sentence = sentence_of(error, shared=session.settings.shared)

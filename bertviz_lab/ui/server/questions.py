@@ -77,9 +77,10 @@ class Questions:
             try:
                 ticket, asked, name, arguments = self._read(await _body_of(request))
                 visitor = visitor_of(request)
-                content = await self._answer(
-                    lambda: to_bytes(asked.ask(self._state, arguments, visitor)), asked, name, ticket, request
-                )
+                with self._state.monitor.question(name):
+                    content = await self._answer(
+                        lambda: to_bytes(asked.ask(self._state, arguments, visitor)), asked, name, ticket, request
+                    )
             except Exception as error:  # whatever happens, the page must live on
                 return _refusal(sentence_of(error, shared=self._state.settings.shared))
             return Response(content, media_type="application/octet-stream", headers=_NOT_KEPT)
@@ -112,9 +113,10 @@ class Questions:
             try:
                 ticket, view, name, arguments = sent
                 asked, visitor = self._find(view, name, arguments, arrays=False), visitor_of(request)
-                result = await self._answer(
-                    lambda: asked.ask(self._state, arguments, visitor), asked, f"{view}.{name}", ticket, request
-                )
+                with self._state.monitor.question(f"{view}.{name}"):
+                    result = await self._answer(
+                        lambda: asked.ask(self._state, arguments, visitor), asked, f"{view}.{name}", ticket, request
+                    )
                 return f'{{"answer":{result}}}' if isinstance(result, Payload) else to_json({"answer": result})
             except Exception as error:  # whatever happens, the page must live on
                 return to_json({"error": sentence_of(error, shared=self._state.settings.shared)})

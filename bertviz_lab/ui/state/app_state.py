@@ -22,6 +22,7 @@ from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
 from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.forms.controls import in_page_words
+from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -62,6 +63,7 @@ class AppState:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.monitor = Monitor()
         self.runs = Runs(
             settings.runs_dir,
             most_running=settings.max_runs,

@@ -57,6 +57,12 @@ class LruCache:
                 if not making.askers:
                     del self._making[key]
 
+    @property
+    def load(self) -> tuple[int, int]:
+        """How many values are kept, and what they weigh together."""
+        with self._lock:
+            return len(self._values), sum(self._weights.values())
+
     def discard(self, is_obsolete: Callable[[Any], bool]) -> None:
         """Forget the values under keys that nobody will ask for again."""
         with self._lock:

@@ -46,7 +46,7 @@ class Models:
         self.runs = runs
         self._workers = workers
         # By folder and what lies in it. Switching among small models opens none of them again.
-        self._opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
+        self.opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
 
     def shipped(self) -> tuple[str, ...]:
         """Models that come with the lab, the one that the page begins with first."""
@@ -182,11 +182,11 @@ class Models:
             self._refuse_large(folder, name)
             if not any(folder.is_relative_to(known) for known in (self.settings.checkpoints, self.runs.root)):
                 self._try_tokenizer(folder)
-            self._opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
+            self.opened.discard(lambda key: key[0] == folder or not key[0].is_dir())  # older ones, and removed ones
             limits = self.settings.limits
             return dataclasses.replace(_load(folder, limits.model_bytes), name=name, limits=limits.question)
 
-        return cast("Checkpoint", self._opened.get((folder, signature), load))
+        return cast("Checkpoint", self.opened.get((folder, signature), load))
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
         from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder

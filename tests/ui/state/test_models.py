@@ -119,8 +119,8 @@ def test_models_stay_open_by_their_bytes_and_switching_among_small_ones_opens_no
     for number in range(8, 12):
         little_folder(settings.checkpoints / f"m{number}", seed=number)
         session.models.open(f"m{number}")
-    assert len(session.models._opened) == 10
-    assert not session.models._opened._making
+    assert len(session.models.opened) == 10
+    assert not session.models.opened._making
 
 
 def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: AppState) -> None:
@@ -136,7 +136,7 @@ def test_a_running_runs_model_is_opened_anew_when_it_has_saved_another(session: 
     shutil.rmtree(saved)
     second = session.models.open(RUN)
     assert second is not first
-    assert [path for path, _ in session.models._opened._values] == [folder / "checkpoints" / "step-00000020"]
+    assert [path for path, _ in session.models.opened._values] == [folder / "checkpoints" / "step-00000020"]
     # The final model takes the place of the checkpoint, unless the run went on after it.
     little_folder(folder / "model", seed=3)
     assert session.models.locate(RUN)[0] == folder / "model"

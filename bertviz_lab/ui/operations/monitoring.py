@@ -1,0 +1,150 @@
+"""Health and metrics for who runs a server: `/healthz`, and `/metrics` in the format of Prometheus.
+
+Metrics count and measure; none has a name or a text of a visitor.
+"""
+
+import contextlib
+import hmac
+import ipaddress
+import shutil
+import time
+from collections import Counter as Tally
+from collections.abc import Iterable, Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gradio.utils import get_upload_folder
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import ProcessCollector as ProcessMetrics
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.retention import bytes_below
+from bertviz_lab.ui.operations.event_log import log_event
+
+if TYPE_CHECKING:
+    from bertviz_lab.ui.state.app_state import AppState
+
+_BUCKETS = (0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)  # seconds
+_LEAST_DISK = 100_000_000  # bytes; with less, runs cannot save
+
+
+class Monitor:
+    """Counts what a server does, and logs it."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.started = time.monotonic()
+        ProcessMetrics(registry=self.registry)
+        self._seconds = Histogram(
+            "bertviz_lab_question_seconds",
+            "Time from the arrival of a question to its answer, with the time that it waits",
+            ("question", "outcome"),
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+        self._at_work = Gauge(
+            "bertviz_lab_questions_at_work", "Questions that wait or are computed", registry=self.registry
+        )
+        self._refused = Counter(
+            "bertviz_lab_requests_refused", "Requests that the guard refused", ("status",), registry=self.registry
+        )
+
+    @contextlib.contextmanager
+    def question(self, name: str) -> Iterator[None]:
+        """Measure a question while it is answered; `name` is its view's and its own, or that of an endpoint."""
+        started, outcome = time.monotonic(), "cancelled"
+        try:
+            with self._at_work.track_inprogress():
+                yield
+            outcome = "answered"
+        except InputError:
+            outcome = "refused"
+            raise
+        except Exception:
+            outcome = "failed"
+            raise
+        finally:
+            seconds = time.monotonic() - started
+            self._seconds.labels(name, outcome).observe(seconds)
+            log_event("question", question=name, seconds=round(seconds, 3), outcome=outcome)
+
+    def refused(self, status: int) -> None:
+        """The guard has refused a request."""
+        self._refused.labels(str(status)).inc()
+        log_event("request refused", status=status)
+
+
+class _StateMetrics(Collector):
+    """What is read from the page's state at each visit of Prometheus."""
+
+    def __init__(self, state: "AppState") -> None:
+        self._state = state
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        """The gauges with their present values."""
+        state, root = self._state, self._state.settings.runs_dir
+        runs = GaugeMetricFamily("bertviz_lab_runs", "Runs by state", labels=["state"])
+        for status, count in Tally(state.runs.state(run_id).status for run_id in state.runs.ids()).items():
+            runs.add_metric([status], count)
+        models, model_bytes = state.models.opened.load
+        values = {
+            "bertviz_lab_open_models": ("Models that are kept open", models),
+            "bertviz_lab_open_model_bytes": ("Their weights", model_bytes),
+            "bertviz_lab_runs_bytes": ("Disk that the runs take", bytes_below(root)),
+            "bertviz_lab_uploads_bytes": ("Disk that uploads and downloads take", bytes_below(_uploads())),
+            "bertviz_lab_disk_free_bytes": ("Disk that is free for runs", shutil.disk_usage(root).free),
+        }
+        return [runs, *(GaugeMetricFamily(name, help, value=value) for name, (help, value) in values.items())]
+
+
+def _uploads() -> Path:
+    return Path(get_upload_folder())
+
+
+def health_route(state: "AppState") -> Route:
+    """`/healthz`, open to everybody: status 200 while runs can be saved, else 503."""
+
+    def health(request: Request) -> Response:
+        free = shutil.disk_usage(state.settings.runs_dir).free
+        status = "ok" if free > _LEAST_DISK else "disk full"
+        uptime = round(time.monotonic() - state.monitor.started, 1)
+        body = {"status": status, "version": _version(), "uptime_seconds": uptime}
+        return JSONResponse(body, 200 if status == "ok" else 503, {"Cache-Control": "no-store"})
+
+    return Route("/healthz", health)
+
+
+def metrics_route(state: "AppState", token: str = "") -> Route:
+    """`/metrics`: for programs on this machine, and for those that send `Authorization: Bearer` and the token."""
+    state.monitor.registry.register(_StateMetrics(state))
+
+    async def metrics(request: Request) -> Response:
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        right = bool(token) and scheme == "Bearer" and hmac.compare_digest(given.encode(), token.encode())
+        if not right and (token or not _is_loopback(request.client.host if request.client else "")):
+            return PlainTextResponse("Metrics are for the owner of this server.", 403)
+        content = await run_in_threadpool(generate_latest, state.monitor.registry)
+        return Response(content, media_type=CONTENT_TYPE_LATEST)
+
+    return Route("/metrics", metrics)
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+def _version() -> str:
+    try:
+        return version("bertviz-lab")
+    except PackageNotFoundError:
+        return "source"
