@@ -29,16 +29,17 @@ def test_forms_of_train_read_their_samples_when_they_are_seen(page: Page, served
     expect(page.locator("#fill-bars")).to_contain_text("Predictions")
     page.wait_for_load_state("networkidle")
     expect(page.locator("#text-health")).to_have_count(0)
-    for place, (space, form, part, text) in enumerate(
+    for place, (space, form, part, text, kind, button) in enumerate(
         (
-            ("train", "Pretrain", "#text-health", "Documents"),
-            ("train", "Fine-tune", "#examples-preview", "sentiment.tsv"),
+            ("train", "Pretrain", "#text-health", "Documents", "pretrain", "Train"),
+            ("train", "Fine-tune", "#examples-preview", "sentiment.tsv", "finetune", "Fine-tune"),
         )
     ):
         if place == 0:
             page.goto(f"{address}?space={space}")
         page.get_by_role("tab", name=form, exact=True).click()
         expect(page.locator(part)).to_contain_text(text, timeout=60_000)
+        expect(page.locator(f"#{kind}-progress")).to_contain_text(f"press {button}:")
 
 
 @pytest.fixture

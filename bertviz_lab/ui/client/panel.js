@@ -131,7 +131,7 @@ function makePanel(view, body, prefix = view.id) {
     },
     /** Ask and show; nothing is shown where a newer question has taken this one's place. */
     async show(drawing, question, more = {}, line = undefined) {
-      if (!drawing.payload) drawing.say('Computing …');
+      if (!drawing.payload || drawing.payload.message) drawing.say('Computing …');
       try {
         const payload = await ask(question, more, line);
         if (payload !== undefined) drawing.show(payload);

@@ -31,13 +31,18 @@ const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: '
 all.hidden = !kind;
 for (const node of [stop, resume, explore, dynamics, compare, download]) node.hidden = true;
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged } });
+const NO_RUN = {
+  pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
+  finetune: 'No run yet. Choose a labelled data set and press Fine-tune: the curves appear here.',
+}[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
+chart.say(NO_RUN);
 const main = panel.part([head, note, said, chart.host], draw);
 
 async function draw() {
   const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
   if (chosen === undefined) return;
   if (!chosen) {
-    chart.show('');
+    chart.say(NO_RUN);
     return;
   }
   const now = await panel.ask('about', { run_id: chosen }).catch(leave);
