@@ -19,7 +19,7 @@ from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, options, task_form
 from bertviz_lab.ui.forms.forecast import refuse_large
 from bertviz_lab.ui.forms.texts import OWN
-from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, upload_size
+from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, step, upload_size
 from bertviz_lab.ui.server.error_handling import in_order, sentence_of
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -50,7 +50,7 @@ def create_finetune(session: AppState) -> TrainingView:
         size = upload_size(session.settings.limits)
         files = _upload(f"Training file: a table, CoNLL or SQuAD, up to {size}", "examples-files")
         scored = _upload("Validation file (optional)", "examples-scored")
-    preview = data_preview(above="<h2>2. Check the data</h2>", elem_id="examples-preview")
+    preview = data_preview(above=step("2. Check the data"), elem_id="examples-preview")
     data_facts = facts(label="Data set statistics", elem_id="examples-facts")
     defaults = task_form.suited(first)
     drawn: dict[str, Any] = {}

@@ -18,7 +18,7 @@ from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, form, options, texts
 from bertviz_lab.ui.forms.forecast import Forecaster, refuse_large
-from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, upload_size
+from bertviz_lab.ui.forms.training_view import TrainingView, limits_line, progress_panel, step, upload_size
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.run_quota import limits_sentence
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
@@ -56,7 +56,7 @@ def create_pretrain(session: AppState) -> TrainingView:
             height=150,
             elem_id="text-files",
         )
-    health = health_cards(above="<h2>2. Check the corpus</h2>", elem_id="text-health")
+    health = health_cards(above=step("2. Check the corpus"), elem_id="text-health")
     gr.HTML("<h2>3. Choose a model and train it</h2>")
     defaults = form.filled_in("lab", choices[0][1])
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)

@@ -43,8 +43,11 @@ def upload_size(limits: Limits) -> str:
     return words_of("bytes", limits.upload_bytes)
 
 
+def step(title: str) -> str:
+    """The heading of a step of a form, to stand above the island that begins it."""
+    return f'<h2 class="step">{title}</h2>'
+
+
 def progress_panel(kind: str, label: str) -> gr.HTML:
     """The newest run of a kind, "pretrain" or "finetune", as Runs shows it; its parts have ids that begin with it."""
-    return component(
-        bundle.PROGRESS, value="", label=label, above=f"<h2>{label}</h2>", kind=kind, elem_id=f"{kind}-progress"
-    )
+    return component(bundle.PROGRESS, value="", label=label, above=step(label), kind=kind, elem_id=f"{kind}-progress")
