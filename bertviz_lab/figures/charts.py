@@ -37,13 +37,16 @@ def matrix_payload(
     counts: NDArray[np.integer] | None = None,
     details: Sequence[Sequence[str]] | None = None,
     diagonal: bool = False,
+    centre: float = 0.0,
+    numbers: bool = True,
     **captions: str,
 ) -> Payload:
     """A heat map, (rows, columns); NaN is left white. With `picks` a cell can be selected.
 
-    `peak` is the value with the full shade, by default the largest. `counts`, of the same shape, replace `values` as
-    the text of cells and table; `details` are tooltips. With `diagonal`, cells off the diagonal have the other colour.
-    `captions`: sentence, note, file. Raises `ValueError` where the shapes do not agree.
+    `peak` is the distance from `centre`, the white value, with the full shade; by default the largest value. Without
+    `numbers` they stand in the table alone, and few of the columns are named. `counts`, of the same shape, replace
+    `values` as the text of cells and table; `details` are tooltips. With `diagonal`, cells off the diagonal have the
+    other colour. `captions`: sentence, note, file. Raises `ValueError` where the shapes do not agree.
     """
     if values.shape != (len(rows), len(columns)) or (counts is not None and counts.shape != values.shape):
         raise ValueError(f"A table of {values.shape} with {len(rows)} rows and {len(columns)} columns.")
@@ -68,11 +71,13 @@ def matrix_payload(
             ]
         elif texts:
             written = [list(row) for row in texts]
-    shades = values.astype(float)
+    if not numbers:
+        written = [[""] * len(columns) for _ in rows]
+    shades = values.astype(float) - centre
     if diagonal:  # mistakes are few beside what is right: the root lets them be seen
         sign = np.where(np.eye(*values.shape, dtype=bool), 1, -1)
         shades = sign * np.sqrt(np.abs(shades / (peak or 1.0)))
-    figure = heatmap_figure(shades, rows, columns, written, spoken, 1.0 if diagonal else peak)
+    figure = heatmap_figure(shades, rows, columns, written, spoken, 1.0 if diagonal else peak, 400 if numbers else 8)
     body = {
         "kind": "matrix",
         "rows": list(rows),
@@ -111,11 +116,14 @@ def bars_payload(
     peak: float | None = None,
     picks: bool = False,
     extra_columns: ExtraColumns = (),
+    colours: Sequence[str] = COLOURS,
+    reference: tuple[float, str] | None = None,
     **captions: str,
 ) -> Payload:
     """Horizontal bars: a row for each group, and in it a bar for each (name, values) of `series`.
 
     `texts`, a list for each series, label the bars in place of the numbers; `extra_columns` extend the table.
+    `colours` are those of the series; `reference` is a value with a dashed line and its name.
     """
     written = [
         list(texts[place]) if texts is not None else ["" if v is None else _three_digits(v) for v in values]
@@ -135,7 +143,7 @@ def bars_payload(
         "picks": [[{"group": g, "series": s} for g in range(len(groups))] for s in range(len(series))] if picks else [],
     }
     table = [[group, *(_rounded(values[at]) for _, values in series)] for at, group in enumerate(groups)]
-    figure = bar_figure(groups, series, written, peak)
+    figure = bar_figure(groups, series, written, peak, colours, reference)
     return _chart(body, title, ["", *(name or "value" for name, _ in series)], table, captions, figure, extra_columns)
 
 

@@ -33,10 +33,12 @@ def heatmap_figure(
     texts: Sequence[Sequence[str]],
     words: Sequence[Sequence[str]],
     peak: float,
+    most_names: int = 400,
 ) -> "go.Figure":
     """A table of shaded cells, (rows, columns): blue above 0, brown below, full at `peak`; NaN is left white.
 
-    `texts` stand in the cells, `words` are what hovering says.
+    `texts` stand in the cells, `words` are what hovering says. Of more columns than `most_names` an even selection is
+    named.
     """
     import plotly.graph_objects as go
 
@@ -55,7 +57,7 @@ def heatmap_figure(
         ygap=2,
     )
     figure = blank_figure([trace], _ROW * len(rows) + _HEAD + 20)
-    figure.update_xaxes(_named(columns), side="top", showgrid=False, zeroline=False)
+    figure.update_xaxes(_named(columns, most_names), side="top", showgrid=False, zeroline=False)
     figure.update_yaxes(_named(rows), autorange="reversed", showgrid=False, zeroline=False)
     return figure
 
@@ -65,8 +67,13 @@ def bar_figure(
     series: Sequence[tuple[str, Sequence[float | None]]],
     texts: Sequence[Sequence[str]],
     peak: float,
+    colours: Sequence[str] = COLOURS,
+    reference: tuple[float, str] | None = None,
 ) -> "go.Figure":
-    """Bars that lie, a row for each group and in it a bar for each of `series`, with `texts` beside them."""
+    """Bars that lie, a row for each group and in it a bar for each of `series`, with `texts` beside them.
+
+    `reference` is a value with a dashed line across all groups, and the line's name.
+    """
     import plotly.graph_objects as go
 
     places = list(range(len(groups)))
@@ -84,7 +91,7 @@ def bar_figure(
                 for group, text in zip(groups, written, strict=True)
             ],
             hovertemplate="%{customdata}<extra></extra>",
-            marker={"color": COLOURS[place % 4], "opacity": 0.8},
+            marker={"color": colours[place % len(colours)], "opacity": 0.8},
         )
         for place, ((name, values), written) in enumerate(zip(series, texts, strict=True))
     ]
@@ -97,6 +104,11 @@ def bar_figure(
     )
     figure.update_yaxes(_named(groups), autorange="reversed", showgrid=False, zeroline=False)
     figure.update_layout(barmode="group", bargap=0.25)
+    if reference is not None:
+        value, name = reference
+        line = {"color": QUIET, "width": 1.2, "dash": "dash"}
+        label = {"text": escaped(name), "textposition": "end", "textangle": 0, "yanchor": "bottom", "font_color": QUIET}
+        figure.add_shape(type="line", x0=value, x1=value, yref="paper", y0=0, y1=1, line=line, label=label)
     return figure
 
 
@@ -225,6 +237,7 @@ def blank_figure(traces: list[Any], height: int, *, legend: bool = False) -> "go
             "showlegend": legend,
             "legend": {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"},
             "hoverlabel": {"align": "left"},
+            "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": QUIET, "activecolor": TEXT},
             "dragmode": False,
             "xaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},
             "yaxis": {"gridcolor": EDGE, "linecolor": EDGE, "zerolinecolor": EDGE, "automargin": True},

@@ -1,22 +1,172 @@
-"""Payloads of the loss chart: the name of a run to follow, or the log of one that has ended."""
+"""Learning curves: the figure of each panel without points, and the logs that fill them.
 
-from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import Any
+The page, a notebook and a saved page are given the figures and the events of a log. Each trace says in `meta` which of
+the log's values it draws: `ui/components/curve_figure.js` fills it, and fills it again with every new row.
+"""
 
-from bertviz_lab.data.probes import PROBES
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.plots import COLOURS, EDGE, PAGE, QUIET, blank_figure, escaped
+from bertviz_lab.figures.training.panels import (
+    ACCURACY,
+    MLM,
+    NSP,
+    OPTIMIZATION,
+    PANELS,
+    PERPLEXITY,
+    TASK_SCORES,
+    Panel,
+)
 
-#: Events that the chart uses; the others are left out to keep the payload small.
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+#: Events that the curves use; the others are left out to keep the payload small.
 _KINDS = ("Preparing", "RunStarted", "TrialStarted", "StepDone", "EvalDone", "ProbesDone", "TrialDone", "RunFinished")
+_HEIGHT, _COMPARED_HEIGHT = 230, 300  # pixels
+
+#: The y-axis of each unit.
+UNITS: dict[str, dict[str, Any]] = {
+    "nats": {"tickformat": "~g", "hoverformat": ".3f", "rangemode": "tozero"},
+    "share": {"tickformat": ".0%", "hoverformat": ".1%", "autorangeoptions": {"include": [0, 1]}},
+    "correlation": {"tickformat": "~g", "hoverformat": ".3f", "autorangeoptions": {"include": [0, 1]}},
+    "perplexity": {"type": "log", "tickformat": "~s", "hoverformat": ",.1f", "nticks": 6},
+    "rate": {"tickformat": ".1e", "hoverformat": ".2e", "rangemode": "tozero"},
+    "norm": {"tickformat": "~g", "hoverformat": ".3f", "rangemode": "tozero"},
+    "tokens/s": {"tickformat": "~s", "hoverformat": ",.0f", "rangemode": "tozero"},
+}
+_LOGARITHMIC = ("nats", "norm")  # units with a choice of the scale
+
+#: The x-axes: the field of a row, and for each of its units how many of the field's are one.
+AXES: dict[str, list[dict[str, Any]]] = {
+    "step": [{"size": 1, "label": "step", "tickformat": ",~r", "hover": "step %{x:,}"}],
+    "seconds": [
+        {"size": 1, "label": "time (s)", "tickformat": ",~r", "hover": "%{x:.1f} s"},
+        {"size": 60, "label": "time (min)", "tickformat": ",~r", "hover": "%{x:.1f} min"},
+        {"size": 3600, "label": "time (h)", "tickformat": ",~r", "hover": "%{x:.2f} h"},
+    ],
+    "tokens": [{"size": 1, "label": "tokens seen", "tickformat": "~s", "hover": "%{x:,} tokens"}],
+}
+#: Name, colour and marker symbol of a run that is compared with others.
+ComparedRun = tuple[str, str, str]
+
+_SMALL = {"size": 11, "color": QUIET}
+#: Lines and grounds that the log puts into a panel: a baseline, where a trial begins, the causal-LM warm-up.
+_MARKS: dict[str, dict[str, Any]] = {
+    "baseline": {
+        "type": "line", "xref": "paper", "x0": 0, "x1": 1, "line": {"color": QUIET, "width": 1.2, "dash": "dash"},
+        "label": {"textposition": "end", "yanchor": "bottom", "font": _SMALL},
+    },
+    "trial": {
+        "type": "line", "yref": "paper", "y0": 0, "y1": 1, "line": {"color": QUIET, "width": 1},
+        "label": {"textposition": "start", "textangle": 0, "xanchor": "left", "font": _SMALL},
+    },
+    "warm_up": {
+        "type": "rect", "yref": "paper", "y0": 0, "y1": 1, "x0": 0, "layer": "below", "opacity": 0.1,
+        "fillcolor": COLOURS[2], "line": {"width": 0},
+        "label": {"textposition": "bottom center", "font": _SMALL},
+    },
+}  # fmt: skip
+#: What every figure of curves is filled with besides a log.
+FURNITURE = {"axes": AXES, "marks": _MARKS}
 
 
-def live_payload(run_id: str, title: str = "", *, mark: str = "") -> Payload:
-    """Follow a run: the chart polls for its rows from line 0 on, so that a reloaded page shows them all.
+def panel_figure(panel: Panel, runs: Sequence[ComparedRun] = ()) -> "go.Figure":
+    """The figure of a panel without points; for each measure training, the same smoothed, and held-out data.
 
-    The chart stops polling when the run ends. To follow it again after it is resumed, the payload must differ: give
-    `mark` any new text, such as the time of resumption.
+    Where `runs` are compared, each has its own traces and a place in the legend.
     """
-    return to_json({"run_id": run_id, "title": title, "mark": mark, "probes": _probes()})
+    import plotly.graph_objects as go
+
+    traces = []
+    for run, (run_name, run_colour, symbol) in enumerate(runs or [("", "", "circle-open")]):
+        for series in panel.series:
+            colour = run_colour or series.colour
+            faint = bool(runs) and panel.held_out  # what is compared are the held-out points
+            looks: dict[str, dict[str, Any]] = {}
+            if series.smooth:
+                looks["training"] = {"mode": "lines", "opacity": 0.25, "line_width": 1, "hoverinfo": "skip"}
+            looks["smoothed"] = {"mode": "lines", "opacity": 0.6 if faint else 1.0, "line_width": 1 if faint else 2}
+            if panel.held_out:
+                looks["held-out"] = {
+                    "mode": "lines+markers" if runs or panel.joined else "markers",
+                    "line_width": 2 if runs else 1,
+                    "marker": {"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
+                }
+            for role, look in looks.items():
+                trace = go.Scatter(
+                    name=escaped(run_name or series.name) + (", held-out" if role == "held-out" and not runs else ""),
+                    line_color=colour,
+                    hovertemplate=None if look.get("hoverinfo") else "%{y}",
+                    legendgroup=str(run),
+                    showlegend=bool(runs) and role == list(looks)[-1],
+                    meta={"role": role, "field": series.field, "run": run, "smooth": series.smooth},
+                )
+                traces.append(trace.update(look))
+    figure = blank_figure(traces, _COMPARED_HEIGHT if runs else _HEIGHT, legend=bool(runs))
+    figure.update_layout(
+        hovermode="x unified", dragmode="zoom", hoverlabel={"namelength": -1, "bgcolor": PAGE, "bordercolor": EDGE}
+    )
+    figure.update_xaxes(showgrid=False, zeroline=False, rangemode="tozero", title_standoff=6)
+    figure.update_yaxes({"zeroline": False, "nticks": 5} | UNITS[panel.unit])
+    return figure
+
+
+def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
+    """A panel for each measure of pretraining, in which runs are compared."""
+    return [
+        _body(replace(panel, id=series.field, title=series.label, series=(series,)), runs)
+        for panel in (ACCURACY, MLM, NSP, PERPLEXITY, *OPTIMIZATION)
+        for series in panel.series
+        if not series.field.startswith("causal")
+    ]
+
+
+def _body(panel: Panel, runs: Sequence[ComparedRun] = ()) -> dict[str, Any]:
+    """A panel as JSON."""
+    measures = {series.field for series in panel.series}
+    return {
+        "id": panel.id,
+        "title": panel.title,
+        "about": panel.about,
+        "unit": panel.unit,
+        "better": panel.better,
+        "held_out": panel.held_out,
+        "folded": panel.folded,
+        "logarithmic": panel.unit in _LOGARITHMIC,
+        "series": [{"field": s.field, "name": s.name, "label": s.label, "colour": s.colour} for s in panel.series],
+        "baselines": [
+            {"key": line.key, "name": line.name, "field": line.field, "value": line.value}
+            for line in panel.baselines
+            if not line.field or line.field in measures
+        ],
+        "figure": panel_figure(panel, runs).to_dict(),
+    }
+
+
+@cache
+def _panels_of(objective: str) -> dict[str, Any]:
+    """What a log is drawn with: the panels of an objective, or of all where it is not known yet; axes and marks."""
+    names = {"tokens": ("tokens", "words")}.get(objective, (objective.removesuffix("+nsp"),))
+    known = {name: PANELS[name] for name in names if name in PANELS} or PANELS
+    return {
+        "panels": {name: [_body(panel) for panel in (*panels, *OPTIMIZATION)] for name, panels in known.items()},
+        "guesses": {name: task.baseline for name, task in TASK_SCORES.items()},
+        **FURNITURE,
+    }
+
+
+def live_payload(run_id: str, title: str = "", *, objective: str = "", mark: str = "") -> Payload:
+    """Follow a run: the page polls for its rows from line 0 on, so that a reloaded page shows them all.
+
+    Polling stops when the run ends. To follow it again after it is resumed, the payload must differ: give `mark` any
+    new text, such as the time of resumption. With `objective`, where it is known, the payload is smaller.
+    """
+    return to_json({"run_id": run_id, "title": title, "mark": mark, **_panels_of(objective)})
 
 
 def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, max_steps: int = 2000) -> Payload:
@@ -26,7 +176,9 @@ def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, max_st
     thinned evenly; the first, the last and every evaluation are always kept. Metrics that a step lacks, as during
     causal-LM warm-up, are filled in from the steps left out before it.
     """
-    return to_json({"rows": thinned(rows, _KINDS, max_steps), "title": title, "probes": _probes()})
+    kept = thinned(rows, _KINDS, max_steps)
+    objective = next((str(row["objective"]) for row in kept if row.get("objective")), "")
+    return to_json({"rows": kept, "title": title, **_panels_of(objective)})
 
 
 def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps: int) -> list[dict[str, Any]]:
@@ -37,11 +189,6 @@ def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps:
         return selected
     shown = {steps[round(index * (len(steps) - 1) / (max_steps - 1))] for index in range(max_steps)}
     return list(_merge_left_out(selected, shown))
-
-
-def _probes() -> dict[str, Any]:
-    """Titles of the probes and their kinds; events have only the short names."""
-    return {name: {"title": probes.title, "kinds": dict(probes.kinds)} for name, probes in PROBES.items()}
 
 
 def _merge_left_out(rows: list[dict[str, Any]], steps: set[int]) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Comparison of runs: the settings in which they differ, their curves and their probes."""
+"""Comparison of runs: the settings in which they differ, and their curves."""
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
@@ -6,10 +6,24 @@ from dataclasses import dataclass
 from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.training.curves import thinned
+from bertviz_lab.figures.training.curves import FURNITURE, compared_panels, thinned
 
 #: Events that the chart uses.
 _KINDS = ("RunStarted", "StepDone", "EvalDone", "ProbesDone", "RunFinished")
+#: What tells runs apart: a colour, and the symbol of their marks for those who cannot tell the colours.
+LOOKS = tuple(
+    (f"var(--run-{place})", symbol, glyph)
+    for place, (symbol, glyph) in enumerate(
+        (
+            ("circle", "●"),
+            ("square", "■"),
+            ("triangle-up", "▲"),
+            ("diamond", "◆"),
+            ("circle-open", "○"),
+            ("triangle-down", "▼"),
+        )
+    )
+)
 #: Settings that affect where and how often a run reports, not what it learns.
 _IGNORED = frozenset("threads tracker keep_checkpoints snapshot_room eval_every checkpoint_every probes".split())
 #: Settings that determine on which text and tokens a run is evaluated.
@@ -38,25 +52,32 @@ class RunView:
 
 def runs_payload(
     runs: Sequence[RunView],
-    kinds: Mapping[str, Mapping[str, str]],
     *,
     label: Callable[[str], str] = str,
     max_steps: int = 400,
 ) -> Payload:
-    """The payload of the comparison of runs.
+    """The payload of the comparison of runs, at most `len(LOOKS)` of them.
 
-    `kinds` maps each set of probes to the titles of its kinds; `label` gives the display name of a setting. More than
-    `max_steps` training steps of a log are thinned evenly; all other rows are kept.
+    `label` gives the display name of a setting. More than `max_steps` training steps of a log are thinned evenly; all
+    other rows are kept.
     """
+    looks = list(zip(runs, LOOKS, strict=False))
     return to_json(
         {
             "runs": [
-                {"id": run.id, "name": run.name, "rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None}
-                for run in runs
+                {
+                    "id": run.id,
+                    "name": run.name,
+                    "colour": colour,
+                    "glyph": glyph,
+                    "rows": thinned(run.rows, _KINDS, max_steps) if run.rows else None,
+                }
+                for run, (colour, _, glyph) in looks
             ],
+            "panels": compared_panels([(run.name, colour, symbol) for run, (colour, symbol, _) in looks]),
+            **FURNITURE,
             "settings": [[label(name), values] for name, values in differing([run.settings for run in runs])],
             "comparable": comparable([run.settings for run in runs]),
-            "kinds": {name: dict(words) for name, words in kinds.items()},
         }
     )
 

@@ -13,7 +13,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   const scroller = h('div', { class: 'plot' }, picture); // a hundred labels scroll
   const legend = h('div', { class: 'keys' });
   const foot = h('p', { class: 'quiet small' });
-  const numbers = h('details', { class: 'table' }, h('summary', {}, 'Data table'), h('div', { class: 'numbers', tabindex: '0' }));
+  const numbers = makeDataTable(readTable);
   const plot = makePlot(picture, pickMark);
   let payload = null;
 
@@ -29,7 +29,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
     JSON: () => saveJson(`${payload.file}.json`, payload),
   }, alone ? () => payload.file : null);
   host.classList.add('chart');
-  host.append(h('div', { class: 'bar' }, heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers);
+  host.append(h('div', { class: 'bar' }, heading, ...knobs, buttons), sentence, scroller, legend, foot, numbers.node);
 
   function show(body) {
     payload = body;
@@ -40,23 +40,19 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
     legend.replaceChildren(...(body.keys ?? []).map(([name, paint]) => h('span', { class: 'key' }, h('i', { style: `background: ${paint}` }), h('span', {}, `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;
     scroller.classList.toggle('picks', Boolean(body.picks?.length));
-    if (numbers.open) fillTable();
+    numbers.fill();
     return plot.show(body.figure, `${body.title}. ${body.sentence ?? ''} The numbers are in the data table below.`);
   }
 
-  numbers.addEventListener('toggle', () => numbers.open && fillTable());
-
-  function fillTable() {
-    const { header, rows } = payload.table;
-    const cell = (value) => (typeof value === 'number' ? short(value) : value ?? '');
-    const shown = (value, row, place) => {
-      const item = itemAt(row, place);
-      return item === null ? cell(value) : h('button', { type: 'button', class: 'pick', 'data-item': item.number,
-        onclick: () => onPick(item.pick) }, cell(value) === '' ? '–' : cell(value));
+  function readTable() {
+    const write = (value) => (typeof value === 'number' ? short(value) : value ?? '');
+    const cell = (value, row, column) => {
+      const item = column ? itemAt(row, column - 1) : null;
+      const text = write(column ? label(row, column - 1) ?? value : value);
+      return item === null ? text : h('button', { type: 'button', class: 'pick', 'data-item': item.number,
+        onclick: () => onPick(item.pick) }, text === '' ? '–' : text);
     };
-    numbers.lastChild.replaceChildren(h('table', {}, h('thead', {}, h('tr', {}, ...header.map((name) => h('th', { scope: 'col' }, name)))),
-      h('tbody', {}, ...rows.slice(0, 600).map((values, row) => h('tr', {}, ...values.map((value, place) =>
-        (place === 0 ? h('th', { scope: 'row' }, cell(value)) : h('td', {}, shown(label(row, place - 1) ?? value, row, place - 1)))))))));
+    return { header: payload.table.header, rows: payload.table.rows.slice(0, 600), cell };
   }
 
   /** What stands at a bar, such as a share in percent, stands in its cell too. */

@@ -9,11 +9,8 @@ from bertviz_lab.ui.components.assemble import Assembly, component
 
 LOSS_CHART = Assembly(
     "loss",
-    (
-        *("loss_panels.js", "loss_data.js", "loss_trials.js", "loss_words.js", "loss_draw.js", "loss_probes.js"),
-        "loss_chart.js",
-    ),
-    ("loss_chart.css", "loss_probes.css"),
+    ("picture.js", "plot.js", "run_log.js", "run_words.js", "curve_figure.js", "loss_chart.js"),
+    ("chart.css", "curve_controls.css", "loss_chart.css"),
 )
 
 
@@ -24,10 +21,10 @@ def loss_chart(
     label: str = "Learning curves",
     **options: Any,
 ) -> gr.HTML:
-    """The loss chart; its value comes from `figures.training.live_payload` or `replay_payload`.
+    """The curves of a run; their value comes from `figures.training.curves`: `live_payload` or `replay_payload`.
 
-    What it draws depends on what the run is about: the losses and accuracies of pretraining, or the loss and the score
-    of a task, with its trials one after another.
+    Which panels there are depends on the run's objective: the losses and accuracies of pretraining, or the loss and the
+    score of a task, with its trials one after another; see `figures.training.panels`.
 
     `poll(run_id, start)` answers {"rows": events from that place of the log on, "next": where to read on,
     "state": {"status", "message"}}, or None for a run that is unknown. The first call has 0 for `start`; what the
@@ -36,8 +33,9 @@ def loss_chart(
     the status; without one the rows tell it. Polling ends with the run; a run that was resumed is followed again
     when the payload has another `mark`.
 
-    Event: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing,
-    training, finished, stopped, failed, missing) changes; `first` is true for the state found on arrival.
+    Events: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing, training,
+    finished, stopped, failed, missing) changes; `first` is true for the state found on arrival. `probes_done` {run_id}
+    when the run has been asked its probes again.
     """
     functions: list[Callable[..., Any]] = []
     if poll is not None:

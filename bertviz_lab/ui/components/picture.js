@@ -29,14 +29,15 @@ function walk(node, place, shapes) {
   }
   if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
   const style = getComputedStyle(node);
-  if (style.display === 'none' || style.visibility === 'hidden' || node.classList.contains('hush')) return;
+  if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0' || node.classList.contains('hush')) return;
   const box = node.getBoundingClientRect();
   if (node.localName === 'svg') {
     drawVector(node, box, place, shapes);
     return;
   }
   if (box.width > 0 && box.height > 0) drawBox(style, place(box), shapes);
-  for (const child of node.childNodes) walk(child, place, shapes);
+  const folded = node.localName === 'details' && !node.open;
+  for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walk(child, place, shapes);
 }
 
 /** A computed colour as rgb() or rgba(), which every SVG reader knows; mixed colours come as color(srgb ...). */
@@ -109,7 +110,8 @@ function drawVector(node, box, place, shapes) {
   const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
   from.forEach((original, index) => {
     const style = getComputedStyle(original);
-    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'paint-order', 'font-family']) {
+    for (const name of ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-opacity', 'stroke-linecap', 'stroke-dasharray', 'opacity',
+      'paint-order', 'font-family', 'font-size', 'font-weight']) {
       to[index].setAttribute(name, plainPaint(style.getPropertyValue(name)));
     }
     to[index].removeAttribute('class');

@@ -33,13 +33,15 @@ function withoutBase(act) {
 
 /**
  * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title)` is a picture of it as an
- * address. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
+ * address. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column]. `on` are listeners to Plotly's
+ * own events.
  */
-function makePlot(host, onPick = () => {}) {
+function makePlot(host, onPick = () => {}, on = {}) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
   let library = null;
   let options = {};
+  let subject = 0; // a zoom is kept while it is the same
   host.classList.add('plotly-host');
 
   const size = () => ({ width: Math.max(120, host.clientWidth), height: figure.layout.height ?? 320 });
@@ -53,9 +55,11 @@ function makePlot(host, onPick = () => {}) {
     layout.font.family = getComputedStyle(host).fontFamily;
     options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
-    await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: layout.uirevision ?? 'keep' }, options));
+    await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
     drawn = mine;
-    if (first) host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
+    if (!first) return;
+    host.on('plotly_click', ({ points: [point] }) => onPick(point.curveNumber, point.pointNumber));
+    for (const [name, act] of Object.entries(on)) host.on(name, act);
   }
 
   new ResizeObserver(() => {
@@ -76,6 +80,12 @@ function makePlot(host, onPick = () => {}) {
     move(shapes) {
       if (drawn) withoutBase(() => library.react(host, host.data, { ...host.layout, shapes: inColours(shapes) }, options));
     },
+    /** What comes next is about something else: its axes begin anew. */
+    forget() { subject += 1; },
+    /** The part of the x-axis that a person has zoomed into while a figure had this revision; null for all of it. */
+    shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false ? host.layout.xaxis.range : null),
+    /** Show the values at x, as if it was pointed at; null for none. */
+    pointAt: (x) => drawn && (x === null ? library.Fx.unhover(host, {}) : library.Fx.hover(host, { xval: x }, ['xy'])),
     async image(format, title) {
       library ??= await loadPlotly();
       const { data, layout } = inColours(figure);
@@ -85,4 +95,45 @@ function makePlot(host, onPick = () => {}) {
         { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
+}
+
+/**
+ * Draw several plots, one a frame: all at once they would hold up the page. `list()` gives what is to be drawn, `draw` draws
+ * one of them. However often `want()` is called meanwhile, they are drawn once more.
+ */
+function makeTurns(list, draw) {
+  let [running, wanted] = [false, false];
+  async function run() {
+    running = true;
+    try {
+      while (wanted) {
+        wanted = false;
+        for (const item of list()) {
+          await new Promise(requestAnimationFrame);
+          await draw(item);
+        }
+      }
+    } finally {
+      running = false;
+    }
+  }
+  return { want() {
+    wanted = true;
+    if (!running) run();
+  } };
+}
+
+/** The numbers of a chart behind a fold. `read()` gives {header, rows, cell}: `cell(value, row, column)` writes one. */
+function makeDataTable(read) {
+  const place = h('div', { class: 'numbers', tabindex: '0' });
+  const node = h('details', { class: 'table' }, h('summary', {}, 'Data table'), place);
+  function fill() {
+    if (!node.open) return;
+    const { header, rows, cell } = read();
+    place.replaceChildren(h('table', {}, h('thead', {}, h('tr', {}, ...header.map((name) => h('th', { scope: 'col' }, name)))),
+      h('tbody', {}, ...rows.map((values, row) => h('tr', {}, ...values.map((value, column) =>
+        h(column ? 'td' : 'th', column ? {} : { scope: 'row' }, cell(value, row, column))))))));
+  }
+  node.addEventListener('toggle', fill);
+  return { node, fill };
 }

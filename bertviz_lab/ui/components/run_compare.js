@@ -1,99 +1,90 @@
-// Runs beside each other: asks each for what is new, and draws table, curves and probes of all.
+// Runs side by side: asks each for what is new, and draws the table and the curves of all.
 
 const RUNS_ON = ['waiting', 'starting', 'preparing', 'training'];
 const view = onPayload('Choose runs above to compare them here.', show);
-const legend = h('div', { class: 'keys' });
+const look = { axis: 'step', smoothing: 0.6, logX: false, logY: false, heldOutOnly: false };
+let [payload, runs, follower] = [null, [], 0];
+let panel = null; // of the chosen metric
+let touched = false; // whether a person has chosen the scale of the x-axis
+
+// ---- furniture
 const tablePart = h('div', { class: 'part' });
 const table = makeRunTable(tablePart);
 const curvesPart = h('div', { class: 'part' });
-const probesPart = h('div', { class: 'part' });
-const probesHost = h('div');
-const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
-let [payload, runs, follower, probeRows, dirty] = [null, [], 0, null, false];
-
-const plotHost = h('div');
-const curves = makeRunCurves(plotHost, (text) => { readout.textContent = text; });
-const tick = (text, field) => {
-  const box = h('input', { type: 'checkbox', onchange: () => {
-    curves.look[field] = box.checked;
-    touched ||= field === 'log';
-    curves.redraw();
-  } });
-  box.checked = curves.look[field];
+const host = h('div');
+const plot = makePlot(host, () => {}, { plotly_relayout: () => turns.want() });
+const empty = h('p', { class: 'empty' });
+const about = h('span', {});
+const metric = h('select', { onchange: () => choose(metric.value) });
+const tick = (text, checked, act) => {
+  const box = h('input', { type: 'checkbox', onchange: () => { act(box.checked); turns.want(); } });
+  box.checked = checked;
   return { box, node: h('label', { class: 'tick' }, box, text) };
 };
-const says = h('span', { class: 'quiet small' });
-const pick = (field) => (value) => {
-  curves.look[field] = value;
-  says.textContent = MEASURES[curves.look.measure].says;
-  curves.redraw();
-};
-const named = (kinds) => Object.entries(kinds).map(([name, one]) => [name, one.label, one.says ?? '']);
-let touched = false; // whether a person has chosen the axis
-const logTick = tick('logarithmic', 'log');
-const knobs = h('div', { class: 'bar', 'data-noexport': '' },
-  choices('Metric', named(MEASURES), curves.look.measure, pick('measure')).node,
-  choices('X-axis', named(ACROSS), curves.look.across, pick('across')).node,
-  logTick.node, tick('training curves', 'training').node);
+const logX = tick('log x-axis', false, (on) => { [look.logX, touched] = [on, true]; });
+const knobs = h('div', { class: 'bar', 'data-noexport': '' }, h('label', { class: 'tick' }, 'Metric', metric),
+  choices('X-axis', [['step', 'steps'], ['tokens', 'tokens'], ['seconds', 'time']], look.axis, (axis) => { look.axis = axis; turns.want(); }).node,
+  logX.node, tick('log y-axis', false, (on) => { look.logY = on; }).node,
+  tick('training curves', true, (on) => { look.heldOutOnly = !on; }).node, smoothingSlider(look, () => turns.want()));
+const numbers = makeDataTable(() => tableOf(entries(NEWEST), payload.panels));
+numbers.node.setAttribute('data-noexport', '');
 const pictures = (what, part, rows, name) => saveButtons(what, {
   PNG: () => savePng(`${name}.png`, pictureOf(part)),
   SVG: () => saveSvg(`${name}.svg`, pictureOf(part)),
   CSV: () => saveCsv(`${name}.csv`, rows()),
+  JSON: () => saveJson(`${name}.json`, rows()),
 });
 const heading = (text, buttons) => h('div', { class: 'bar' }, h('p', { class: 'heading' }, text), buttons);
-const curveKeys = legend.cloneNode();
-curvesPart.append(heading('Curves', pictures('the curves', curvesPart, curves.rows, 'curves')), knobs, curveKeys, plotHost, h('p', { class: 'quiet small' },
-  'Marks: held-out set. Thin lines: training, smoothed. ', says), readout);
-probesPart.append(heading('Minimal-pair probes', pictures('the probes', probesPart, () => probeRows ?? [], 'probes')),
-  h('p', { class: 'quiet small' }, 'Minimal pairs: how often the model prefers the correct sentence.'), legend, probesHost);
+curvesPart.append(heading('Curves', pictures('the curves', curvesPart, () => rowsOf(entries()), 'curves')), knobs, empty, host,
+  h('p', { class: 'quiet small' }, 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
 tablePart.prepend(heading('The runs', pictures('the table', tablePart, table.rows, 'runs')));
-view.content.append(curvesPart, tablePart, probesPart);
-new ResizeObserver(() => drawProbes(probesHost, runs, payload?.kinds ?? {})).observe(probesPart);
+view.content.append(curvesPart, tablePart);
+const turns = makeTurns(() => [panel], draw);
+new ResizeObserver(() => turns.want()).observe(curvesPart);
+
+const entries = (most) => runs.flatMap((run) => entriesOf(run.log, most).map((entry) => ({ run: run.name, ...entry })));
 
 function show(body) {
   payload = body;
   follower += 1;
-  runs = body.runs.map(({ id, name, rows }) => {
-    const run = { id, name, log: makeLog(), probes: [], status: id ? 'starting' : 'finished', next: 0 };
-    fold(run, rows ?? []);
-    return run;
+  plot.forget();
+  runs = body.runs.map(({ rows, ...run }) => {
+    const log = makeLog();
+    rows?.forEach(log.fold);
+    return { ...run, log, status: run.id ? 'starting' : 'finished', next: 0 };
   });
-  readout.replaceChildren(h('span', { class: 'quiet' }, 'Point at the curves, or use the arrow keys on them, to read their values.'));
-  says.textContent = MEASURES[curves.look.measure].says;
-  for (const host of [legend, curveKeys]) host.replaceChildren(...runs.map((run, place) => h('span', { class: 'key' }, runName(run, place))));
+  metric.replaceChildren(...body.panels.map(({ id, title }) => h('option', { value: id }, title)));
+  choose(panel?.id ?? body.panels[0].id);
   refresh();
   runs.filter((run) => run.id).forEach((run) => follow(run, follower));
 }
 
-function fold(run, rows) {
-  for (const row of rows) {
-    if (row.event === 'ProbesDone') {
-      while (run.probes.length && run.probes.at(-1).step >= row.step) run.probes.pop();
-      run.probes.push(row);
-    } else run.log.fold(row);
-  }
+function choose(id) {
+  panel = payload.panels.find((one) => one.id === id) ?? payload.panels[0];
+  metric.value = panel.id;
+  about.textContent = `${panel.title}: ${panel.about}.`;
+  turns.want();
 }
 
-/** Runs of very different lengths are seen together on a logarithmic axis only. */
-function chooseAxis() {
-  const lengths = runs.map((run) => run.log.last?.step ?? 0).filter((step) => step > 0);
-  if (touched || !lengths.length) return;
-  curves.look.log = Math.max(...lengths) > 8 * Math.min(...lengths);
-  logTick.box.checked = curves.look.log;
-}
-
-/** Draw once for a burst of answers. */
 function refresh() {
-  if (dirty) return;
-  dirty = true;
-  requestAnimationFrame(() => {
-    dirty = false;
-    chooseAxis();
-    table.show(runs, payload.settings, payload.comparable);
-    curves.show(runs);
-    probeRows = drawProbes(probesHost, runs, payload.kinds);
-    probesPart.hidden = probeRows === null;
-  });
+  // Runs of very different lengths are seen together on a logarithmic axis only.
+  const lengths = runs.map((run) => run.log.last?.step ?? 0).filter((step) => step > 0);
+  if (!touched && lengths.length) look.logX = logX.box.checked = Math.max(...lengths) > 8 * Math.min(...lengths);
+  table.show(runs, payload);
+  numbers.fill();
+  turns.want();
+}
+
+function draw() {
+  const logs = runs.map((run) => run.log);
+  const [{ field }] = panel.series;
+  host.hidden = !logs.some((log) => hasMeasure(log, field));
+  empty.hidden = !host.hidden;
+  empty.textContent = runs.some((run) => RUNS_ON.includes(run.status)) ? 'The first evaluation comes soon after training begins.' : 'None of these runs has this metric.';
+  if (!host.clientWidth) return undefined;
+  const newest = ({ log }) => log.evals.findLast((row) => Number.isFinite(row[field]))?.[field] ?? log.newest(field);
+  return plot.show(curveFigure(panel, logs, look, payload, plot.shown), `${panel.title}, ${panel.about}. ${
+    runs.map((run) => `${run.name}: ${written(panel.unit, newest(run))}`).join('; ')}. The numbers are in the data table below.`);
 }
 
 /** Ask for a run's new rows until it has ended or other runs are shown. */
@@ -110,11 +101,12 @@ async function follow(run, mine) {
     failures = 0;
     const rows = answer?.rows ?? [];
     // A run that was stopped begins again at its last checkpoint: what came after it is folded out.
-    fold(run, rows);
+    rows.forEach(run.log.fold);
     run.next = answer?.next ?? run.next;
     const before = run.status;
     run.status = statusOf(run.log, answer ? answer.state : { status: 'missing' });
     if (rows.length || run.status !== before) refresh();
+    if (rows.some(({ event }) => event === 'ProbesDone')) trigger('probes_done', { run_id: run.id });
     if (!RUNS_ON.includes(run.status) && rows.length === 0) return;
     await pause(rows.length >= 500 ? 0 : 2000, element);
   }

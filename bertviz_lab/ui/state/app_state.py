@@ -183,6 +183,12 @@ class AppState:
         message = self._message(run_id, state.message, visitor)
         return {"rows": rows, "next": end, "state": {"status": state.status, "message": message}}
 
+    def log_of(self, name: str) -> list[dict[str, Any]]:
+        """All events of a run, or of a shipped model. Raises `InputError` for an unknown run."""
+        if name in self.models.shipped():
+            return read_shipped_log(self.settings.checkpoints / name)
+        return self.runs.events(name)[0]
+
     def summary(self, name: str) -> RunSummary:
         """What came of a run, or of a shipped model, in one line. Raises `InputError` for an unknown run."""
         known, start = self._summaries.get(name, (RunSummary(), 0))

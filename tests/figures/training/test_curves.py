@@ -1,10 +1,13 @@
-"""Payloads of the loss chart."""
+"""Learning curves: the panels as figures, and the payloads that bring them to the page."""
 
 import itertools
 import json
 
-from bertviz_lab.data.probes import PROBES
-from bertviz_lab.figures.training.curves import live_payload, replay_payload
+import pytest
+
+from bertviz_lab.config.finetune import TASKS
+from bertviz_lab.figures.training.curves import UNITS, compared_panels, live_payload, panel_figure, replay_payload
+from bertviz_lab.figures.training.panels import OPTIMIZATION, PANELS, Panel
 from tests.ui.components.harness import ending, events
 from tests.ui.components.tuned import task_events
 
@@ -16,11 +19,48 @@ def test_following_again_needs_another_mark():
     assert {name: body[name] for name in ("run_id", "title", "mark")} == {"run_id": "abc", "title": "A run", "mark": ""}
 
 
-def test_the_chart_is_told_in_words_what_is_asked():
-    for payload in (live_payload("abc"), replay_payload(events(5))):
-        probes = json.loads(payload)["probes"]
-        assert probes["english"]["kinds"]["agreement"] == PROBES["english"].kinds["agreement"]
-        assert probes.keys() == PROBES.keys()
+def test_the_page_is_sent_the_panels_of_a_run_s_objective() -> None:
+    def titles(payload: str) -> dict[str, list[str]]:
+        return {name: [panel["title"] for panel in panels] for name, panels in json.loads(payload)["panels"].items()}
+
+    optimization = ["Learning rate", "Gradient norm", "Throughput"]
+    pretraining = ["MLM loss", "NSP loss", "Accuracy", "MLM perplexity", *optimization]
+    assert titles(replay_payload(events(5))) == {"mlm": pretraining}
+    assert titles(live_payload("abc", objective="mlm+sop"))["mlm+sop"][1] == "SOP loss"
+    assert titles(live_payload("abc", objective="qa"))["qa"] == [
+        "Loss",
+        "Score: F1 of answers, exact match",
+        *optimization,
+    ]
+    # Which task it is may not be known before the data are read.
+    assert titles(live_payload("abc")).keys() == PANELS.keys() >= set(TASKS)
+
+
+@pytest.mark.parametrize("panel", [panel for panels in PANELS.values() for panel in (*panels, *OPTIMIZATION)])
+def test_each_trace_of_a_panel_says_which_values_it_draws(panel: Panel) -> None:
+    figure = panel_figure(panel)
+    drawn = [(trace.meta["field"], trace.meta["role"]) for trace in figure.data]
+    assert len(set(drawn)) == len(drawn)
+    assert {field for field, _ in drawn} == {series.field for series in panel.series}
+    assert ("held-out" in {role for _, role in drawn}) == panel.held_out
+    assert all(trace.x is None and trace.y is None for trace in figure.data)
+    assert panel.unit in UNITS
+
+
+def test_compared_runs_have_a_colour_a_symbol_and_a_place_in_the_legend_each() -> None:
+    runs = [("a <b>", "var(--run-0)", "circle"), ("b", "var(--run-1)", "square")]
+    panels = {panel["id"]: panel for panel in compared_panels(runs)}
+    assert list(panels)[:3] == ["mlm_accuracy", "nsp_accuracy", "mlm_loss"]
+    assert not [name for name in panels if name.startswith("causal")]
+    for panel in panels.values():
+        traces = panel["figure"]["data"]
+        named = [trace for trace in traces if trace["showlegend"]]
+        assert [trace["name"] for trace in named] == ["a &lt;b&gt;", "b"]
+        assert [trace["line"]["color"] for trace in named] == ["var(--run-0)", "var(--run-1)"]
+    symbols = [t["marker"]["symbol"] for t in panels["mlm_loss"]["figure"]["data"] if t["meta"]["role"] == "held-out"]
+    assert symbols == ["circle", "square"]
+    assert [line["name"] for line in panels["nsp_accuracy"]["baselines"]] == ["unigram baseline", "chance"]
+    assert [line["name"] for line in panels["mlm_accuracy"]["baselines"]] == ["unigram baseline"]
 
 
 def test_replay_keeps_what_the_chart_draws():

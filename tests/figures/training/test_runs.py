@@ -53,7 +53,7 @@ def test_a_log_is_thinned_to_an_even_selection_with_all_scores():
         rows.append({"event": "StepDone", "step": step})
         if step % 100 == 0:
             rows += [{"event": "EvalDone", "step": step}, {"event": "ProbesDone", "step": step, "right": {}}]
-    body = json.loads(runs_payload([RunView("", "old", {}, rows), RunView("x-1", "new", {})], {}, max_steps=50))
+    body = json.loads(runs_payload([RunView("", "old", {}, rows), RunView("x-1", "new", {})], max_steps=50))
     sent = body["runs"][0]["rows"]
     steps = [row["step"] for row in sent if row["event"] == "StepDone"]
     assert (len(steps), steps[0], steps[-1]) == (50, 1, 1000)
@@ -65,7 +65,7 @@ def test_a_log_is_thinned_to_an_even_selection_with_all_scores():
 
 def test_settings_are_named_for_people_and_nothing_is_markup():
     views = [RunView("", "<b>", settings(seed=1)), RunView("", "</script>", settings(seed=2))]
-    payload = runs_payload(views, {"tiny-town": {"word_order": "order"}}, label=str.upper)
+    payload = runs_payload(views, label=str.upper)
     assert "<" not in payload
     body = json.loads(payload)
     assert body["settings"] == [["SEED", ["1", "2"]]]

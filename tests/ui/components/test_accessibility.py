@@ -34,7 +34,7 @@ def test_axe_finds_nothing(visit: Visit, feed: Feed, theme: str, width: int):
     page = visit(theme, width)
     page.emulate_media(reduced_motion="reduce")  # colours that fade in would be judged half-way
     feed("loss", replay_payload([*events(200), ending(200)], "A run"))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     page.locator("#tokens summary").click()
     page.locator("#fill .candidate").first.click()
     page.locator("#examples .item").nth(1).click()
@@ -55,7 +55,7 @@ def test_empty_and_live_states_pass_too(visit: Visit, feed: Feed, theme: str):
 def test_page_is_no_wider_than_a_phone(visit: Visit, feed: Feed):
     page = visit(width=400)
     feed("loss", replay_payload([*events(200), ending(200)], "A run"))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     page.get_by_role("radio", name="Single tokens").click()
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
     wide = """part => [...document.querySelectorAll(`#${part} *`)]
@@ -66,7 +66,7 @@ def test_page_is_no_wider_than_a_phone(visit: Visit, feed: Feed):
 def test_every_control_has_a_visible_focus(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*events(50), ending(50)]))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     page.locator("#attention").evaluate("node => node.scrollIntoView()")
     page.mouse.click(5, 5)
     seen = 0
@@ -95,7 +95,7 @@ def test_the_views_of_fine_tuning_pass_in_their_other_states_too(visit: Visit, f
     page.emulate_media(reduced_motion="reduce")
     three = ("seed 0", "seed 1", "seed 2")
     feed("loss", replay_payload([*tuned.task_events("regression", three), ending(360)], "A run"))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     page.locator("#loss summary", has_text="The trials").click()
     states = [
         (preview_payload(*tuned.sentence_data()), examples_payload(tuned.tagged(), title="One"), "counts"),

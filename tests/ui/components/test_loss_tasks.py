@@ -15,6 +15,7 @@ from bertviz_lab.figures.training.curves import live_payload, replay_payload
 from bertviz_lab.ui.components.assemble import source
 from tests.browser import eventually
 from tests.ui.components.harness import Desk, ending, events
+from tests.ui.components.test_loss_chart import axis, data_table, traces
 from tests.ui.components.tuned import task_events
 
 Feed = Callable[[str, str], None]
@@ -29,9 +30,8 @@ def done(task: str, *names: str) -> list[dict[str, object]]:
 
 def has_panels(page: Page, *names: str) -> None:
     """Wait until these are shown and no others: they appear with the rows that they draw."""
-    shown = (
-        "() => [...document.querySelectorAll('#loss .panels .panel:not([hidden])')].map(panel => panel.dataset.panel)"
-    )
+    shown = """() => [...document.querySelectorAll('#loss .panels')[0].querySelectorAll('.panel:not([hidden])')]
+        .map(panel => panel.dataset.panel)"""
     eventually(page, lambda: page.evaluate(shown) == list(names))
 
 
@@ -58,7 +58,7 @@ def test_each_task_has_a_panel_for_its_loss_and_one_for_its_score(
     expect(page.locator('#loss [data-panel="score"] .heading')).to_have_text(title)
     has_panels(page, "loss", "score")
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile(now))
-    expect(page.locator('#loss [data-panel="loss"] .top')).to_have_attribute(
+    expect(page.locator('#loss [data-panel="loss"] .curves')).to_have_attribute(
         "aria-label", re.compile(r"Baselines: .* 0\.690")
     )
     expect(page.locator("#loss .state")).to_contain_text("Best on held-out examples: ")
@@ -81,7 +81,7 @@ def test_the_words_follow_a_run_of_several_seeds_to_its_end(visit: Visit, feed: 
     state = page.locator("#loss .state")
     expect(state).to_contain_text(f"Best so far on held-out examples: accuracy {100 * ends[0]:.1f}% (seed 0)")
     expect(page.locator("#loss [role=status]").last).to_contain_text(
-        re.compile(r"step 80 of 120; loss \d\.\d+, held-out accuracy")
+        re.compile(r"step 80 of 120; Loss \d\.\d+, held-out accuracy")
     )
     desk.runs["r1"] = [*task_events("classification", SEEDS), ending(360)]
     desk.states["r1"] = {"status": "finished"}
@@ -112,55 +112,41 @@ def test_one_trial_has_no_name_and_no_lines(visit: Visit, feed: Feed):
     expect(page.locator("#loss .stage")).to_have_text("Fine-tuning: step 70 of 120")
     expect(page.locator("#loss .state")).not_to_contain_text("seed")
     expect(page.locator("#loss .legend")).to_contain_text("held-out examples")
-    for part in (page.locator("#loss .upright"), page.locator("#loss ol")):
-        expect(part).to_be_hidden()
+    expect(page.locator("#loss .legend")).not_to_contain_text("trial")
+    expect(page.locator("#loss ol")).to_be_hidden()
 
 
 def test_trials_begin_at_lines_that_are_drawn(visit: Visit, feed: Feed):
     page = visit()
     feed("loss", replay_payload([*task_events("classification", SEEDS), ending(360)]))
-    expect(page.locator("#loss .upright")).to_be_visible()
-    page.wait_for_timeout(200)
-    # A column of pixels that is painted from top to foot is a line.
-    script = """() => {
-      const canvas = document.querySelector('#loss [data-panel="score"] .base');
-      const ratio = canvas.width / canvas.clientWidth;
-      const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
-      const [top, foot] = [14 * ratio, canvas.height - 40 * ratio];
-      const full = [];
-      for (let x = 0; x < canvas.width; x += 1) {
-        let painted = true;
-        for (let y = Math.ceil(top); y < foot && painted; y += 1) painted = data[4 * (y * canvas.width + x) + 3] > 40;
-        if (painted) full.push(x / ratio);
-      }
-      return [full, canvas.clientWidth];
-    }"""
-    full, width = page.evaluate(script)
-    wanted = [44 + (width - 54) * share for share in (0, 1 / 3, 2 / 3)]
-    assert all(min(abs(at - want) for at in full) < 1.6 for want in wanted)
-    assert all(min(abs(at - want) for want in wanted) < 1.6 for at in full)
+    expect(page.locator("#loss .legend")).to_contain_text("a new trial begins")
+    eventually(page, lambda: bool(traces(page, "score")))
+    shapes = page.evaluate("document.querySelector('#loss [data-panel=score] .curves').layout.shapes")
+    lines = [shape for shape in shapes if shape["x0"] == shape["x1"]]
+    assert [(line["x0"], line["label"]["text"]) for line in lines] == list(zip((0, 120, 240), SEEDS, strict=True))
+    # Curves of different trials are not joined.
+    drawn = traces(page, "loss")["loss smoothed"]
+    assert [math.isnan(x) for x in drawn["x"]].count(True) == 3
 
 
-def test_a_reading_names_its_trial_and_its_measures(visit: Visit, feed: Feed):
+def test_a_row_of_the_table_names_its_trial_and_its_measures(visit: Visit, feed: Feed):
     page = visit()
     rows = [row for row in task_events("classification", SEEDS) if row["event"] == "StepDone"]
     feed("loss", replay_payload(task_events("classification", SEEDS)))
-    page.locator('#loss [data-panel="loss"] .top').focus()
-    readout = page.locator("#loss .readout")
-    page.keyboard.press("End")
-    last = rows[-1]
-    expect(readout).to_have_text(
-        f"seed 2 · step 360 · 36 s · 180k tokens · loss {last['loss']:.3f} · accuracy {100 * last['accuracy']:.1f}%"
-    )
-    page.keyboard.press("Home")
-    expect(readout).to_contain_text("seed 0 · step 1 ·")
+    expect(page.locator("#loss .panels").first).to_be_visible()
+    newest = next(row for row in data_table(page) if row["kind"] == "training")
+    expected = {
+        "trial": "seed 2", "step": "360", "time": "36 s", "tokens seen": "180,000",
+        "Loss": f"{rows[-1]['loss']:.3f}", "Accuracy": f"{100 * rows[-1]['accuracy']:.1f}%",
+    }  # fmt: skip
+    assert {name: newest[name] for name in expected} == expected
 
 
 def test_files_carry_every_field_of_every_event(visit: Visit, feed: Feed):
     page = visit()
     rows = task_events("regression", ("seed 0", "random weights"))
     feed("loss", replay_payload([*rows, ending(240)]))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     lines = list(csv.DictReader(saved(page, "CSV").splitlines()))
     kinds = [line["kind"] for line in lines]
     assert kinds == ["training"] * 240 + ["held-out"] * 8 + ["best of trial"] * 2
@@ -184,17 +170,9 @@ def test_correlations_below_nothing_are_on_the_picture(visit: Visit, feed: Feed)
     feed("loss", replay_payload([*rows, ending(120)]))
     expect(page.locator('#loss [data-panel="score"] .now')).to_have_text(re.compile("Spearman -0.400"))
     expect(page.locator("#loss .state")).to_contain_text("Spearman -0.400")
-    script = f"""() => {{
-      const svg = null; let element = document.createElement('div');
-      {"".join(source(name) for name in ("loss_panels.js", "loss_data.js", "loss_trials.js", "loss_draw.js"))}
-      const log = makeLog();
-      for (const row of {json.dumps(rows)}) log.fold(row);
-      const plan = planPanel(panelsOf(log)[1], log, {{axis: 'step', logY: false, smooth: true}}, 400, 230);
-      return [plan.low, plan.y(-0.5), plan.frame.bottom];
-    }}"""
-    low, foot, bottom = page.evaluate(script)
-    assert -1 <= low < -0.5
-    assert foot < bottom
+    low, high = axis(page, "score", "yaxis")["range"]
+    assert low < -0.5
+    assert high >= 1
 
 
 def test_a_resumed_run_forgets_what_is_trained_anew_and_knows_its_trials(visit: Visit, feed: Feed):
@@ -218,7 +196,7 @@ def test_scores_at_the_step_where_trials_meet_are_both_kept(visit: Visit, feed: 
     at = next(place for place, row in enumerate(rows) if row["event"] == "TrialStarted" and row["trial"] == 1)
     rows.insert(at + 1, {"event": "EvalDone", "step": 40, "seconds": 4.0, "tokens": 1, "accuracy": 0.5, "loss": 0.7})
     feed("loss", replay_payload([*rows, ending(80)]))
-    expect(page.locator("#loss .panels")).to_be_visible()
+    expect(page.locator("#loss .panels").first).to_be_visible()
     lines = [line for line in csv.DictReader(saved(page, "CSV").splitlines()) if line["kind"] == "held-out"]
     assert [line["trial"] for line in lines if line["step"] == "40"] == ["seed 0", "seed 1"]
 
@@ -234,8 +212,8 @@ def test_pretraining_after_a_task_has_its_three_panels_again(visit: Visit, feed:
 
 
 def test_smoothing_begins_anew_with_each_part(page: Page):
-    script = f"""() => {{ {source("loss_data.js")};
-      return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 6, [[0, 3], [3, 6]])]; }}"""
+    script = f"""() => {{ {source("tools.js")} {source("curve_figure.js")}
+      return [...smoothed(Float64Array.from([4, 4, 4, 1, 1, NaN]), 0.9, [[0, 3], [3, 6]])]; }}"""
     *values, gap = page.evaluate(script)
     assert values == pytest.approx([4, 4, 4, 1, 1])
     assert math.isnan(gap)

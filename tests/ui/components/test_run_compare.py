@@ -1,5 +1,6 @@
 """Runs beside each other, and the cards of the recipe, as pages of their own in a browser."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
 from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE
 
 SETTINGS = {"corpus": ("sample:tiny-town",), "position_embeddings": True}
@@ -38,7 +40,24 @@ def open_alone(page: Page, folder: Path, assembly: Assembly, payload: str, width
 
 
 def compared(*runs: RunView) -> str:
-    return runs_payload(runs, {"tiny-town": {"word_order": "put words in order"}})
+    return runs_payload(runs)
+
+
+def drawn(page: Page) -> dict[str, list[list[float]]]:
+    """The points of each trace that Plotly shows: {"run name role": [[x, y], ...]}."""
+    script = """() => Object.fromEntries((document.querySelector('.plotly-host')?.data ?? [])
+      .map(({ name, meta, x, y }) => [`${name} ${meta.role}`, Array.from(x, (value, at) => [value, y[at]])]))"""
+    return page.evaluate(script)
+
+
+def data_table(page: Page) -> list[dict[str, str]]:
+    """The rows of the data table by the names of its columns."""
+    details = page.locator("details.table")
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+    header = details.locator("thead th").all_inner_texts()
+    rows = details.locator("tbody tr").evaluate_all("rows => rows.map(row => [...row.cells].map(c => c.textContent))")
+    return [dict(zip(header, row, strict=True)) for row in rows]
 
 
 def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp_path: Path) -> None:
@@ -47,7 +66,7 @@ def test_the_table_has_what_differs_and_the_best_score_is_marked(page: Page, tmp
         RunView("", "without", SETTINGS | {"position_embeddings": False}, rows(0.4)),
     ]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    table = page.get_by_role("table")
+    table = page.get_by_role("region", name="Table of runs").get_by_role("table")
     expect(table.get_by_role("row", name="position_embeddings yes no")).to_be_visible()
     expect(table).not_to_contain_text("corpus")
     best = table.get_by_role("row", name="MLM accuracy").locator("b")
@@ -63,33 +82,48 @@ def test_scores_on_other_texts_are_not_weighed_against_each_other(page: Page, tm
     expect(page.locator("table b")).to_have_count(0)
 
 
-def test_keys_read_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
+def test_the_curves_and_the_data_table_have_the_values_of_all_runs(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "whole", SETTINGS, rows(0.8)), RunView("", "half", SETTINGS, rows(0.4, nsp=False))]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    plot, readout = page.locator(".plot"), page.locator(".readout")
-    plot.focus()
-    page.keyboard.press("End")
-    expect(readout).to_have_text("step 40: whole 80.0% · half 40.0%")
-    page.keyboard.press("ArrowLeft")
-    expect(readout).to_have_text("step 30: whole 60.0% · half 30.0%")
-    page.get_by_role("radio", name="NSP accuracy").check()
-    plot.focus()
-    page.keyboard.press("Home")
-    expect(readout).to_have_text("step 10: whole 50.0% · half –")
+    eventually(page, lambda: len(drawn(page)) == 6)
+    assert drawn(page)["half held-out"] == [[10, 0.1], [20, 0.2], [30, pytest.approx(0.3)], [40, 0.4]]
+    label = page.locator(".plotly-host").get_attribute("aria-label") or ""
+    assert "whole: 80.0%; half: 40.0%" in label
+    held = [(row["run"], row["step"], row["MLM accuracy"]) for row in data_table(page) if row["kind"] == "held-out"]
+    assert held[:4] == [("whole", "40", "80.0%"), ("half", "40", "40.0%"), ("whole", "30", "60.0%"),
+                        ("half", "30", "30.0%")]  # fmt: skip
+    page.get_by_label("Metric").select_option("NSP accuracy")
+    eventually(page, lambda: drawn(page).get("whole held-out", [[0, 0]])[-1] == [40, 0.5])
+    assert len(drawn(page)["half held-out"]) == 1, "named in the legend, although it has no such value"
+    shapes = page.evaluate("() => document.querySelector('.plotly-host').layout.shapes.map(({ label }) => label.text)")
+    assert shapes == ["chance: 50.0%"]
     page.get_by_role("radio", name="tokens").check()
-    plot.focus()
-    page.keyboard.press("End")
-    expect(readout).to_contain_text("tokens 4,000")
-    assert "Arrow keys" in (plot.get_attribute("aria-label") or "")
+    eventually(page, lambda: drawn(page)["whole held-out"][-1] == [4000, 0.5])
+
+
+def test_training_curves_can_be_left_out_and_every_measure_compared(page: Page, tmp_path: Path) -> None:
+    events = [row | {"learning_rate": 1e-3} if row["event"] == "StepDone" else row for row in rows(0.8)]
+    open_alone(page, tmp_path, RUN_COMPARE, compared(RunView("", "a", SETTINGS, events)))
+    eventually(page, lambda: set(drawn(page)) == {"a training", "a smoothed", "a held-out"})
+    page.get_by_role("checkbox", name="training curves").uncheck()
+    eventually(page, lambda: set(drawn(page)) == {"a held-out"})
+    page.get_by_label("Metric").select_option("Learning rate")
+    eventually(page, lambda: set(drawn(page)) == {"a smoothed"})
+    assert drawn(page)["a smoothed"][0] == [1, 1e-3]
+    page.get_by_label("Metric").select_option("MLM loss")
+    page.get_by_role("checkbox", name="log y-axis").check()
+    eventually(page, lambda: page.evaluate("document.querySelector('.plotly-host')._fullLayout.yaxis.type") == "log")
 
 
 def test_runs_of_very_different_lengths_begin_on_a_logarithmic_axis(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "long", SETTINGS, rows(0.8, 400)), RunView("", "short", SETTINGS, rows(0.4, 8))]
+    kind = "document.querySelector('.plotly-host')._fullLayout?.xaxis.type"
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    box = page.get_by_role("checkbox", name="logarithmic")
+    box = page.get_by_role("checkbox", name="log x-axis")
     expect(box).to_be_checked()
+    eventually(page, lambda: page.evaluate(kind) == "log")
     box.uncheck()
-    expect(page.locator(".plot polyline.way")).to_have_count(2)
+    eventually(page, lambda: page.evaluate(kind) == "linear")
     open_alone(page, tmp_path, RUN_COMPARE, compared(views[0], RunView("", "as long", SETTINGS, rows(0.4, 400))))
     expect(box).not_to_be_checked()
 
@@ -99,19 +133,22 @@ def test_six_runs_are_told_apart_and_fit(page: Page, tmp_path: Path, width: int)
     names = ["plain", *HOSTILE]
     views = [RunView("", name, SETTINGS, rows(0.1 * (1 + at))) for at, name in enumerate(names)]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views), width)
-    expect(page.locator("thead th")).to_have_text(names)
-    strokes = page.locator(".plot polyline.way").evaluate_all("lines => lines.map(l => getComputedStyle(l).stroke)")
+    expect(page.locator("thead th")).to_have_text([re.compile(re.escape(name)) for name in names])
+    expect(page.locator(".plotly-host .legend .legendtext")).to_have_text(names)
+    marks = page.locator(".plotly-host .legend .legendpoints path")
+    expect(marks).to_have_count(6)
+    assert len({mark.get_attribute("d") for mark in marks.all()}) >= 5  # circles are told apart by their filling
+    strokes = marks.evaluate_all("marks => marks.map(mark => getComputedStyle(mark).stroke)")
     assert len(set(strokes)) == 6
-    expect(page.locator(".probes")).to_contain_text("put words in order")
-    expect(page.locator(".probes")).to_contain_text("chance")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_curves_table_and_probes_can_be_saved(page: Page, tmp_path: Path) -> None:
+def test_curves_and_table_can_be_saved(page: Page, tmp_path: Path) -> None:
     open_alone(page, tmp_path, RUN_COMPARE, compared(RunView("", "=1+1", SETTINGS, rows(0.8))))
-    for what, name in (("the curves", "curves"), ("the table", "runs"), ("the probes", "probes")):
-        for kind in ("CSV", "SVG", "PNG"):
+    eventually(page, lambda: bool(drawn(page)))
+    for what, name in (("the curves", "curves"), ("the table", "runs")):
+        for kind in ("CSV", "SVG", "PNG", "JSON"):
             with page.expect_download() as waiting:
                 page.get_by_role("button", name=f"Save {what} as {kind}").click()
             content = waiting.value.path().read_bytes()
@@ -124,8 +161,8 @@ def test_curves_table_and_probes_can_be_saved(page: Page, tmp_path: Path) -> Non
 def test_a_run_without_any_score_is_a_sentence(page: Page, tmp_path: Path) -> None:
     views = [RunView("", "new", SETTINGS, [{"event": "RunStarted", "step": 0, "objective": "mlm"}])]
     open_alone(page, tmp_path, RUN_COMPARE, compared(*views))
-    expect(page.locator(".plot")).to_contain_text("None of these runs has this metric")
-    expect(page.get_by_text("Minimal-pair probes")).to_be_hidden()
+    expect(page.locator(".empty:visible")).to_have_text("None of these runs has this metric.")
+    expect(page.locator(".plotly-host")).to_be_hidden()
 
 
 def test_the_button_says_what_it_would_train(page: Page, tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from bertviz_lab.config.ablations import ABLATIONS, WHOLE, ablation_of
 from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload, message_payload
+from bertviz_lab.figures.training.probes import compared_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload, settings_of
-from bertviz_lab.training.runs.run_folder import read_shipped_log
 from bertviz_lab.ui.forms.controls import collect, label_of
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
@@ -35,7 +35,7 @@ def choices(state: AppState, visitor: Visitor) -> list[tuple[str, str]]:
 
 def logged(state: AppState) -> list[str]:
     """Models that ship with the log of their pretraining."""
-    return [name for name in state.models.shipped() if any(_begins_pretraining(row) for row in _log_of(state, name))]
+    return [name for name in state.models.shipped() if any(_begins_pretraining(row) for row in state.log_of(name))]
 
 
 def _begins_pretraining(row: dict[str, Any]) -> bool:
@@ -68,13 +68,19 @@ def visible(state: AppState, visitor: Visitor, names: Sequence[str]) -> list[str
 
 def comparison(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload:
     """The settings and curves of the named runs, or a sentence in their place. Raises as `visible`."""
-    from bertviz_lab.data.probes import PROBES
-
     views = [_view(state, name) for name in visible(state, visitor, names)]
     if any(view is None for view in views):
         return message_payload("One of these runs was removed meanwhile: choose others.")
-    kinds = {name: probes.kinds for name, probes in PROBES.items()}
-    return runs_payload([view for view in views if view], kinds, label=_label)
+    return runs_payload([view for view in views if view], label=_label)
+
+
+def probes(state: AppState, visitor: Visitor, names: Sequence[str]) -> Payload | None:
+    """The newest probes of the named runs; None where none was asked any. Raises as `visible`."""
+    logs = []
+    for name in visible(state, visitor, names):
+        with contextlib.suppress(InputError):  # it has just been removed
+            logs.append((label_of_run(state, name), state.log_of(name)))
+    return compared_payload(logs)
 
 
 def _label(name: str) -> str:
@@ -98,7 +104,7 @@ def _ablation_title(state: AppState, run_id: str) -> str:
 
 def _view(state: AppState, name: str) -> RunView | None:
     if name in state.models.shipped():
-        return RunView("", name, _settings_on_card(state, name), _log_of(state, name))
+        return RunView("", name, _settings_on_card(state, name), state.log_of(name))
     try:
         config = state.runs.config(name)
     except InputError:
@@ -106,10 +112,6 @@ def _view(state: AppState, name: str) -> RunView | None:
     if not isinstance(config, PretrainConfig):
         return None
     return RunView(name, label_of_run(state, name), settings_of(config))
-
-
-def _log_of(state: AppState, name: str) -> list[dict[str, Any]]:
-    return read_shipped_log(state.settings.checkpoints / name)
 
 
 def _settings_on_card(state: AppState, name: str) -> dict[str, Any]:

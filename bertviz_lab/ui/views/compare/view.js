@@ -8,10 +8,11 @@ let [choices, first, most] = [[], [], 6];
 const chips = h('div', { class: 'chosen', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
 const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]), { id: 'compare-add' });
 const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
-  server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) } });
+  server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) }, events: { probes_done: bringProbes } });
+const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
 const chosen = () => names ?? first;
 
-panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host], async () => {
+panel.part([h('div', { class: 'fields' }, chips, adding.node, makeLinkButton('compare-link')), runs.host, probes.host], async () => {
   const before = JSON.stringify(chosen());
   const answer = await panel.ask('runs');
   if (!answer) return;
@@ -41,6 +42,14 @@ function choose(some) {
 async function bring() {
   await panel.show(runs, 'comparison', { names: chosen() });
   asked.redraw();
+  await bringProbes();
+}
+
+async function bringProbes() {
+  const payload = await panel.ask('probes', { names: chosen() }).catch(() => null); // the curves say what is wrong
+  if (payload === undefined) return; // asked again meanwhile
+  probes.host.hidden = payload === null;
+  if (payload) probes.show(payload);
 }
 
 // ---- the same input for all of them

@@ -37,6 +37,11 @@ def comparison(state: AppState, visitor: Visitor, names: Names) -> Payload:
     return comparable.comparison(state, visitor, names)
 
 
+def probes(state: AppState, visitor: Visitor, names: Names) -> Payload | None:
+    """The minimal-pair probes of the runs, as bars."""
+    return comparable.probes(state, visitor, names)
+
+
 def follow(state: AppState, visitor: Visitor, run: Word, start: Place) -> dict[str, Any] | None:
     """A run's events after the first `start` bytes of its log; None for a run that is gone."""
     return state.follow(run, start, visitor)
@@ -101,6 +106,7 @@ COMPARE = View(
     {
         "runs": question(runs),
         "comparison": question(comparison),
+        "probes": question(probes),
         "follow": question(follow),
         "example": question(example),
         "predictions": question(predictions, slow=True),

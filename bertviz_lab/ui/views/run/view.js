@@ -30,13 +30,15 @@ const all = h('button', { type: 'button', class: 'plain', onclick: () => page.op
 const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: 'buttons' }, stop, resume, explore, dynamics, compare, download, all));
 all.hidden = !kind;
 for (const node of [stop, resume, explore, dynamics, compare, download]) node.hidden = true;
-const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged } });
+const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
+const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
+probes.host.hidden = true;
 const NO_RUN = {
   pretrain: 'No run yet. Choose a corpus and press Train: the curves appear here.',
   finetune: 'No run yet. Choose a labelled data set and press Fine-tune: the curves appear here.',
 }[kind] ?? 'No run yet. Train one, or choose a shipped model in the table above.';
 chart.say(NO_RUN);
-const main = panel.part([head, note, said, chart.host], draw);
+const main = panel.part([head, note, said, chart.host, probes.host], draw);
 
 async function draw() {
   const chosen = (!kind && panel.kept('id')) || await panel.ask('current', { kind });
@@ -54,6 +56,7 @@ async function draw() {
   if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
     [drawnCurves, curvesStatus] = [run.id, run.status];
     await panel.show(chart, 'curves', { run_id: run.id });
+    bringProbes();
   }
   results.node.hidden = !run.results;
   folds.forEach(({ node, needs }) => { node.hidden = !needs(); });
@@ -68,6 +71,7 @@ function leave(error) {
   run = null;
   [drawnCurves, drawnResults] = ['', ''];
   chart.say(error.message);
+  probes.host.hidden = true;
   for (const node of [...head.querySelectorAll('.buttons > *'), results.node, ...folds.map((fold) => fold.node), note]) node.hidden = true;
   [name.textContent, status.textContent, said.textContent] = ['', '', ''];
   tags.replaceChildren();
@@ -117,6 +121,13 @@ async function change(action) {
 async function poll(runId, start) {
   await panel.whenSeen();
   return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
+}
+
+async function bringProbes() {
+  const payload = await panel.ask('probes', { run_id: run.id }).catch(() => null); // the curves say what is wrong
+  if (payload === undefined) return; // asked again meanwhile
+  probes.host.hidden = payload === null;
+  if (payload) probes.show(payload);
 }
 
 function statusChanged({ status: to, first }) {

@@ -11,8 +11,9 @@ from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.curves import live_payload, replay_payload
+from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.jobs.retention import deleted_at
-from bertviz_lab.training.runs.run_folder import ACTIVE, read_shipped_log
+from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
 from bertviz_lab.ui.server.visitors import Visitor
@@ -79,11 +80,16 @@ def _is_known(state: AppState, run_id: str) -> bool:
 def curves(state: AppState, run_id: Word) -> Payload:
     """The payload of the curves: a run is followed, the log of a shipped model is replayed."""
     if run_id not in state.models.shipped():
-        return live_payload(run_id, state.runs.name(run_id))
-    rows = read_shipped_log(state.settings.checkpoints / run_id)
+        return live_payload(run_id, state.runs.name(run_id), objective=state.summary(run_id).objective)
+    rows = state.log_of(run_id)
     if not rows:
         raise InputError(f"{run_id} comes without a log of its training.")
     return replay_payload(rows, f"How {run_id}, which comes with the lab, was trained")
+
+
+def probes(state: AppState, run_id: Word) -> Payload | None:
+    """The minimal-pair probes of a run; None where it was not asked any."""
+    return learning_payload(state.log_of(run_id))
 
 
 def follow(
@@ -122,6 +128,7 @@ RUN = View(
         "current": question(current),
         "about": question(about),
         "curves": question(curves),
+        "probes": question(probes),
         "follow": question(follow),
         "settings": question(settings),
         "summary": question(results.summary),

@@ -1,0 +1,164 @@
+"""The panels of learning curves, declared once: titles, measures, units, baselines."""
+
+from dataclasses import dataclass, replace
+
+from bertviz_lab.figures.plots import COLOURS
+
+
+@dataclass(frozen=True)
+class Series:
+    """One measure: its field in the log, its name in its panel, and what it is called alone."""
+
+    field: str
+    name: str
+    label: str
+    colour: str = COLOURS[0]
+    smooth: bool = True
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """A dashed line at `value`, or at what the run states under `key`; with `field` only beside that measure."""
+
+    key: str
+    name: str
+    field: str = ""
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Measures in one frame.
+
+    Attributes:
+        unit: a key of `UNITS`.
+        better: 1 where more is better, -1 where less is, 0 where neither is.
+        held_out: whether the measures are evaluated on held-out data too.
+        joined: whether these points are joined, as where training has no such measure.
+        folded: whether it is shown on demand only.
+    """
+
+    id: str
+    title: str
+    about: str
+    unit: str
+    series: tuple[Series, ...]
+    baselines: tuple[Baseline, ...] = ()
+    better: int = -1
+    held_out: bool = True
+    joined: bool = False
+    folded: bool = False
+
+
+MLM = Panel(
+    "mlm", "MLM loss", "masked language modelling: cross-entropy at the masked tokens, in nats; lower is better",
+    "nats",
+    (
+        Series("causal_loss", "next token", "Next-token loss", COLOURS[2]),
+        Series("mlm_loss", "masked tokens", "MLM loss"),
+    ),
+    (Baseline("mlm_loss", "uniform baseline, ln V"), Baseline("unigram_entropy", "unigram-entropy baseline")),
+)  # fmt: skip
+NSP = Panel(
+    "nsp", "NSP loss", "next-sentence prediction: cross-entropy of whether B follows A, in nats; lower is better",
+    "nats", (Series("nsp_loss", "NSP", "NSP loss", COLOURS[1]),), (Baseline("nsp_loss", "uniform baseline, ln 2"),),
+)  # fmt: skip
+ACCURACY = Panel(
+    "accuracy", "Accuracy", "share of correct predictions; higher is better", "share",
+    (
+        Series("causal_accuracy", "next token", "Next-token accuracy", COLOURS[2]),
+        Series("mlm_accuracy", "masked tokens", "MLM accuracy"),
+        Series("nsp_accuracy", "NSP", "NSP accuracy", COLOURS[1]),
+    ),
+    (Baseline("unigram_accuracy", "unigram baseline"), Baseline("nsp_accuracy", "chance", "nsp_accuracy", 0.5)),
+    better=1,
+)  # fmt: skip
+PERPLEXITY = Panel(
+    "perplexity", "MLM perplexity", "exp of the MLM loss: the number of equally likely tokens with that loss",
+    "perplexity", (Series("perplexity", "masked tokens", "MLM perplexity"),),
+    (Baseline("uniform_perplexity", "uniform baseline, V"), Baseline("unigram_perplexity", "unigram baseline")),
+    folded=True,
+)  # fmt: skip
+OPTIMIZATION = tuple(
+    Panel(panel_id, title, about, unit, (series,), better=0, held_out=False, folded=True)
+    for panel_id, title, about, unit, series in (
+        ("rate", "Learning rate", "of each step, as the schedule sets it", "rate",
+         Series("learning_rate", "learning rate", "Learning rate", smooth=False)),
+        ("norm", "Gradient norm", "before clipping; peaks are steps that clipping holds back", "norm",
+         Series("grad_norm", "gradient norm", "Gradient norm", COLOURS[1])),
+        ("speed", "Throughput", "tokens per second, without padding", "tokens/s",
+         Series("tokens_per_second", "tokens per second", "Tokens per second", COLOURS[2])),
+    )
+)  # fmt: skip
+PRETRAINING = (MLM, NSP, ACCURACY, PERPLEXITY)
+_SOP_WORDS = (
+    ("NSP", "SOP"), ("next-sentence", "sentence-order"), ("whether B follows A", "the order of two sentences")
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """What a task is judged by: (field, name), the most telling measure first, and the name of the baseline."""
+
+    scores: tuple[tuple[str, str], ...]
+    about: str
+    baseline: str = "majority-class baseline"
+    unit: str = "share"
+
+
+#: "words" are token labels that mark no entities, which have no F1.
+TASK_SCORES = {
+    "classification": TaskScore((("accuracy", "accuracy"),), "share of texts with the correct label; higher is better"),
+    "regression": TaskScore(
+        (("spearman", "Spearman"), ("pearson", "Pearson")),
+        "correlation of predicted and true values (Spearman, Pearson); 1 is perfect, 0 is none",
+        "mean baseline",
+        "correlation",
+    ),
+    "tokens": TaskScore(
+        (("f1", "F1 of entities"),), "harmonic mean of precision and recall over entities; higher is better"
+    ),
+    "words": TaskScore((("accuracy", "accuracy"),), "share of words with the correct label; higher is better"),
+    "qa": TaskScore(
+        (("f1", "F1 of answers"), ("exact_match", "exact match")),
+        "word overlap with the true answers (F1), and share of exact matches; higher is better",
+        "no-answer baseline",
+    ),
+}
+
+
+def task_panels(task: TaskScore) -> tuple[Panel, ...]:
+    """The loss and the scores of a fine-tuning."""
+    names = [name for _, name in task.scores]
+    loss_baseline = task.baseline if task.unit == "correlation" else "class-prior baseline"
+    loss = Panel("loss", "Loss", "the training objective; lower is better", "nats", (Series("loss", "loss", "Loss"),),
+                 (Baseline("loss", loss_baseline),))  # fmt: skip
+    scores = tuple(
+        Series(field, name, name[:1].upper() + name[1:], COLOURS[place])
+        for place, (field, name) in enumerate(task.scores)
+    )
+    baselines = tuple(
+        Baseline(field, task.baseline if len(names) == 1 else f"{name}, {task.baseline}") for field, name in task.scores
+    )
+    title = f"Score: {', '.join(names)}"
+    return (loss, Panel("score", title, task.about, task.unit, scores, baselines, better=1, joined=True))
+
+
+def in_words_of_sop(panel: Panel) -> Panel:
+    """A panel about NSP in the terms of sentence-order prediction."""
+
+    def reworded(text: str) -> str:
+        for old, new in _SOP_WORDS:
+            text = text.replace(old, new)
+        return text
+
+    series = tuple(replace(s, name=reworded(s.name), label=reworded(s.label)) for s in panel.series)
+    return replace(panel, title=reworded(panel.title), about=reworded(panel.about), series=series)
+
+
+#: The panels of each objective; those of `OPTIMIZATION` follow in all of them.
+PANELS: dict[str, tuple[Panel, ...]] = {
+    "mlm": PRETRAINING,
+    "mlm+sop": tuple(in_words_of_sop(panel) for panel in PRETRAINING),
+    **{name: task_panels(task) for name, task in TASK_SCORES.items()},
+}
