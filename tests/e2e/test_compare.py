@@ -152,7 +152,7 @@ def test_a_run_in_training_is_followed_while_somebody_looks_and_after_a_lost_ans
     write_json(folder / "config.json", ablated(WHOLE, steps=998).to_dict())
     asked: list[int] = []
 
-    def follow(run: str, start: int) -> dict[str, Any]:
+    def follow(run: str, start: int, visitor: object) -> dict[str, Any]:
         asked.append(start)
         if len(asked) == 2:
             raise RuntimeError("this answer is lost")

@@ -39,7 +39,7 @@ curvesPart.append(heading('Curves', pictures('the curves', curvesPart, () => row
   h('p', { class: 'quiet small' }, 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
 tablePart.prepend(heading('The runs', pictures('the table', tablePart, table.rows, 'runs')));
 view.content.append(curvesPart, tablePart);
-const turns = makeTurns(() => [panel], draw);
+const turns = makeTurns(() => (panel ? [panel] : []), draw);
 new ResizeObserver(() => turns.want()).observe(curvesPart);
 
 const entries = (most) => runs.flatMap((run) => entriesOf(run.log, most).map((entry) => ({ run: run.name, ...entry })));
