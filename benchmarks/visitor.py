@@ -1,5 +1,6 @@
 """A visitor of the page without a browser: the requests that its scripts would send, with a session and cookies."""
 
+import asyncio
 import json
 import re
 import secrets
@@ -9,6 +10,7 @@ from typing import Any, Self
 
 import httpx
 
+_EVENT_SECONDS = 180.0  # in which an event must be answered
 _CONFIG = re.compile(r"window\.gradio_config = (\{.*?\});\s*</script>", re.DOTALL)
 
 
@@ -17,14 +19,24 @@ class PageError(Exception):
 
 
 class Visitor:
-    """One browser's session with a page."""
+    """One browser's session with a page; `own_address` is the network address that its requests come from."""
 
-    def __init__(self, address: str, *, timeout: float = 60.0, auth: tuple[str, str] | None = None) -> None:
-        self.client = httpx.AsyncClient(base_url=address, timeout=timeout, follow_redirects=True)
+    def __init__(
+        self,
+        address: str,
+        *,
+        timeout: float = 60.0,
+        auth: tuple[str, str] | None = None,
+        own_address: str | None = None,
+    ) -> None:
+        # A connection that has been idle may be closed by the server just then: browsers send the request again.
+        limits = httpx.Limits(keepalive_expiry=1.0)
+        transport = httpx.AsyncHTTPTransport(limits=limits, local_address=own_address)
+        self.client = httpx.AsyncClient(base_url=address, timeout=timeout, follow_redirects=True, transport=transport)
         self.session = secrets.token_hex(6)
-        self.own: list[str] = []  # the runs that this browser remembers, the newest first
         self.config: dict[str, Any] = {}
         self._auth = auth
+        self._events = asyncio.Lock()  # a session has one stream of events: who reads it takes the news of all
 
     async def __aenter__(self) -> Self:
         return self
@@ -35,7 +47,7 @@ class Visitor:
         await self.client.aclose()
 
     async def open(self) -> None:
-        """Load the page, its scripts, and what its load event sends; then the browser's runs are known."""
+        """Load the page, its scripts, and what its load event sends."""
         if self._auth:
             await self._post("login", data={"username": self._auth[0], "password": self._auth[1]})
         page = await self.client.get("")
@@ -56,6 +68,14 @@ class Visitor:
         if "error" in body:
             raise PageError(body["error"])
         return body["answer"]
+
+    async def ask_for_arrays(self, view: str, question: str, timeout: float | None = None, **arguments: Any) -> Any:
+        """The same of a question whose answer has large arrays; these are left out."""
+        sent = [secrets.token_hex(6), view, question, arguments]
+        answer = await self._post("lab-arrays", json=sent, timeout=timeout)
+        if answer.headers["Content-Type"] == "application/json":
+            raise PageError(answer.json()["error"])
+        return json.loads(answer.content[4 : 4 + int.from_bytes(answer.content[:4], "little")])
 
     async def call(self, elem_id: str, function: str, sent: Any, timeout: float | None = None) -> Any:
         """What a server function of a component answers."""
@@ -81,6 +101,13 @@ class Visitor:
         event = next(event for event in self.config["dependencies"] if [button, "click"] in event["targets"])
         return await self.trigger(event, changes)
 
+    async def train(self, changes: dict[str, Any]) -> str:
+        """Start a pretraining with the form; returns its id. Raises `PageError` with what stands beside the button."""
+        wire, message, *_ = await self.press("train", changes)
+        if not isinstance(wire, str):
+            raise PageError(str(message))
+        return str(json.loads(wire)["awaited"])
+
     async def trigger(
         self, event: dict[str, Any], changes: dict[str, Any] | None = None, event_data: Any = None
     ) -> list[Any]:
@@ -88,11 +115,10 @@ class Visitor:
         fields = {self.component(elem_id)["id"]: value for elem_id, value in (changes or {}).items()}
         data = [fields.get(number, self._value_of(number)) for number in event["inputs"]]
         body = {"data": data, "fn_index": event["id"], "session_hash": self.session, "event_data": event_data}
-        joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
-        outputs = await self._outputs(joined)
-        for number, output in zip(event["outputs"], outputs, strict=False):
-            if self._component_of(number)["type"] == "browserstate" and isinstance(output, list):
-                self.own = output
+        async with self._events:
+            joined = (await self._post("gradio_api/queue/join", json=body)).json()["event_id"]
+            async with asyncio.timeout(_EVENT_SECONDS):
+                outputs = await self._outputs(joined)
         return outputs
 
     async def _outputs(self, event_id: str) -> list[Any]:
@@ -110,12 +136,8 @@ class Visitor:
         """The part of the page's configuration that describes a component."""
         return next(part for part in self.config["components"] if part["props"].get("elem_id") == elem_id)
 
-    def _component_of(self, number: int) -> dict[str, Any]:
-        return next(part for part in self.config["components"] if part["id"] == number)
-
     def _value_of(self, number: int) -> Any:
-        part = self._component_of(number)
-        return self.own if part["type"] == "browserstate" else part["props"].get("value")
+        return next(part for part in self.config["components"] if part["id"] == number)["props"].get("value")
 
     async def _post(self, path: str, timeout: float | None = None, **content: Any) -> httpx.Response:
         wait = httpx.USE_CLIENT_DEFAULT if timeout is None else timeout

@@ -187,3 +187,14 @@ def test_watching_the_queue_parses_no_run_that_has_not_changed(
     end(runs, names[0])
     assert runs.state(names[0]).status == "finished"
     assert set(parsed) == {names[0]} | set(launched[1:])
+
+
+def test_five_runs_of_one_owner_do_not_hold_up_the_first_of_another(runs: Runs, launched: list[str]) -> None:
+    eager = [runs.start(settings(), owner="eager") for _ in range(5)]
+    calm = runs.start(settings(), owner="calm")
+    assert launched == eager[:1]
+    assert runs.state(calm).message == "It is next in the queue."
+    runs_module.write_state(runs.folder(eager[0]), runs_module.RunState("finished", seconds=60.0))
+    wait_for(lambda: launched == [eager[0], calm], 30)
+    runs_module.write_state(runs.folder(calm), runs_module.RunState("finished", seconds=60.0))
+    wait_for(lambda: launched == [eager[0], calm, eager[1]], 30)

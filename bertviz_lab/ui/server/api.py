@@ -1,7 +1,8 @@
 """The endpoints that programs call: the same answers as the page's, as JSON."""
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from typing import Any
 
@@ -10,11 +11,13 @@ import gradio as gr
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of
 from bertviz_lab.ui.server.validation import checked
-from bertviz_lab.ui.server.visitors import NOBODY
+from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
 
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
 MOST_WEIGHTS = 2_000_000
+
+_MOST_HANDED_OVER = 16
 
 NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify")
 
@@ -86,7 +89,32 @@ def add_endpoints(session: AppState) -> None:
         return {"labels": [asdict(label) for label in found.labels]}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):
-        gr.api(_plainly(endpoint, session), api_name=endpoint.__name__, concurrency_limit=4, concurrency_id="endpoints")
+        # Gradio's queue is first come, first served: it hands over more than are computed at a time, and the line lets
+        # those who call take turns.
+        answer = _in_line(_plainly(endpoint, session), session)
+        gr.api(answer, api_name=endpoint.__name__, concurrency_limit=_MOST_HANDED_OVER, concurrency_id="endpoints")
+
+
+def _in_line(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """The endpoint in the line in which the page's questions wait, too."""
+
+    async def answer(*arguments: Any) -> dict[str, Any]:
+        *given, request = arguments
+        try:
+            return await session.line.answer(
+                functools.partial(endpoint, *given), place_of(request), f"api.{endpoint.__name__}"
+            )
+        except InputError as error:  # it had to give way
+            raise gr.Error(str(error), print_exception=False) from None
+
+    # Gradio reads names and types of arguments, and hands the request to one that has its type.
+    signature = inspect.signature(endpoint)
+    request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=gr.Request)
+    functools.update_wrapper(answer, endpoint)
+    del answer.__wrapped__  # type: ignore[attr-defined]
+    answer.__signature__ = signature.replace(parameters=[*signature.parameters.values(), request])  # type: ignore[attr-defined]
+    answer.__annotations__ = endpoint.__annotations__ | {"request": gr.Request}
+    return answer
 
 
 def _plainly(endpoint: Callable[..., dict[str, Any]], session: AppState) -> Callable[..., dict[str, Any]]:

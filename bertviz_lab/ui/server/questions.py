@@ -8,15 +8,12 @@ Most answers are JSON and go by `server_functions`. Those with large arrays (att
 of their own, which takes 21 ms for 786 KB where base64 in JSON takes 79.
 """
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import gradio as gr
 import numpy as np
-from anyio import CapacityLimiter, to_thread
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -26,19 +23,14 @@ from bertviz_lab.figures.payload import Payload, little_endian, to_json
 from bertviz_lab.ui.components.assemble import Assembly, component
 from bertviz_lab.ui.server.access import is_logged_in
 from bertviz_lab.ui.server.error_handling import sentence_of
-from bertviz_lab.ui.server.visitors import visitor_of
-from bertviz_lab.ui.server.waiting_line import Cancelled, Lane, Turn, WaitingLine
+from bertviz_lab.ui.server.visitors import place_of, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Question, View
 
 WIRE = Assembly("wire", ("client/wire.js",), ("client/wire.css",))
 
 ARRAYS_ROUTE = "lab-arrays"
-_AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
-_MOST_WAITING = 200  # of all visitors together
-_LOOK_SECONDS = 0.2  # between two looks whether the asker is still there
 _MOST_SENT = 1_000_000  # bytes of a question
-_LEFT, _DROPPED = "Whoever asked has left.", "A newer question has taken this one's place."
 _UNKNOWN = "The page asked something that this server does not know; reload it."
 
 ResultT = TypeVar("ResultT")
@@ -50,15 +42,6 @@ class Questions:
     def __init__(self, state: AppState, views: Sequence[View]) -> None:
         self._state, self._views = state, views
         self._questions = {(view.id, name): asked for view in views for name, asked in view.questions.items()}
-        shared = state.settings.shared
-        lanes = {
-            "fast": Lane(_AT_ONCE, _AT_ONCE // 2 if shared else _AT_ONCE, 0.1),
-            "slow": Lane(_SLOW_AT_ONCE, _SLOW_AT_ONCE // 2 if shared else _SLOW_AT_ONCE, 2.0),
-        }
-        self._line = WaitingLine(lanes, state.settings.limits.questions_waiting, _MOST_WAITING)
-        self._turns: dict[str, Turn] = {}  # by ticket
-        # Threads of their own: who computes here takes none from Gradio.
-        self._threads = CapacityLimiter(sum(lane.places for lane in lanes.values()))
 
     def island(self, value: Payload) -> gr.HTML:
         """The end of the line in the page; `value` is what scripts are told as the page opens."""
@@ -127,43 +110,21 @@ class Questions:
         self, compute: Callable[[], ResultT], asked: Question, name: str, ticket: Any, request: Any
     ) -> ResultT:
         """What `compute` gives when the question's turn has come. Raises `InputError` where it was cancelled."""
-        turn = self._line.join(_place_of(request), name, "slow" if asked.slow else "fast")
-        ticket = str(ticket)[:40]
-        self._turns[ticket] = turn
-        watcher = asyncio.create_task(self._cancel_when_left(turn, request))
-        reset = _TELL.set(turn.tell)
-        try:
-            async with self._line.place(turn):
-                return await to_thread.run_sync(compute, limiter=self._threads, abandon_on_cancel=False)
-        except Cancelled:
-            raise InputError(turn.cancelled) from None
-        finally:
-            _TELL.reset(reset)
-            watcher.cancel()
-            self._turns.pop(ticket, None)
-
-    async def _cancel_when_left(self, turn: Turn, request: Any) -> None:
-        """Cancel a question when its asker's connection is closed; `request` is that of Starlette."""
-        while isinstance(request, Request) and not turn.cancelled:
-            await asyncio.sleep(_LOOK_SECONDS)
-            if await request.is_disconnected():
-                self._line.cancel(turn, _LEFT)
+        return await self._state.line.answer(
+            compute, place_of(request), name, slow=asked.slow, ticket=str(ticket)[:40], request=request
+        )
 
     def _progress_function(self) -> Callable[[Any], Awaitable[dict[str, Any]]]:
         async def progress(ticket: Any) -> dict[str, Any]:
-            """How much is computed, and while it waits, how many questions come first and for how many seconds."""
-            turn = self._turns.get(str(ticket))
-            before, seconds = (turn and self._line.ahead_of(turn)) or (None, None)
-            return {"share": turn.share if turn else 0.0, "before": before, "seconds": seconds}
+            """How far a question is; see `WaitingLine.progress`."""
+            return self._state.line.progress(str(ticket))
 
         return progress
 
     def _drop_function(self) -> Callable[..., Awaitable[None]]:
         async def drop(ticket: Any, request: gr.Request) -> None:
             """The page wants to know something else: its visitor's question need not be answered."""
-            turn = self._turns.get(str(ticket))
-            if turn and turn.visitor == _place_of(request):
-                self._line.cancel(turn, _DROPPED)
+            self._state.line.drop(str(ticket), place_of(request))
 
         return drop
 
@@ -205,22 +166,3 @@ async def _body_of(request: Request) -> bytes:
         if len(body) > _MOST_SENT:
             raise InputError("The text is too long; shorten it.")
     return body
-
-
-def _place_of(request: Any) -> tuple[str, str]:
-    """Whose question it is in a waiting line: places go round the addresses, then round the browsers of one."""
-    visitor = visitor_of(request)
-    return visitor.address, visitor.owner
-
-
-_TELL: ContextVar[Callable[[float], None] | None] = ContextVar("tell", default=None)
-
-
-def tell_progress(share: float) -> None:
-    """Say how much of the question that is being answered is done, 0 to 1; the page shows it where it takes long.
-
-    Raises `Cancelled` where nobody waits for the answer any more: what takes long calls this often.
-    """
-    tell = _TELL.get()
-    if tell is not None:
-        tell(share)

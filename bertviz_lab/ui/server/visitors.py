@@ -46,6 +46,12 @@ def visitor_of(request: Any) -> Visitor:
     return Visitor(owner_of(raw.cookies.get(COOKIE, "")), _network_of(host))
 
 
+def place_of(request: Any) -> tuple[str, str]:
+    """Whose question it is in a waiting line: places go round the addresses, then round the browsers of one."""
+    visitor = visitor_of(request)
+    return visitor.address, visitor.owner
+
+
 def owner_of(key: str) -> str:
     """What a run records of a cookie; "" for a text that is no key of ours."""
     return hashlib.sha256(key.encode()).hexdigest() if _KEY.fullmatch(key) else ""

@@ -7,20 +7,33 @@ longest time. So a question waits for about as many others as there are visitors
 Visitors are known by a path, such as (network address, cookie): places go round the addresses first, and round the
 cookies of an address then, since anybody can make up cookies.
 
-All of it is used from the server's event loop; only `Turn.tell` is called by the threads that compute.
+All of it is used from the server's event loop; only `tell_progress` is called by the threads that compute.
 """
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
-from anyio import Event
+from anyio import CapacityLimiter, Event, to_thread
+from starlette.requests import Request
+
+from bertviz_lab.config.limits import Limits
+from bertviz_lab.errors import InputError
 
 Visitor = tuple[str, ...]
 
+ResultT = TypeVar("ResultT")
+
+_AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
+_MOST_WAITING = 200  # of all visitors together
+_LOOK_SECONDS = 0.2  # between two looks whether the asker is still there
 _FORGET = 0.3  # share of the newest measurement in what a question is expected to take
+_LEFT, _DROPPED = "Whoever asked has left.", "A newer question has taken this one's place."
 
 
 class Cancelled(BaseException):
@@ -74,7 +87,68 @@ class WaitingLine:
         self._at_work: list[Turn] = []
         self._answered: dict[tuple[Visitor, str], int] = {}  # by whom and in which lane: when; while they have more
         self._seconds: dict[str, float] = {}  # by the name of a question, what it takes
+        self._turns: dict[str, Turn] = {}  # by ticket
         self._numbers = 0
+        # Threads of their own: who computes here takes none from Gradio.
+        self._threads = CapacityLimiter(sum(lane.places for lane in lanes.values()))
+
+    @classmethod
+    def of(cls, limits: Limits) -> "WaitingLine":
+        """The line of a page: on a shared one nobody takes more than half of the places."""
+
+        def lane(places: int, seconds: float) -> Lane:
+            return Lane(places, places // 2 if limits.shared else places, seconds)
+
+        lanes = {"fast": lane(_AT_ONCE, 0.1), "slow": lane(_SLOW_AT_ONCE, 2.0)}
+        return cls(lanes, limits.questions_waiting, _MOST_WAITING)
+
+    async def answer(
+        self,
+        compute: Callable[[], ResultT],
+        visitor: Visitor,
+        name: str,
+        *,
+        slow: bool = False,
+        ticket: str = "",
+        request: Any = None,
+    ) -> ResultT:
+        """What `compute` gives, in a thread, when its turn has come.
+
+        `ticket` is the name by which others ask about it. It is cancelled when the connection of `request`, one of
+        Starlette, is closed. Raises `InputError` with the reason where it was cancelled.
+        """
+        turn = self.join(visitor, name, "slow" if slow else "fast")
+        self._turns[ticket] = turn
+        watcher = asyncio.create_task(self._cancel_when_left(turn, request))
+        reset = _TELL.set(turn.tell)
+        try:
+            async with self.place(turn):
+                return await to_thread.run_sync(compute, limiter=self._threads, abandon_on_cancel=False)
+        except Cancelled:
+            raise InputError(turn.cancelled) from None
+        finally:
+            _TELL.reset(reset)
+            watcher.cancel()
+            if self._turns.get(ticket) is turn:
+                del self._turns[ticket]
+
+    def progress(self, ticket: str) -> dict[str, Any]:
+        """How much is computed, and while it waits, how many questions come first and for how many seconds."""
+        turn = self._turns.get(ticket)
+        before, seconds = (turn and self.ahead_of(turn)) or (None, None)
+        return {"share": turn.share if turn else 0.0, "before": before, "seconds": seconds}
+
+    def drop(self, ticket: str, visitor: Visitor) -> None:
+        """A visitor's question need not be answered: they want to know something else."""
+        turn = self._turns.get(ticket)
+        if turn and turn.visitor == visitor:
+            self.cancel(turn, _DROPPED)
+
+    async def _cancel_when_left(self, turn: Turn, request: Any) -> None:
+        while isinstance(request, Request) and not turn.cancelled:
+            await asyncio.sleep(_LOOK_SECONDS)
+            if await request.is_disconnected():
+                self.cancel(turn, _LEFT)
 
     def join(self, visitor: Visitor, name: str, lane: str) -> Turn:
         """A new question. Where too many of the visitor wait, their oldest one gives way, of the same name if any.
@@ -183,3 +257,16 @@ class WaitingLine:
 def _groups(visitor: Visitor) -> list[Visitor]:
     """The address, and the visitor at it."""
     return [visitor[:level] for level in range(1, len(visitor) + 1)]
+
+
+_TELL: ContextVar[Callable[[float], None] | None] = ContextVar("tell", default=None)
+
+
+def tell_progress(share: float) -> None:
+    """Say how much of the question that is being answered is done, 0 to 1; the page shows it where it takes long.
+
+    Raises `Cancelled` where nobody waits for the answer any more: what takes long calls this often.
+    """
+    tell = _TELL.get()
+    if tell is not None:
+        tell(share)

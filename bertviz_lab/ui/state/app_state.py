@@ -26,6 +26,7 @@ from bertviz_lab.ui.operations.monitoring import Monitor
 from bertviz_lab.ui.server.error_handling import without_folders
 from bertviz_lab.ui.server.run_quota import RunQuota
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
+from bertviz_lab.ui.server.waiting_line import WaitingLine
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.examples import Examples, examples_for
 from bertviz_lab.ui.state.file_reading import PRELOAD, FileReader
@@ -74,6 +75,7 @@ class AppState:
         self.runs.start_queue()
         self.workers = Workers(PRELOAD)
         self.files = FileReader(settings.limits, self.workers)
+        self.line = WaitingLine.of(settings.limits)
         self.models = Models(settings, self.runs, self.workers)
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)

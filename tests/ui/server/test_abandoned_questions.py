@@ -5,40 +5,40 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import pytest
+from gradio_client import Client
 
 from benchmarks.visitor import PageError, Visitor
 from bertviz_lab.config import SHIPPED
-from bertviz_lab.ui.server.questions import Questions
+from bertviz_lab.ui.server.waiting_line import Turn, WaitingLine
 from tests.ui.pages import little_settings, serve
 
-_LONG = "the old king of france was a man of letters " * 40
+_LONG = "the old king of france was a man of letters " * 30  # about as long as is answered at all
 _ABANDONED, _PATIENCE = 24, 0.5
 _SURPRISAL = {"model": "wiki-mini", "text_b": "", "hidden": []}
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Questions]]:
-    """The address of a shared page with the shipped models, and what answers its questions."""
-    made: list[Questions] = []
-    whole = Questions.__init__
-
-    def remember(self: Questions, *arguments: object) -> None:
-        whole(self, *arguments)  # type: ignore[arg-type]
-        made.append(self)
-
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, WaitingLine]]:
+    """The address of a shared page with the shipped models, and the line in which its questions wait."""
     settings = little_settings(tmp_path_factory.mktemp("page"), shared=True, models=False)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Questions, "__init__", remember)
-        with serve(dataclasses.replace(settings, checkpoints=SHIPPED)) as (address, _):
-            yield address, made[0]
+    with serve(dataclasses.replace(settings, checkpoints=SHIPPED)) as (address, session):
+        yield address, session.line
 
 
 async def _abandon(visitor: Visitor) -> None:
     with contextlib.suppress(httpx.TimeoutException, PageError):  # too many of one visitor give way
         await visitor.ask("predictions", "surprisal", timeout=_PATIENCE, text_a=_LONG, **_SURPRISAL)
+
+
+async def _until(line: WaitingLine, ticket: str, asked: asyncio.Task[Any]) -> None:
+    """Wait until a question is in the line."""
+    while ticket not in line._turns:
+        assert not asked.done(), asked.result()
+        await asyncio.sleep(0.01)
 
 
 async def _seconds_of_six_words(visitor: Visitor) -> float:
@@ -47,9 +47,9 @@ async def _seconds_of_six_words(visitor: Visitor) -> float:
     return time.monotonic() - began
 
 
-def test_abandoned_questions_hold_up_nobody(page: tuple[str, Questions]) -> None:
+def test_abandoned_questions_hold_up_nobody(page: tuple[str, WaitingLine]) -> None:
     """Twenty-four at once made a question of six words take three minutes."""
-    address, questions = page
+    address, line = page
 
     async def attack() -> tuple[float, float]:
         async with contextlib.AsyncExitStack() as stack:
@@ -64,34 +64,33 @@ def test_abandoned_questions_hold_up_nobody(page: tuple[str, Questions]) -> None
     alone, after = asyncio.run(attack())
     assert after < 2 + alone
     end = time.monotonic() + 5
-    while len(questions._line):  # nothing of the attack is computed any more
+    while len(line):  # nothing of the attack is computed any more
         assert time.monotonic() < end
         time.sleep(0.05)
 
 
-def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(page: tuple[str, Questions]) -> None:
-    address, questions = page
+def test_a_question_that_the_page_drops_ends_and_another_visitor_cannot_drop_it(page: tuple[str, WaitingLine]) -> None:
+    address, line = page
 
     async def ask_and_drop() -> str:
         async with Visitor(address) as visitor:
             await visitor.open()
             sent = ["mine", "predictions", "surprisal", {"text_a": _LONG, **_SURPRISAL}]
             asked = asyncio.create_task(visitor.call("wire", "answer", sent))
-            while "mine" not in questions._turns:
-                await asyncio.sleep(0.05)
-            turn = questions._turns["mine"]
-            visitor_before, turn.visitor = turn.visitor, "somebody else"
+            await _until(line, "mine", asked)
+            turn = line._turns["mine"]
+            asker, turn.visitor = turn.visitor, ("somebody", "else")
             await visitor.call("wire", "drop", "mine")
             assert not turn.cancelled
-            turn.visitor = visitor_before
+            turn.visitor = asker
             await visitor.call("wire", "drop", "mine")
             return str(await asked)
 
     assert "newer question" in asyncio.run(ask_and_drop())
 
 
-def test_who_waits_is_told_how_long(page: tuple[str, Questions]) -> None:
-    address, questions = page
+def test_who_waits_is_told_how_long(page: tuple[str, WaitingLine]) -> None:
+    address, line = page
 
     async def wait() -> list[dict[str, float | None]]:
         async with Visitor(address) as visitor:
@@ -100,8 +99,7 @@ def test_who_waits_is_told_how_long(page: tuple[str, Questions]) -> None:
             for ticket in ("first", "second", "third"):
                 sent = [ticket, "predictions", "surprisal", {"text_a": _LONG, **_SURPRISAL}]
                 asked.append(asyncio.create_task(visitor.call("wire", "answer", sent)))
-                while ticket not in questions._turns:
-                    await asyncio.sleep(0.05)
+                await _until(line, ticket, asked[-1])
             for ticket in ("first", "second", "third"):
                 said.append(await visitor.call("wire", "progress", ticket))
             for ticket in ("first", "second", "third"):
@@ -113,3 +111,22 @@ def test_who_waits_is_told_how_long(page: tuple[str, Questions]) -> None:
     assert first["before"] is None
     assert (second["before"], third["before"]) == (0, 1)
     assert min(second["seconds"], third["seconds"]) > 0  # type: ignore[type-var, operator]
+
+
+def test_programs_that_call_take_turns_in_the_same_line(page: tuple[str, WaitingLine]) -> None:
+    address, _ = page
+    joined: list[tuple[tuple[str, ...], str]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        join = WaitingLine.join
+
+        def noting(self: WaitingLine, visitor: tuple[str, ...], name: str, lane: str) -> Turn:
+            joined.append((visitor, name))
+            return join(self, visitor, name, lane)
+
+        patch.setattr(WaitingLine, "join", noting)
+        client = Client(address, verbose=False)
+        answer = client.predict("The king of France is [MASK].", "wiki-mini", 3, api_name="/fill_mask")
+        client.close()
+    assert len(answer["masks"][0]["candidates"]) == 3
+    ((visitor, name),) = joined
+    assert (visitor[0], name) == ("127.0.0.1", "api.fill_mask")

@@ -14,8 +14,9 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from bertviz_lab.figures.payload import to_json
-from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions, tell_progress
+from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, Questions
 from bertviz_lab.ui.server.visitors import Visitor
+from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Count, Text, View, question
 from bertviz_lab.ui.views import VIEWS

@@ -9,7 +9,7 @@ from bertviz_lab.figures.interpret.attribution import attribution_payload
 from bertviz_lab.figures.interpret.head_ablation import change_payload, head_ablation_payload
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.components.facts import facts_payload
-from bertviz_lab.ui.server.questions import tell_progress
+from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Heads, Index, ModelName, Text, View, Word, question
 from bertviz_lab.ui.views.attribution.target import Explained, explained, possible_targets

@@ -5,7 +5,7 @@ from typing import Any
 from bertviz_lab.figures.charts import bars_payload
 from bertviz_lab.figures.marking import Span, marked_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.questions import tell_progress
+from bertviz_lab.ui.server.waiting_line import tell_progress
 
 
 def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:

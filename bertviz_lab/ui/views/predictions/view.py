@@ -7,7 +7,7 @@ from bertviz_lab.figures.interpret.comparison import comparison_payload, joint_p
 from bertviz_lab.figures.interpret.logit_lens import surprisal_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.questions import tell_progress
+from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, question

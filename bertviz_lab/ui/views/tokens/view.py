@@ -15,7 +15,7 @@ from bertviz_lab.figures.interpret.masking import (
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.interpret.word_splits import splitting_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.ui.server.questions import tell_progress
+from bertviz_lab.ui.server.waiting_line import tell_progress
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import ModelName, Text, View, question
 
