@@ -29,6 +29,7 @@ check: $(VENV)/.test
 	$(RUN) -m ruff format --check .
 	$(RUN) -m ruff check .
 	$(RUN) -m mypy bertviz_lab app.py
+	$(RUN) -m tests.lint_scripts
 
 bench: $(VENV)/.test
 	@$(RUN) -m benchmarks $(ARGS)

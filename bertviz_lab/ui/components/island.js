@@ -33,7 +33,7 @@ function onPayload(emptyText, show) {
     if (payload?.asked < latest) return; // an older question, answered late
     latest = payload?.asked ?? latest;
     const usable = payload && !payload.message;
-    empty.textContent = (payload && payload.message) || emptyText;
+    empty.textContent = payload?.message || emptyText;
     empty.hidden = Boolean(usable);
     content.hidden = !usable;
     if (usable) show(payload);

@@ -21,7 +21,7 @@ function makeTimeline(onJump, options = {}) {
     const filled = lines ? data.map((trace, place) => ({ ...trace, x: lines[place].map(([step]) => opening.steps.indexOf(step)),
       y: lines[place].map(([, value]) => value), customdata: lines[place].map(([step]) => step) })) : data;
     const shapes = layout.shapes.map((shape) => ({ ...shape }));
-    body = { table: tableOf(given.keys, filled), ...given, caption: `${opening.title} · ${given.title}`, ...more,
+    body = { table: tableOfLines(given.keys, filled), ...given, caption: `${opening.title} · ${given.title}`, ...more,
       figure: { data: more.data ?? filled, layout: { ...layout, shapes, xaxis: opening.axis } } };
     placeCursor(current.index);
     chart.show(body);
@@ -29,7 +29,7 @@ function makeTimeline(onJump, options = {}) {
   }
 
   /** A row for each step at which a line has a point, a column for each line. */
-  function tableOf(keys, data) {
+  function tableOfLines(keys, data) {
     const steps = opening.steps.filter((step) => data.some(({ customdata }) => customdata?.includes(step)));
     return { header: ['step', ...keys.map(([name]) => name)],
       rows: steps.map((step) => [step, ...keys.map((_, place) => data[place].y[data[place].customdata.indexOf(step)] ?? null)]) };

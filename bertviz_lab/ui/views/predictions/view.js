@@ -13,7 +13,7 @@ const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
 const headless = h('p', { class: 'quiet' }, 'This model has no prediction head. Its tokens, attention, embeddings and layers can be looked at all the same.');
 headless.hidden = true;
-const task = panel.part([headless, labels.host, marked.host], async () => {
+panel.part([headless, labels.host, marked.host], async () => {
   const { task: architecture, mlm: hasMlm, nsp: hasNsp } = await heads();
   headless.hidden = Boolean(architecture || hasMlm || hasNsp);
   labels.host.hidden = architecture !== 'BertForSequenceClassification';
@@ -30,7 +30,7 @@ const mlm = panel.part([bars.host, knobs], async () => {
   }
   if (able) await panel.show(bars, 'mlm', settings.values);
 });
-const nsp = panel.part([verdict.host, nspHint], async () => {
+panel.part([verdict.host, nspHint], async () => {
   const able = (await heads()).nsp;
   const pair = able && page.input.text_b.trim() !== '';
   verdict.host.hidden = !pair;
