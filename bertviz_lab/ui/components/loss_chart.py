@@ -1,58 +1,24 @@
-"""Live curves of a training run, or the curves of one that has ended."""
+"""Live curves of a training run, or the curves of one that has ended.
 
-from collections.abc import Callable
-from typing import Any
+Its value comes from `figures.training.curves`: `live_payload` or `replay_payload`. Which panels there are depends
+on the run's objective: the losses and accuracies of pretraining, or the loss and the score of a task, with its
+trials one after another; see `figures.training.panels`.
 
-import gradio as gr
+`server.poll(run_id, start)` answers {"rows": events from that place of the log on, "next": where to read on,
+"state": {"status", "message"}}, or null for a run that is unknown. The first call has 0 for `start`; what the
+number counts is the server's affair. It is called once a second, and again at once when it answered with 500 rows
+or more, so that a long log may come in parts. The state has the last word on the status; without one the rows tell
+it. Polling ends with the run; a run that was resumed is followed again when the value has another `mark`.
 
-from bertviz_lab.ui.components.assemble import Assembly, component
+Events: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing, training,
+finished, stopped, failed, missing) changes; `first` is true for the state found on arrival. `probes_done` {run_id}
+when the run has been asked its probes again.
+"""
+
+from bertviz_lab.ui.components.assemble import Assembly
 
 LOSS_CHART = Assembly(
     "loss",
     ("picture.js", "plot.js", "run_log.js", "run_words.js", "curve_figure.js", "loss_chart.js"),
     ("chart.css", "curve_controls.css", "loss_chart.css"),
 )
-
-
-def loss_chart(
-    value: str = "",
-    *,
-    poll: Callable[[str, int], dict[str, Any] | None] | None = None,
-    label: str = "Learning curves",
-    **options: Any,
-) -> gr.HTML:
-    """The curves of a run; their value comes from `figures.training.curves`: `live_payload` or `replay_payload`.
-
-    Which panels there are depends on the run's objective: the losses and accuracies of pretraining, or the loss and the
-    score of a task, with its trials one after another; see `figures.training.panels`.
-
-    `poll(run_id, start)` answers {"rows": events from that place of the log on, "next": where to read on,
-    "state": {"status", "message"}}, or None for a run that is unknown. The first call has 0 for `start`; what the
-    number counts is the caller's affair. It is called once a second outside Gradio's queue, and again at once
-    when it answered with 500 rows or more, so that a long log may come in parts. The state has the last word on
-    the status; without one the rows tell it. Polling ends with the run; a run that was resumed is followed again
-    when the payload has another `mark`.
-
-    Events: `run_changed` {run_id, status, first, step, message} when the status (starting, preparing, training,
-    finished, stopped, failed, missing) changes; `first` is true for the state found on arrival. `probes_done` {run_id}
-    when the run has been asked its probes again.
-    """
-    functions: list[Callable[..., Any]] = []
-    if poll is not None:
-        ask = poll
-
-        # Gradio hands over all arguments of a call from the page as one list.
-        def poll_of(arguments: list[Any]) -> dict[str, Any] | None:
-            run_id, start = arguments
-            return ask(str(run_id), int(start))
-
-        poll_of.__name__ = "poll"
-        functions.append(poll_of)
-
-    return component(
-        LOSS_CHART,
-        value=value,
-        label=label,
-        server_functions=functions,
-        **options,
-    )

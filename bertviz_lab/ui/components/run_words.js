@@ -131,7 +131,11 @@ function trialWords(log, panel) {
 /** Mean and spread of trials that differ in their seed alone. */
 function spreadWords(panel, scored) {
   const groups = Object.create(null); // a name may be any text
-  for (const { row, value } of scored) (groups[(row.name ?? '').replace(/,? *\(?seed \d+\)?/, '').trim()] ??= []).push(value);
+  for (const { row, value } of scored) {
+    const name = (row.name ?? '').replace(/,? *\(?seed \d+\)?/, '').trim();
+    groups[name] ??= [];
+    groups[name].push(value);
+  }
   return Object.entries(groups).filter(([, values]) => values.length > 1).map(([name, values]) => {
     const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
     const spread = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (values.length - 1));
