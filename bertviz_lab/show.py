@@ -5,9 +5,10 @@ show.attention(interpret.trace_text(load_checkpoint("wiki-tiny"), "The cat sat."
 """
 
 import html
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body
 from bertviz_lab.figures.interpret.attribution import attribution_payload
@@ -17,6 +18,7 @@ from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload, surpris
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload, next_sentence_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.interpret import (
     METRICS,
     Attribution,
@@ -36,6 +38,7 @@ from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.chart import CHART
 from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.loss_chart import LOSS_CHART
 from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
 from bertviz_lab.ui.components.scores import SCORES
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
@@ -132,6 +135,11 @@ def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
     return _view(SCORES, "Surprisal of each token", payload, 360)
+
+
+def learning_curves(events: Iterable[Mapping[str, Any]], title: str = "") -> View:
+    """The curves of a run: losses, accuracies, perplexity, learning rate; `events` as in its `events.jsonl`."""
+    return _view(LOSS_CHART, "Learning curves", replay_payload(events, title), 640)
 
 
 def _view(assembly: Assembly, label: str, payload: str, height: int) -> View:

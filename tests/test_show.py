@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 from bertviz_lab import Checkpoint, interpret, show
 from bertviz_lab.ui.components.assemble import PLOTLY, source
 from tests.little import little_checkpoint
+from tests.ui.components.harness import events
 
 TEXT = "the red [MASK] sat on the mat"
 
@@ -24,6 +25,7 @@ def views(checkpoint: Checkpoint) -> dict[str, show.View]:
         "attribution": show.attribution(interpret.attribute(checkpoint, TEXT)),
         "ablate_heads": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
         "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
+        "learning_curves": show.learning_curves(events(40)),
         "pseudo-log-likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
     }
 
