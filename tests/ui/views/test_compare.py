@@ -62,6 +62,20 @@ def test_runs_of_the_study_are_named_by_what_they_leave_out(session: AppState) -
     assert [name for name, _ in body["settings"]] == ["Attention heads per layer"]
 
 
+def test_the_probes_of_the_chosen_runs_stand_side_by_side(session: AppState) -> None:
+    run_id = finished(session, WHOLE, 0.8)
+    assert ask(session, "probes", names=[run_id]) is None
+    row = {"event": "ProbesDone", "step": 9, "probes": "english", "right": {"tense": 0.75}}
+    with (session.runs.folder(run_id) / "events.jsonl").open("a") as log:
+        log.write(json.dumps(row) + "\n")
+    body = ask(session, "probes", names=[run_id])
+    assert [(series["name"].split(" (")[0], series["texts"]) for series in body["series"]] == [
+        ("Full recipe", ["75% at step 9"])
+    ]
+    with pytest.raises(InputError, match="no longer here"):
+        ask(session, "probes", names=["gone"])
+
+
 def test_strangers_see_their_own_runs_only(session: AppState) -> None:
     run_id = finished(session, WHOLE, 0.8)
     session.settings = session.models.settings = replace(session.settings, limits=Limits.of(shared=True))

@@ -93,6 +93,18 @@ def test_a_run_is_followed_and_a_shipped_model_is_replayed(tuned: AppState) -> N
     assert [row["event"] for row in ask(tuned, "curves", run_id="little")["rows"]] == ["RunStarted"]
 
 
+def test_a_run_s_probes_are_a_chart_where_it_was_asked_some(tuned: AppState, session: AppState) -> None:
+    assert ask(tuned, "probes", run_id=RUN) is None
+    log = session.settings.checkpoints / "little" / "training.jsonl"
+    log.write_text(
+        '{"event": "ProbesDone", "step": 5, "probes": "english", "right": {"tense": 0.75}}\n', encoding="utf-8"
+    )
+    body = ask(session, "probes", run_id="little")
+    assert (body["title"], body["rows"], body["columns"]) == ("Minimal-pair probes", ["75% tense"], ["5"])
+    with pytest.raises(InputError):
+        ask(session, "probes", run_id="gone")
+
+
 def test_settings_are_told_without_the_folders_of_the_machine(tuned: AppState) -> None:
     items = dict(ask(tuned, "settings", run_id=RUN)["items"])
     assert items["Epochs"] == "2"
