@@ -221,8 +221,7 @@ class Models:
 
     def _try_tokenizer(self, folder: Path) -> None:
         """Let a confined process use a stranger's tokenizer first. Raises `InputError` where that fails."""
-        limits = self.settings.limits
-        confinement = Confinement(limits.worker_bytes, min(limits.worker_seconds, _TRIAL_SECONDS))
+        confinement = Confinement(self.settings.limits.worker_bytes, _TRIAL_SECONDS)
         try:
             self._workers.run(partial(try_tokenizer, folder), confinement, "The tokenizer of this model load")
         except RuntimeError as error:
