@@ -24,9 +24,11 @@ def _logo() -> str:
     return f'<svg viewBox="0 0 36 36" width="36" height="36" aria-hidden="true">{frame}{"".join(cells)}</svg>'
 
 
-_TITLE = f"""
+def _title(*, logout: bool) -> str:
+    link = '<a class="logout" href="logout">Log out</a>' if logout else ""
+    return f"""
 <header class="title">{_logo()}<div><h1>BertViz Lab</h1>
-<p>Train a small BERT on your own text, watch its training dynamics, and look inside it.</p></div></header>
+<p>Train a small BERT on your own text, watch its training dynamics, and look inside it.</p></div>{link}</header>
 """
 
 
@@ -36,7 +38,7 @@ def create_header(session: AppState) -> gr.HTML:
     def glance(run_id: str, request: gr.Request) -> dict[str, Any] | None:
         return session.glance(run_id, visitor_of(request))
 
-    return run_strip(glance=glance, above=_TITLE, elem_id="run-strip")
+    return run_strip(glance=glance, above=_title(logout=bool(session.settings.users)), elem_id="run-strip")
 
 
 def strip_of(session: AppState, run_id: str | None, *, mark: str = "") -> str:
