@@ -69,6 +69,9 @@ class Limits:
     # ---- models
     hub: str = _limit("open", "allowlist", "hub", "models of the Hugging Face hub: off, allowlist or open")
     hub_models: tuple[str, ...] = _limit(KNOWN_MODELS, KNOWN_MODELS, "names", "ids of that list; * is any text")
+    hub_space: int = _limit(
+        100 * GIGABYTE, 10 * GIGABYTE, "bytes", "disk for models that the page downloads; the oldest go first"
+    )
     model_bytes: int = _limit(4 * GIGABYTE, GIGABYTE, "bytes", "weights of a model that may be opened")
     open_model_bytes: int = _limit(4 * GIGABYTE, 2 * GIGABYTE, "bytes", "weights of all models kept open")
 

@@ -10,8 +10,6 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -20,9 +18,11 @@ from typing import Any
 
 import psutil
 
-from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
+from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.jobs.run_inputs import with_copies
 from bertviz_lab.jobs.run_names import new_run_id, short_name
+from bertviz_lab.jobs.run_process import start_process
 from bertviz_lab.jobs.turns import Start, WaitingRun, in_turn, starts, words_of
 from bertviz_lab.jobs.worker import STOP_FILE
 from bertviz_lab.training.checkpoints.atomic_io import exclusive_lock, write_json
@@ -75,7 +75,7 @@ class Runs:
         folder = self.root / run_id
         try:
             folder.mkdir(parents=True)
-            config = _with_copies(config, folder, texts, scored)
+            config = with_copies(config, folder, texts, scored)
             (folder / _OWNER_FILE).write_text(owner, encoding="utf-8")
             write_state(folder, RunState("waiting"))
             write_json(folder / "config.json", config.to_dict())  # last: this makes it a run
@@ -296,23 +296,8 @@ class Runs:
         """Start the process of a run; "starting" is written first, so that there is never a process without a state."""
         (folder / STOP_FILE).unlink(missing_ok=True)
         write_state(folder, replace(read_state(folder), status="starting", message="", pid=0))
-        command = [sys.executable, "-m", "bertviz_lab.jobs.worker", str(folder), str(os.getpid())]
-        command += [str(self.nice), str(self.memory_bytes), str(self.most_seconds)]
-        environment = os.environ | {"PYTHONPATH": _package_parent()}
-        if not self.cached:
-            environment["BERTVIZ_LAB_CACHE"] = "none"
-        with (folder / "worker.log").open("ab") as log:
-            process = subprocess.Popen(
-                command,
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                env=environment,
-                start_new_session=True,  # Ctrl-C in the server's terminal is the server's; on Windows by the flag
-                creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-            )
-        # Nobody asks for the exit code, but a child that is not waited for stays in the process table.
-        threading.Thread(target=process.wait, daemon=True).start()
+        limits = (self.nice, self.memory_bytes, self.most_seconds)
+        start_process(folder, *limits, cached=self.cached)
 
 
 def _process(pid: int, folder: Path) -> psutil.Process | None:
@@ -324,36 +309,3 @@ def _process(pid: int, folder: Path) -> psutil.Process | None:
     except psutil.Error:
         pass
     return None
-
-
-def _with_copies(
-    config: RunConfig, folder: Path, texts: tuple[Path, ...], scored: tuple[Path, ...]
-) -> PretrainConfig | FinetuneConfig:
-    """The settings with the files replaced by copies in the run's folder."""
-    copies = _copy_in(texts, folder / "texts")
-    if isinstance(config, PretrainConfig):
-        return replace(config, corpus=(*_not_files(config.corpus), *copies) if copies else config.corpus)
-    train = (*_not_files(config.train), *copies) if copies else config.train
-    return replace(config, train=train, eval=_copy_in(scored, folder / "scored") or config.eval)
-
-
-def _not_files(entries: tuple[str, ...]) -> tuple[str, ...]:
-    """The entries that name a sample or a dataset."""
-    return tuple(name for name in entries if name.startswith(("sample:", "dataset:")))
-
-
-def _copy_in(texts: tuple[Path, ...], folder: Path) -> tuple[str, ...]:
-    """Copy files under their own names, numbered so that two of the same name stay apart."""
-    copies: list[str] = []
-    if not texts:
-        return ()
-    folder.mkdir()
-    for number, text in enumerate(texts, 1):
-        name = re.sub(r"[^\w.-]+", "_", text.name)[-80:].lstrip(".") or "text.txt"
-        copies.append(str(shutil.copyfile(text, folder / f"{number:02d}-{name}")))
-    return tuple(copies)
-
-
-def _package_parent() -> str:
-    parts = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
-    return os.pathsep.join(part for part in parts if part)

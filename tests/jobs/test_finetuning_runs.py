@@ -8,7 +8,7 @@ from bertviz_lab import load_checkpoint
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
 from bertviz_lab.interpret.results import read_results
 from bertviz_lab.jobs import Runs
-from bertviz_lab.jobs.runs import _with_copies
+from bertviz_lab.jobs.run_inputs import with_copies
 from tests.jobs.support import wait_for
 from tests.little import little_folder
 from tests.training.finetuning.support import Files
@@ -59,7 +59,7 @@ def test_files_are_replaced_by_copies_and_samples_are_not(tmp_path: Path) -> Non
     ):
         folder = tmp_path / str(number)
         folder.mkdir()
-        copied = _with_copies(config, folder, (text,), ())
+        copied = with_copies(config, folder, (text,), ())
         names = copied.train if isinstance(copied, FinetuneConfig) else copied.corpus
         assert names[-2:] == ("dataset:x", str(folder / "texts" / "01-a.csv"))
-        assert _with_copies(config, folder, (), ()) == config
+        assert with_copies(config, folder, (), ()) == config

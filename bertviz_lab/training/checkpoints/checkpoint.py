@@ -53,9 +53,9 @@ TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertFo
 Pooling = Literal["mean", "cls", "max"]
 POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max")
 
-_HUB_FILES = ["config.json", "1_Pooling/config.json", "vocab.txt", "tokenizer*.json", "README.md"]
-_SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
-_PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
+HUB_FILES = ["config.json", "1_Pooling/config.json", "vocab.txt", "tokenizer*.json", "README.md"]
+SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
+PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
 
 
 @dataclass(frozen=True)
@@ -190,10 +190,13 @@ def shipped_models() -> tuple[str, ...]:
     return tuple(sorted(p.name for p in SHIPPED.iterdir() if (p / "config.json").is_file()))
 
 
-def checkpoint_folder(source: str, download: bool = True, *, token: bool | None = None) -> Path:
+def checkpoint_folder(
+    source: str, download: bool = True, *, token: bool | None = None, revision: str | None = None
+) -> Path:
     """Where the files of a model are; `source` as for `load_checkpoint`.
 
-    `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for.
+    `token=False` keeps this user's Hugging Face token back: for a model that somebody else asks for. `revision` is a
+    commit of the hub, the newest where it is None.
     """
     if not source.strip():
         raise InputError("Name a model: a folder, a shipped model, or a Hugging Face hub id.")
@@ -207,20 +210,20 @@ def checkpoint_folder(source: str, download: bool = True, *, token: bool | None 
     if source in shipped_models():
         return SHIPPED / source
     if re.fullmatch(r"[\w.-]+(/[\w.-]+)?", source) and ".." not in source and not folder.exists():
-        return _from_hub(source, download, token)
+        return _from_hub(source, download, token, revision)
     raise InputError(f"There is no model folder {source[:200]!r}.")
 
 
-def _from_hub(repo: str, download: bool, token: bool | None) -> Path:
+def _from_hub(repo: str, download: bool, token: bool | None, revision: str | None) -> Path:
     """A hub model in the local cache, downloaded if it is not there and this machine is online."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
     try:
-        options: dict = {"local_files_only": not download, "token": token}
-        folder = Path(snapshot_download(repo, allow_patterns=_HUB_FILES + _SAFETENSORS, **options))
+        options: dict = {"local_files_only": not download, "token": token, "revision": revision}
+        folder = Path(snapshot_download(repo, allow_patterns=HUB_FILES + SAFETENSORS, **options))
         if not any(folder.glob("*.safetensors")):  # only then, because many repositories hold both
-            folder = Path(snapshot_download(repo, allow_patterns=_HUB_FILES + _PICKLES, **options))
+            folder = Path(snapshot_download(repo, allow_patterns=HUB_FILES + PICKLES, **options))
         return folder
     except HFValidationError as error:
         raise InputError(f"There is no model {repo!r}.") from error

@@ -23,6 +23,9 @@ const complaint = h('p', { class: 'complaint', role: 'status' });
 const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
 const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
 complaint.hidden = true;
+// Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
+const missing = h('p', { class: 'missing', id: 'missing-models', role: 'status' });
+missing.hidden = true;
 root.append(
   h('div', { class: 'input-bar' },
     h('div', { class: 'texts' },
@@ -31,7 +34,7 @@ root.append(
     h('div', { class: 'models' }, modelBox.node, otherBox.node),
     h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, makeLinkButton('copy-link', take))),
     facts.host),
-  strip, complaint, next);
+  missing, strip, complaint, next);
 
 let typing = 0;
 let shownExamples = []; // those of the model that is shown: [text a, text b]
@@ -169,6 +172,29 @@ async function showModel() {
   if (untouched && list.length && !list.some(([a, b]) => a === textA && b === textB)) fill(...list[0]);
 }
 
+async function showMissing() {
+  const { model, other } = page.input;
+  const names = await page.ask('explore', 'missing', { models: [model, other === 'before' ? '' : other] }).catch(() => undefined);
+  if (!names) return;
+  missing.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action', onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
+  missing.hidden = !names.length;
+}
+
+async function download(name, button) {
+  [button.disabled, button.textContent] = [true, `Downloading ${name} …`];
+  try {
+    await page.ask('explore', 'download', { model: name });
+  } catch (error) {
+    [button.disabled, button.textContent] = [false, `Download ${name}`];
+    missing.append(' ', h('span', { class: 'complaint' }, error.message));
+    return;
+  }
+  showMissing();
+  showModel();
+  drawTokens();
+  workspace.refresh();
+}
+
 async function showModels() {
   const groups = await page.ask('explore', 'models').catch(() => undefined);
   if (!groups) return;
@@ -186,7 +212,10 @@ page.on('input', (changed) => {
       grow(box);
     }
   }
-  if (changed.includes('model') || changed.includes('other')) showModels();
+  if (changed.includes('model') || changed.includes('other')) {
+    showModels();
+    showMissing();
+  }
   if (changed.includes('model')) {
     localStorage.setItem(REMEMBERED, page.input.model);
     showModel();
@@ -217,5 +246,6 @@ async function begin() {
     drawTokens();
     workspace.look();
   }
+  showMissing();
   await showModel();
 }

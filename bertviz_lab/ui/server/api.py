@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
@@ -13,6 +13,9 @@ from bertviz_lab.ui.server.error_handling import panics_as_errors, sentence_of
 from bertviz_lab.ui.server.validation import checked
 from bertviz_lab.ui.server.visitors import NOBODY, place_of
 from bertviz_lab.ui.state.app_state import AppState
+
+if TYPE_CHECKING:
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
 MOST_WEIGHTS = 2_000_000
@@ -28,6 +31,11 @@ def add_endpoints(session: AppState) -> None:
     A text or model that cannot be used is an error whose message is one plain sentence.
     """
 
+    def opened(model: str) -> "Checkpoint":
+        """A model; one of the hub is downloaded first, since a program that names it is no link."""
+        session.models.download(model)
+        return session.models.open(model)
+
     def models() -> dict[str, Any]:
         """The models that can be asked; runs of visitors are listed on one's own machine only."""
         found = [
@@ -42,7 +50,7 @@ def add_endpoints(session: AppState) -> None:
         """A text, or a pair, as the model is given it: tokens, ids, segments, attention mask, offsets."""
         from bertviz_lab.interpret.inputs import encode_inputs
 
-        encoding = encode_inputs(session.models.open(model), checked(text_a), checked(text_b) or None).encoding
+        encoding = encode_inputs(opened(model), checked(text_a), checked(text_b) or None).encoding
         return {
             "tokens": list(encoding.tokens),
             "ids": list(encoding.ids),
@@ -57,21 +65,21 @@ def add_endpoints(session: AppState) -> None:
         """For each [MASK] the `top_k` likeliest tokens with their probabilities."""
         from bertviz_lab.interpret import fill_mask as predict
 
-        found = predict(session.models.open(model), checked(text), _whole(top_k))
+        found = predict(opened(model), checked(text), _whole(top_k))
         return {"tokens": list(found.encoding.tokens), "masks": [asdict(mask) for mask in found.masks]}
 
     def next_sentence(text_a: str, text_b: str, model: str = "") -> dict[str, Any]:
         """The probabilities that B follows A and that it comes from elsewhere."""
         from bertviz_lab.interpret import next_sentence as predict
 
-        found = predict(session.models.open(model), checked(text_a), checked(text_b))
+        found = predict(opened(model), checked(text_a), checked(text_b))
         return {"is_next": found.is_next, "is_random": found.is_random}
 
     def attention(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
         """The weights of every head: attentions[layer][head][from][to], each row adding up to 1."""
         from bertviz_lab.interpret import trace_text
 
-        trace = trace_text(session.models.open(model), checked(text_a), checked(text_b) or None)
+        trace = trace_text(opened(model), checked(text_a), checked(text_b) or None)
         weights = trace.attentions
         if weights.size > MOST_WEIGHTS:
             raise InputError(f"This text has {weights.size:,} attention weights; shorten it to {MOST_WEIGHTS:,}.")
@@ -85,7 +93,7 @@ def add_endpoints(session: AppState) -> None:
         """The labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first."""
         from bertviz_lab.interpret import classify as predict
 
-        found = predict(session.models.open(model), checked(text_a), checked(text_b) or None)
+        found = predict(opened(model), checked(text_a), checked(text_b) or None)
         return {"labels": [asdict(label) for label in found.labels]}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):

@@ -4,12 +4,10 @@ import dataclasses
 import json
 import re
 import time
-from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from bertviz_lab.config.limits import MEGABYTE
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
@@ -19,6 +17,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import latest_checkpoin
 from bertviz_lab.training.runs.run_folder import ACTIVE, RunState
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
+from bertviz_lab.ui.state.hub import Hub, NotDownloadedError, too_large
 from bertviz_lab.ui.state.lru_cache import LruCache
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
@@ -44,6 +43,7 @@ class Models:
     def __init__(self, settings: Settings, runs: Runs, workers: Workers) -> None:
         self.settings = settings
         self.runs = runs
+        self.hub = Hub(settings.limits)
         self._workers = workers
         # By folder and what lies in it. Switching among small models opens none of them again.
         self.opened = LruCache(settings.limits.open_model_bytes, weigh=bytes_of, small_stay=True)
@@ -156,6 +156,13 @@ class Models:
             raise InputError(f"The run {short_name(model)} is no longer here.")
         return self._locate_elsewhere(model)
 
+    def download(self, model: str) -> None:
+        """Bring a model of the hub to this machine, where the name is that of one. Raises `InputError`."""
+        try:
+            self.locate(model)
+        except NotDownloadedError:
+            self.hub.download(model.strip())
+
     def version(self, model: str) -> str:
         """Changes when the files behind a name do. Raises as `locate`."""
         folder, _ = self.locate(model)
@@ -189,8 +196,6 @@ class Models:
         return cast("Checkpoint", self.opened.get((folder, signature), load))
 
     def _locate_elsewhere(self, model: str) -> tuple[Path, str]:
-        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
-
         try:
             folder = Path(model).expanduser()
             is_folder = folder.is_dir()
@@ -206,18 +211,12 @@ class Models:
                 f"There is no model {model[:80]!r}: choose one from the list, or type the id of a BERT on the "
                 f"Hugging Face hub{'' if self.settings.shared else ' or a folder'} (with the lab come: {known})."
             )
-        self._refuse_large_download(model)
-        return checkpoint_folder(model, token=self._token), model
-
-    @property
-    def _token(self) -> bool | None:
-        """Whether the owner's Hugging Face token may be sent: never for what a visitor asks for."""
-        return False if self.settings.shared else None
+        return self.hub.folder(model), model
 
     def _refuse_large(self, folder: Path, name: str) -> None:
         size = sum(path.stat().st_size for path in _weights(folder))
         if size > self.settings.limits.model_bytes:
-            raise InputError(_too_large(name, size, self.settings.limits.model_bytes))
+            raise InputError(too_large(name, size, self.settings.limits.model_bytes))
 
     def _try_tokenizer(self, folder: Path) -> None:
         """Let a confined process use a stranger's tokenizer first. Raises `InputError` where that fails."""
@@ -226,30 +225,6 @@ class Models:
             self._workers.run(partial(try_tokenizer, folder), confinement, "The tokenizer of this model load")
         except RuntimeError as error:
             raise InputError("The tokenizer of this model cannot be used: it is damaged.") from error
-
-    def _refuse_large_download(self, model: str) -> None:
-        """Ask the hub for the size first; a hub that does not answer lets `checkpoint_folder` say so."""
-        from huggingface_hub import HfApi, constants, scan_cache_dir
-        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
-        from huggingface_hub.utils import CacheNotFound
-
-        if constants.HF_HUB_OFFLINE:
-            return
-        try:
-            if any(repo.repo_id == model for repo in scan_cache_dir().repos):
-                return
-        except CacheNotFound:
-            pass
-        try:
-            files = HfApi(token=self._token).model_info(model, files_metadata=True, timeout=10).siblings or []
-        except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError):
-            return
-        sizes = {file.rfilename: file.size or 0 for file in files}
-        wanted = [name for name in sizes if name.endswith(".safetensors")]
-        wanted = wanted or [name for name in sizes if fnmatch(name, "pytorch_model*.bin")]
-        size = sum(sizes[name] for name in wanted)
-        if size > self.settings.limits.model_bytes:
-            raise InputError(_too_large(model, size, self.settings.limits.model_bytes))
 
 
 def run_label(name: str, state: RunState) -> str:
@@ -311,10 +286,3 @@ def _load(folder: Path, most_bytes: int) -> "Checkpoint":
             return load_checkpoint(folder, most_bytes=most_bytes)
         except OSError as error:
             raise InputError(f"The model could not be read: {error.strerror or error}.") from error
-
-
-def _too_large(name: str, size: int, most: int) -> str:
-    return (
-        f"{name[:80]} is too large for this page: its weights are {size / MEGABYTE:,.0f} MB, "
-        f"and {most / MEGABYTE:,.0f} MB are allowed."
-    )

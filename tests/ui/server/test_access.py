@@ -12,6 +12,7 @@ import pytest
 from bertviz_lab import PretrainConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.training.runs.notes import RunNotes, write_notes
+from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE
 from bertviz_lab.ui.server.visitors import COOKIE, owner_of
 from bertviz_lab.ui.state.app_state import AppState
@@ -83,17 +84,18 @@ def browsers(tuned: AppState) -> Iterator[tuple[Browser, Browser]]:
     text.write_text("\n\n".join(f"{SECRET}.\nOn day {n} {SECRET}." for n in range(30)), encoding="utf-8")
     little_history(folder / "model", STEPS)
     (folder / "config.json").write_text(json.dumps(PretrainConfig(corpus=(str(text),)).to_dict()))
-    (folder / "state.json").write_text(json.dumps({"status": "failed", "message": "01-diary.txt has too few words"}))
+    write_state(folder, RunState("failed", "01-diary.txt has too few words"))
     for run in (PRETRAINED, TUNED):
         write_notes(tuned.settings.runs_dir / run, RunNotes("", ("a private tag",), "a private note"))
+    (tuned.runs.folder(TUNED) / "owner").unlink()  # a stranger to both browsers
     settings = dataclasses.replace(tuned.settings, limits=Limits.of(shared=True))
     with serve(settings) as (url, session):
         owner, stranger = Browser(url), Browser(url)
         for run in (PRETRAINED, TUNED):
             (session.runs.folder(run) / "owner").write_text(owner_of(owner.key))
         yield owner, stranger
-        for browser in (owner, stranger):
-            browser.client.close()
+        owner.client.close()
+        stranger.client.close()
 
 
 def everything_about(browser: Browser, run: str) -> Iterator[tuple[str, str]]:

@@ -67,8 +67,8 @@ def test_a_training_can_start_from_what_ships_and_from_runs_that_have_ended(sess
 def test_on_a_shared_page_a_visitor_sees_their_own_runs_only(session: AppState, settings: Settings) -> None:
     make_run(session)
     make_run(session, "calm-fox-fedcba9876543210")
-    shared = AppState(replace(settings, limits=Limits.of(shared=True)))
     (settings.runs_dir / RUN / "owner").write_text(STRANGER.owner)
+    shared = AppState(replace(settings, limits=Limits.of(shared=True)))
     assert shared.models.visible_runs(OWNER) == ("calm-fox-fedcba9876543210",)
     assert shared.models.visible_runs(STRANGER) == (RUN,)
     assert shared.models.visible_runs(NOBODY) == ()

@@ -1,14 +1,20 @@
 """What the input bar of Explore asks: which models there are, what one is, texts that it knows, and a text's tokens."""
 
 import random
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.state.hub import NotDownloadedError
 from bertviz_lab.ui.state.model_facts import describe
 from bertviz_lab.ui.view import ModelName, Text, View, Word, question
+
+#: The model of the input, and the one that it is compared with.
+ModelNames = Annotated[list[ModelName], Field(max_length=2)]
 
 
 def models(state: AppState, visitor: Visitor) -> list[dict[str, Any]]:
@@ -30,6 +36,24 @@ def examples(state: AppState, visitor: Visitor, model: ModelName) -> list[tuple[
     known = state.examples(model, visitor)
     masked = [(text, "") for text in known.masked]
     return [*masked[:3], *known.pairs[:2], *masked[3:]]
+
+
+def missing(state: AppState, models: ModelNames) -> list[str]:
+    """Those of some models that a press of a button could bring to this machine."""
+    names = []
+    for model in dict.fromkeys(models):
+        try:
+            state.models.locate(model)
+        except NotDownloadedError:
+            names.append(model)
+        except InputError:  # whatever asks it for an answer says so
+            continue
+    return names
+
+
+def download(state: AppState, model: ModelName) -> None:
+    """Bring a model of the hub to this machine."""
+    state.models.download(model)
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
@@ -70,6 +94,8 @@ EXPLORE = View(
         "models": question(models),
         "about": question(about),
         "examples": question(examples),
+        "missing": question(missing),
+        "download": question(download, slow=True),
         "encode": question(encode),
         "random_text": question(random_text),
         "standalone_page": question(standalone_page),

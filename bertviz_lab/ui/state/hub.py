@@ -1,0 +1,176 @@
+"""Models of the Hugging Face hub on a page: which may be asked for, which are on disk, and one download at a time.
+
+A model is downloaded by the press of a button, never because somebody names it: links name models. Its revision is the
+one whose size was checked, and stays; a repository that grows later changes nothing here.
+"""
+
+import json
+import shutil
+import threading
+import time
+from fnmatch import fnmatch, fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab.config.limits import Limits, words_of
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.atomic_io import write_json
+
+_RECORD = "bertviz-lab-downloads.json"  # beside the cached models: those that a page has brought there
+
+
+class NotDownloadedError(InputError):
+    """A model of the hub that may be used here, once it is downloaded."""
+
+
+class Hub:
+    """The hub within the limits of a page."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        # The owner's own Hugging Face token is never sent for what a visitor asks for.
+        self._token: bool | None = False if limits.shared else None
+        self._lock = threading.Lock()
+        self._busy_with = ""
+
+    def folder(self, model: str) -> Path:
+        """Where a model lies on disk; nothing is asked of the hub.
+
+        Raises `NotDownloadedError` where it is not there yet, and `InputError` where this page may not use it.
+        """
+        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder  # brings torch
+
+        self.check_allowed(model)
+        try:
+            return checkpoint_folder(model, download=False)
+        except InputError:
+            raise NotDownloadedError(
+                f"There is no model {model} on this machine yet: press Download below the input to fetch it from the "
+                "Hugging Face hub."
+            ) from None
+
+    def check_allowed(self, model: str) -> None:
+        """Raise `InputError` where this page may not use a model of that id."""
+        if self._limits.hub == "off":
+            raise InputError("This page uses no models of the Hugging Face hub: choose one from the list.")
+        if self._limits.hub == "allowlist" and not any(_matches(model, name) for name in self._limits.hub_models):
+            raise InputError(
+                f"This page uses these models of the Hugging Face hub only: {', '.join(self._limits.hub_models)} "
+                "(* is any text)."
+            )
+
+    def download(self, model: str) -> None:
+        """Bring a model to this machine; nothing is done for one that is there.
+
+        Raises `InputError` where it may not be used, is too large, cannot be fetched, or another one is on its way.
+        """
+        try:
+            self.folder(model)
+            return
+        except NotDownloadedError:
+            pass
+        if not self._lock.acquire(blocking=False):
+            raise InputError(
+                f"{self._busy_with} is being downloaded; models come one at a time, try again in a minute."
+            )
+        try:
+            self._busy_with = model
+            self._fetch(model)
+        finally:
+            self._lock.release()
+
+    def _fetch(self, model: str) -> None:
+        from bertviz_lab.training.checkpoints.checkpoint import checkpoint_folder
+
+        revision, size = self._revision_and_size(model)
+        if size > self._limits.model_bytes:
+            raise InputError(too_large(model, size, self._limits.model_bytes))
+        self._make_room(size)
+        place = _cache() / _folder_name(model)
+        is_new = not place.exists()
+        folder = checkpoint_folder(model, token=self._token, revision=revision)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        if size > self._limits.model_bytes:  # whatever the hub had said
+            if is_new:
+                shutil.rmtree(place, ignore_errors=True)
+            raise InputError(too_large(model, size, self._limits.model_bytes))
+        if is_new:
+            self._write_record(self._read_record() | {model: {"bytes": size, "downloaded": time.time()}})
+        reference = place / "refs" / "main"  # last: what was interrupted is not there
+        reference.parent.mkdir(parents=True, exist_ok=True)
+        reference.write_text(revision, encoding="utf-8")
+
+    def _revision_and_size(self, model: str) -> tuple[str, int]:
+        """The newest commit of a repository, and the bytes of its files that a model is read from."""
+        from huggingface_hub import HfApi
+        from huggingface_hub.errors import HfHubHTTPError, HFValidationError, OfflineModeIsEnabled
+
+        from bertviz_lab.training.checkpoints.checkpoint import HUB_FILES, PICKLES, SAFETENSORS
+
+        try:
+            info = HfApi(token=self._token).model_info(model, files_metadata=True, timeout=10)
+        except (HfHubHTTPError, HFValidationError, OfflineModeIsEnabled, OSError) as error:
+            raise InputError(
+                f"{model} could not be fetched from the Hugging Face hub: there is no such public model, or the hub "
+                "cannot be reached."
+            ) from error
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or []}
+        weights = _sizes_of(sizes, SAFETENSORS) or _sizes_of(sizes, PICKLES)
+        return str(info.sha), sum((weights | _sizes_of(sizes, HUB_FILES)).values())
+
+    def _make_room(self, size: int) -> None:
+        """Remove the oldest models that pages have downloaded, until one more fits; never what others have."""
+        most, record = self._limits.hub_space, self._read_record()
+        if size > most:
+            raise InputError(too_large("This model", size, most))
+        record = {name: entry for name, entry in record.items() if (_cache() / _folder_name(name)).is_dir()}
+        by_age = sorted(record, key=lambda name: record[name]["downloaded"])
+        while by_age and sum(entry["bytes"] for entry in record.values()) + size > most:
+            oldest = by_age.pop(0)
+            shutil.rmtree(_cache() / _folder_name(oldest), ignore_errors=True)
+            del record[oldest]
+        self._write_record(record)
+
+    def _read_record(self) -> dict[str, dict[str, float]]:
+        try:
+            body = json.loads((_cache() / _RECORD).read_text(encoding="utf-8"))
+            return {
+                str(name): {key: float(entry[key]) for key in ("bytes", "downloaded")} for name, entry in body.items()
+            }
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
+
+    def _write_record(self, record: dict[str, Any]) -> None:
+        try:
+            _cache().mkdir(parents=True, exist_ok=True)
+            write_json(_cache() / _RECORD, record)
+        except OSError as error:
+            raise InputError(f"The model could not be saved: {error.strerror or error}.") from error
+
+
+def too_large(name: str, size: float, most: int) -> str:
+    """Why a model is refused."""
+    has, allowed = words_of("bytes", int(size)), words_of("bytes", most)
+    return f"{name[:80]} is too large for this page: it has {has}, and {allowed} are allowed."
+
+
+def _matches(model: str, pattern: str) -> bool:
+    """Part by part: a * stands for no slash, else anybody could found an organisation that fits."""
+    parts, patterns = model.split("/"), pattern.split("/")
+    return len(parts) == len(patterns) and all(map(fnmatchcase, parts, patterns))
+
+
+def _sizes_of(sizes: dict[str, int], patterns: list[str]) -> dict[str, int]:
+    return {name: size for name, size in sizes.items() if any(fnmatch(name, pattern) for pattern in patterns)}
+
+
+def _cache() -> Path:
+    from huggingface_hub import constants
+
+    return Path(constants.HF_HUB_CACHE)
+
+
+def _folder_name(model: str) -> str:
+    from huggingface_hub.file_download import repo_folder_name
+
+    return str(repo_folder_name(repo_id=model, repo_type="model"))
