@@ -68,7 +68,8 @@ def create_finetune(session: AppState) -> TrainingView:
             min_width=280,
             elem_id="tuning-model",
         )
-        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds", "random_baseline"), defaults, prefix="tuning")
+        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
+    drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
     for name, title, group in options.TUNING_GROUPS:
         with gr.Accordion(title, open=False, elem_id=f"tuning-{name}", elem_classes="settings"):
             drawn |= controls.draw(FinetuneConfig, group, defaults, prefix="tuning")
