@@ -1,6 +1,7 @@
 """The limits of a page: two modes, each limit by option and by environment variable."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
@@ -52,3 +53,16 @@ def test_an_option_counts_more_than_a_variable() -> None:
 def test_a_limit_that_cannot_work_is_refused_by_its_option(name: str, text: str) -> None:
     with pytest.raises(InputError, match=flag_of(name)):
         Limits.of(shared=False, given={name: text})
+
+
+def test_the_deployment_guide_has_every_limit_with_its_defaults() -> None:
+    rows = ["| option of `bertviz-lab app` | local page | shared page | what it limits |", "|---|---|---|---|"]
+    for field in limit_fields():
+        kind = field.metadata["kind"]
+        local, shared = (words_of(kind, field.metadata[mode]).replace("*", "\\*") for mode in ("local", "shared"))
+        rows.append(
+            f"| `{flag_of(field.name)}` | {local} | {shared} | {field.metadata['help'].replace('*', chr(92) + '*')} |"
+        )
+    table = "\n".join(rows)
+    guide = (Path(__file__).parents[1] / "docs" / "deployment.md").read_text(encoding="utf-8")
+    assert table in guide, f"docs/deployment.md, section Limits, should have:\n{table}"
