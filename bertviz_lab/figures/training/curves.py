@@ -169,16 +169,19 @@ def live_payload(run_id: str, title: str = "", *, objective: str = "", mark: str
     return to_json({"run_id": run_id, "title": title, "mark": mark, **_panels_of(objective)})
 
 
-def replay_payload(rows: Iterable[Mapping[str, Any]], title: str = "", *, max_steps: int = 2000) -> Payload:
+def replay_payload(
+    rows: Iterable[Mapping[str, Any]], title: str = "", *, result: str = "", max_steps: int = 2000
+) -> Payload:
     """Show the log of a run that has ended.
 
     `rows` are events as in `events.jsonl` (key `event` names the type). More than `max_steps` training steps are
     thinned evenly; the first, the last and every evaluation are always kept. Metrics that a step lacks, as during
-    causal-LM warm-up, are filled in from the steps left out before it.
+    causal-LM warm-up, are filled in from the steps left out before it. `result` is a sentence on how good the model
+    is, where that was measured on more text than an evaluation of the run takes.
     """
     kept = thinned(rows, _KINDS, max_steps)
     objective = next((str(row["objective"]) for row in kept if row.get("objective")), "")
-    return to_json({"rows": kept, "title": title, **_panels_of(objective)})
+    return to_json({"rows": kept, "title": title, "result": result, **_panels_of(objective)})
 
 
 def thinned(rows: Iterable[Mapping[str, Any]], kinds: Container[str], max_steps: int) -> list[dict[str, Any]]:

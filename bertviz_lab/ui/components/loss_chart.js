@@ -86,6 +86,7 @@ function drawPanel({ panel, host, values, plot }) {
     const [trained, held] = [log.newest(field), log.evals.at(-1)?.[field]];
     return { name, paint, text: written(panel.unit, panel.id === 'score' ? held ?? trained : Number.isFinite(trained) ? trained : held) };
   });
+  values.hidden = Boolean(payload.result); // which says it for more text than these
   values.replaceChildren(...words.map(({ name, paint, text }) => h('span', { style: `color: ${paint}` }, words.length > 1 ? `${name} ${text}` : text)));
   const baselines = baselinesOf(panel, log).map(({ name, value }) => `${name} ${written(panel.unit, value)}`).join(', ');
   const end = log.lastPlace('causal_loss');
@@ -152,7 +153,7 @@ function refresh() {
   place();
   const share = progressOf(log, status);
   stage.textContent = stageWords(log, status, scorePanel(panels));
-  detail.textContent = detailWords(log, state, status, panels);
+  detail.textContent = payload.result || detailWords(log, state, status, panels);
   const ended = ENDED.includes(status);
   change.textContent = ended ? '' : scorePanel(panels) ? taskWords(log, panels, false) : changeWords(log, panels); // in the end it is the result
   change.hidden = !change.textContent;

@@ -1,6 +1,7 @@
 """What a model is, as facts: its size, its vocabulary, and what it was trained on."""
 
 import re
+from pathlib import Path
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.figures.payload import message_payload
@@ -67,3 +68,17 @@ def _progress(session: AppState, model: str) -> str:
 
 def _millions(count: int) -> str:
     return f"{count / 1e6:.1f} million" if count >= 1e5 else f"{count:,}"
+
+
+def card_accuracy(folder: Path) -> float | None:
+    """The MLM accuracy on a model's card, on the first text in its table: the one number that is given everywhere."""
+    try:
+        card = (folder / "README.md").read_text(encoding="utf-8")
+    except OSError:
+        return None
+    rows = [[cell.strip() for cell in line.split("|")] for line in card.splitlines() if line.startswith("|")]
+    header = next((row for row in rows if "MLM accuracy" in row), None)
+    if header is None:
+        return None
+    first = rows[rows.index(header) + 2]  # behind the line of dashes
+    return float(first[header.index("MLM accuracy")].split("%")[0]) / 100

@@ -14,6 +14,7 @@ from bertviz_lab.ui.server.run_changes import CHANGE_RUN
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.run.view import curves
 from bertviz_lab.ui.views.runs.view import RUNS, task_name
 from tests.ui.pages import OWNER, STRANGER
 from tests.ui.state.test_models import RUN, make_run
@@ -143,4 +144,5 @@ def test_the_score_of_a_shipped_model_is_that_of_its_card(tmp_path: Path) -> Non
         card = (state.settings.checkpoints / name / "README.md").read_text(encoding="utf-8")
         percent = rows[name]["score_words"].removeprefix("MLM accuracy ")
         assert f"| {percent} (" in card
+        assert percent in json.loads(curves(state, name))["result"]  # nor does the view of its training say another
         assert percent in (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from bertviz_lab.training.runs.summary import RunSummary
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import NAMES, shown
+from bertviz_lab.ui.state.model_facts import card_accuracy
 from bertviz_lab.ui.view import View, question
 
 
@@ -47,21 +48,10 @@ def _row_of_shipped(state: AppState, name: str) -> dict[str, Any]:
     fixed = {"given_name": "", "tags": [], "note": "", "status": "shipped", "active": False, "queue": "", "step": 0}
     unknown = {"total_steps": None, "started": None, "mine": False, "deleted_at": None}
     outcome = _outcome(state.summary(name))
-    card = state.settings.checkpoints / name / "README.md"
-    accuracy = _mlm_accuracy(card.read_text(encoding="utf-8")) if card.is_file() else None
+    accuracy = card_accuracy(state.settings.checkpoints / name)
     if accuracy is not None:
         outcome |= {"score": accuracy, "score_words": f"{NAMES['mlm_accuracy']} {shown('mlm_accuracy', accuracy)}"}
     return {"id": name, "name": name, **fixed, **unknown, **outcome}
-
-
-def _mlm_accuracy(card: str) -> float | None:
-    """The MLM accuracy on a model's card, on the first text in its table: the one number that is given everywhere."""
-    rows = [[cell.strip() for cell in line.split("|")] for line in card.splitlines() if line.startswith("|")]
-    header = next((row for row in rows if "MLM accuracy" in row), None)
-    if header is None:
-        return None
-    first = rows[rows.index(header) + 2]  # behind the line of dashes
-    return float(first[header.index("MLM accuracy")].split("%")[0]) / 100
 
 
 def _outcome(summary: RunSummary) -> dict[str, Any]:
