@@ -24,8 +24,8 @@ const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(f
 const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
 complaint.hidden = true;
 // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
-const missing = h('p', { class: 'missing', id: 'missing-models', role: 'status' });
-missing.hidden = true;
+const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status' });
+absent.hidden = true;
 root.append(
   h('div', { class: 'input-bar' },
     h('div', { class: 'texts' },
@@ -34,7 +34,7 @@ root.append(
     h('div', { class: 'models' }, modelBox.node, otherBox.node),
     h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, makeLinkButton('copy-link', take))),
     facts.host),
-  missing, strip, complaint, next);
+  absent, strip, complaint, next);
 
 let typing = 0;
 let shownExamples = []; // those of the model that is shown: [text a, text b]
@@ -176,8 +176,8 @@ async function showMissing() {
   const { model, other } = page.input;
   const names = await page.ask('explore', 'missing', { models: [model, other === 'before' ? '' : other] }).catch(() => undefined);
   if (!names) return;
-  missing.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action', onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
-  missing.hidden = !names.length;
+  absent.replaceChildren(...names.map((name) => h('button', { type: 'button', class: 'action', onclick: ({ target }) => download(name, target) }, `Download ${name}`)));
+  absent.hidden = !names.length;
 }
 
 async function download(name, button) {
@@ -186,7 +186,7 @@ async function download(name, button) {
     await page.ask('explore', 'download', { model: name });
   } catch (error) {
     [button.disabled, button.textContent] = [false, `Download ${name}`];
-    missing.append(' ', h('span', { class: 'complaint' }, error.message));
+    absent.append(' ', h('span', { class: 'complaint' }, error.message));
     return;
   }
   showMissing();
