@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 from gradio.utils import get_upload_folder
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import delete_expired
 from bertviz_lab.ui.operations.event_log import log_event
 from bertviz_lab.ui.state.app_state import AppState
@@ -22,20 +23,25 @@ _PREFIX = "bertviz-lab-server-"
 _EVERY = 300.0  # seconds
 
 
-def own_upload_folder() -> Path | None:
-    """Make a folder for the uploads of this process, which Gradio then uses; None where the owner has named one."""
-    _remove_abandoned()
-    if os.environ.get("GRADIO_TEMP_DIR"):
-        return None
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+def own_upload_folder() -> Path:
+    """Make a folder for the uploads of this process, which Gradio then uses, within GRADIO_TEMP_DIR where that is set.
+
+    Raises `InputError` where it cannot be made.
+    """
+    parent = Path(os.environ.get("GRADIO_TEMP_DIR") or tempfile.gettempdir())
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(parent)
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent))
+    except OSError as error:
+        raise InputError(f"The folder for uploads, {parent}, cannot be written: {error.strerror}.") from error
     os.environ["GRADIO_TEMP_DIR"] = str(folder)
     return folder
 
 
-def remove_folder(folder: Path | None) -> None:
+def remove_folder(folder: Path) -> None:
     """The server ends: its uploads go."""
-    if folder is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 async def sweep_regularly(state: AppState) -> None:
@@ -66,9 +72,9 @@ def _remove_files(folder: Path, before: float) -> None:
             continue  # not empty, or gone meanwhile
 
 
-def _remove_abandoned() -> None:
+def _remove_abandoned(parent: Path) -> None:
     """Remove the folders of servers on this machine that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    for folder in parent.glob(f"{_PREFIX}*"):
         pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
         if pid.isdecimal() and (int(pid) == os.getpid() or not psutil.pid_exists(int(pid))):
             shutil.rmtree(folder, ignore_errors=True)  # another user's stays, for want of permission

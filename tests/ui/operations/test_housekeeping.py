@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from gradio_client import Client
 
+from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import bytes_below
 from bertviz_lab.ui.operations.housekeeping import own_upload_folder, sweep
 from bertviz_lab.ui.server.downloads import download_folder
@@ -98,7 +99,19 @@ def test_old_uploads_and_downloads_are_swept_and_young_ones_stay(
     assert bytes_below(tmp_path / "uploads") == 0
 
 
-def test_an_upload_folder_that_the_owner_has_named_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+def test_uploads_lie_in_a_folder_of_their_server_within_the_named_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "named"))
-    assert own_upload_folder() is None
+    folder = own_upload_folder()
+    assert folder.is_dir() and folder.parent == tmp_path / "named"
+    assert os.environ["GRADIO_TEMP_DIR"] == str(folder)
+
+
+def test_an_upload_folder_that_cannot_be_made_is_refused_in_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "file"))
+    with pytest.raises(InputError, match="folder for uploads"):
+        own_upload_folder()
