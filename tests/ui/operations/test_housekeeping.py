@@ -104,7 +104,8 @@ def test_uploads_lie_in_a_folder_of_their_server_within_the_named_one(
 ) -> None:
     monkeypatch.setenv("GRADIO_TEMP_DIR", str(tmp_path / "named"))
     folder = own_upload_folder()
-    assert folder.is_dir() and folder.parent == tmp_path / "named"
+    assert folder.is_dir()
+    assert folder.parent == tmp_path / "named"
     assert os.environ["GRADIO_TEMP_DIR"] == str(folder)
 
 
