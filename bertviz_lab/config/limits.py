@@ -136,12 +136,12 @@ def words_of(kind: Kind, value: Any) -> str:
     if kind == "bytes":
         for unit, size in (("GB", GIGABYTE), ("MB", MEGABYTE), ("kB", KILOBYTE)):
             if value >= size:
-                return f"{value / size:,.4g} {unit}"
+                return f"{value / size:,.10g} {unit}"
         return f"{value} bytes"
     if kind == "seconds":
         for unit, seconds in (("days", DAY), ("h", HOUR), ("min", 60.0)):
             if value >= seconds:
-                return f"{value / seconds:,.4g} {unit}"
+                return f"{value / seconds:,.10g} {unit}"
         return f"{value:.3g} s"
     if kind == "switch":
         return "on" if value else "off"
