@@ -120,7 +120,7 @@ def in_the_browser(page: Page, address: str, size: str, rounds: int) -> dict[str
     fetched = time.perf_counter() - began
     page.wait_for_timeout(1000)
     found = {"first_ms": 1000 * shown, "all_ms": 1000 * fetched, "drag": spread(page.evaluate(_DRAG, rounds))}
-    for summary in view.locator("details.fold summary").all():
+    for summary in view.locator("details.fold > summary").all():
         summary.click()
     page.wait_for_timeout(1000)
     return found | {"drag, all parts open": spread(page.evaluate(_DRAG, rounds))}

@@ -2,18 +2,17 @@
 
 import csv
 import json
+import random
 import re
 import statistics
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import interpret
 from bertviz_lab.config import BertConfig, PretrainConfig
-from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views.dynamics.examples import tracked_examples
@@ -25,7 +24,6 @@ __all__ = ["event_loops"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 TEXT, SECOND = "the red [MASK] sat on the mat", "she gave him the red book"
-COPY = "The black kite at the market costs eight coins. So Ben and Sara buy the [MASK] kite."
 MINI = BertConfig.preset("mini")
 
 
@@ -84,10 +82,9 @@ def truth(session: AppState, step: int, text: str = TEXT, second: str | None = N
 
 
 def cursor(chart: Locator) -> float:
-    """Where the cursor of a chart stands in the window: the middle of its line."""
-    box = chart.locator(".shapelayer path[data-index='0']").first.bounding_box()
-    assert box is not None
-    return box["x"] + box["width"] / 2
+    """Where the cursor of a chart stands in the window, in pixels."""
+    place = "node => node.getBoundingClientRect().x + parseFloat(getComputedStyle(node, '::after').left)"
+    return float(chart.evaluate(place))
 
 
 def head_pixels(view: Locator) -> str:
@@ -124,13 +121,13 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
         asked = watched.masks[0].asked
         assert asked is not None
         expect(view.locator(".watched .keys")).to_contain_text(f"cat {100 * asked.probability:.1f}%")
-        seen.append((head_pixels(view), cursor(view.locator(".watched"))))
+        seen.append((head_pixels(view), cursor(view.locator(".watched .plotly-host"))))
     assert len(set(seen)) == len({pixels for pixels, _ in seen}) == len(STEPS)
     page.keyboard.press("End")
     at_step(view, STEPS[-1])
     box = slider.bounding_box()
     assert box is not None
-    page.mouse.move(box["x"] + box["width"] - 10, box["y"] + box["height"] / 2)
+    page.mouse.move(box["x"] + box["width"] - 8, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
     page.mouse.up()
@@ -141,7 +138,7 @@ def test_keys_and_mouse_move_the_slider_and_every_view_follows(page: Page, serve
     assert area is not None
     page.mouse.click(area["x"] + 60, area["y"] + 60)
     at_step(view, STEPS[0])
-    assert abs(cursor(curve) - (box["x"] + 10)) < 1.5
+    assert abs(cursor(curve) - (box["x"] + 8)) < 1.5
 
 
 def test_space_plays_and_pauses(page: Page, served: tuple[str, AppState]) -> None:
@@ -224,10 +221,10 @@ def test_what_is_folded_away_follows_too(page: Page, served: tuple[str, AppState
     cells = lens.locator(f"tbody td:nth-child({STEPS.index(STEPS[1]) + 2}) button")
     tokens = [cell.rsplit(" ", 1)[0] for cell in cells.all_inner_texts()]
     assert tokens == [layer.candidates[0].token for layer in reversed(first.layers)]
-    before = cursor(lens)
+    before = cursor(lens.locator(".plotly-host"))
     cells.first.click()
     at_step(view, STEPS[1])
-    assert cursor(lens) < before
+    assert cursor(lens.locator(".plotly-host")) < before
     # A press on a column of the picture goes there too.
     column = lens.locator(".nsewdrag").bounding_box()
     assert column is not None
@@ -399,32 +396,43 @@ def test_what_a_person_types_is_only_text(page: Page, served: tuple[str, AppStat
     assert view.locator("img").count() == 0
 
 
-def shares(session: AppState, run_id: str) -> list[dict[str, Any]]:
-    """What the snapshots of a run say of the watched words."""
+KITES = {"ben": "black", "sara": "white", "mia": "red", "leo": "green", "ravi": "blue", "amara": "yellow"}
+KITE = "The kite of Ben is [MASK]."
+
+
+def stories() -> str:
+    """A text from which a small model learns within seconds whose kite has which colour."""
+    pick = random.Random(0)
+    documents = (pick.sample(sorted(KITES), 3) for _ in range(400))
+    return "\n\n".join("\n".join(f"The kite of {name} is {KITES[name]}." for name in names) for names in documents)
+
+
+def shares(session: AppState, run_id: str) -> list[dict[str, float]]:
+    """What the snapshots of a run say of the tracked words."""
     reader = session.snapshots.reader(run_id)
-    found = []
-    for step in reader.steps():
-        words = {
-            word: interpret.fill_mask(reader.open(step), COPY, word=word).masks[0].asked
-            for word in ("black", "white", "red")
-        }
-        found.append({"step": step} | {word: one.probability for word, one in words.items() if one is not None})
-    return found
+    masks = [
+        {word: interpret.fill_mask(reader.open(step), KITE, word=word).masks[0].asked for word in KITES.values()}
+        for step in reader.steps()
+    ]
+    return [{word: asked.probability for word, asked in mask.items() if asked is not None} for mask in masks]
 
 
-@pytest.mark.timeout(1200)
-def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[str, AppState]) -> None:
+def test_a_run_is_watched_while_it_learns(page: Page, served: tuple[str, AppState], tmp_path: Path) -> None:
     address, session = served
-    # So many steps take a minute or two; on a busy machine longer, but what is learnt is the same.
-    settings = {**SAMPLES["tiny-town"].settings, "steps": 4000, "threads": session.settings.threads}
-    run_id = session.runs.start(PretrainConfig.of_recipe(corpus=("sample:tiny-town",), **settings))
+    corpus = tmp_path / "kites.txt"
+    corpus.write_text(stories(), encoding="utf-8")
+    config = PretrainConfig(
+        corpus=(str(corpus),), preset="tiny", objective="mlm", vocab_size=200, seq_len=32, batch_size=8, steps=1000,
+        threads=1, causal_share=0.0,
+    )  # fmt: skip
+    run_id = session.runs.start(config)
     wait_for(lambda: session.snapshots.has_snapshots(run_id))
 
     # While it trains: its snapshots are the ones that are shown, and the slider grows.
     view = at(page, address)
     expect(view).to_contain_text(f"Training dynamics of {run_id.rsplit('-', 1)[0]}", timeout=60_000)
-    expect(page.locator("#dynamics-a")).to_have_value(COPY)
     expect(view).to_contain_text("Training is in progress", timeout=30_000)
+    ask(page, KITE, "", "black, white, red")
     slider = view.get_by_role("slider")
     # With a few steps there, the second is not the last one, at which the slider would go along with the training.
     eventually(page, lambda: int(slider.get_attribute("max") or 0) > 4, 60)
@@ -440,13 +448,12 @@ def test_tiny_town_is_watched_while_it_learns_to_copy(page: Page, served: tuple[
     # It stood at the end, so it stays at the end.
     eventually(page, lambda: slider.input_value() == slider.get_attribute("max"), 10)
 
-    eventually(page, lambda: session.runs.state(run_id).status == "finished", 900)
+    eventually(page, lambda: session.runs.state(run_id).status == "finished", 300)
     last = session.snapshots.reader(run_id).steps()[-1]
     at_step(ready(page), last)
-    found = shares(session, run_id)
-    black = [row["black"] for row in found]
-    assert black[0] < 0.05
-    assert black[-1] > 0.5, found
-    assert black[-1] > 10 * max(found[-1]["white"], found[-1]["red"])
-    expect(view.locator(".watched .keys")).to_contain_text(f"black {100 * black[-1]:.1f}%")
+    first, *_, final = shares(session, run_id)
+    assert first["black"] < 0.05
+    assert final["black"] > 0.5
+    assert final["black"] > 10 * max(final["white"], final["red"])
+    expect(view.locator(".watched .keys")).to_contain_text(f"black {100 * final['black']:.1f}%")
     expect(view.locator(".sentence .hole")).to_have_text("black")

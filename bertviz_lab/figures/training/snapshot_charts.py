@@ -1,7 +1,7 @@
 """Charts over the snapshots of a training run.
 
 The loss curve is complete. The others have their lines, names and axes, but no points: the page adds those of each
-snapshot as it arrives. Every chart leaves room for a cursor, its first shape, which follows the page's slider.
+snapshot as it arrives. Their margins are fixed: the page's slider stands exactly under the lines, and draws a cursor.
 """
 
 import math
@@ -194,9 +194,6 @@ def _lines(
     figure = blank_figure(traces, height)
     figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 34}, hovermode="closest")
     figure.update_yaxes(dict(yaxis), automargin=False, fixedrange=True, zeroline=False)
-    figure.add_shape(
-        type="line", xref="x", yref="paper", x0=0, x1=0, y0=0, y1=1, line={"color": TEXT, "width": 1.2}
-    )  # the cursor
     return {
         "title": title,
         "file": file,
@@ -223,9 +220,9 @@ def _lens(layers: int, steps: Sequence[int]) -> dict[str, Any]:
     """The prediction at every layer, the last one on top, and every snapshot."""
     rows = [*(f"layer {layer}" for layer in range(layers, 0, -1)), "embeddings"]
     figure = heatmap_figure(np.empty((0, 0)), rows, [short_step(step) for step in steps], [], [], 1.0)
-    figure.add_shape(
-        type="rect", xref="x", yref="paper", x0=-0.5, x1=0.5, y0=0, y1=1, line={"color": TEXT, "width": 1.5}
-    )  # the cursor
+    figure.update_layout(margin={"l": 84, "r": 6, "t": 28, "b": 4})  # fixed, as that of the lines
+    figure.update_xaxes(automargin=False, range=[-0.5, len(steps) - 0.5])
+    figure.update_yaxes(automargin=False)
     title = "Logit lens: the prediction at every layer and step"
     return {"kind": "matrix", "title": title, "file": "logit-lens-over-training", "figure": figure}
 

@@ -4,7 +4,7 @@
  * A chart in `host`; `show(payload)` draws {title, sentence, note, file, figure, table, picks, keys, caption}. `onPick(pick)` is
  * told of clicks on marks and cells that can be picked. `knobs` stand beside the title; with `alone` the chart can be
  * saved as a page of its own. `keys` is a legend, [[name, colour], ...]; `caption` stands over saved pictures instead of
- * the title.
+ * the title, and `shapes()` gives what is drawn over them.
  */
 function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) {
   const heading = h('p', { class: 'heading' });
@@ -18,7 +18,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
   let payload = null;
 
   const saveImage = async (format) => {
-    const address = await plot.image(format, payload.caption ?? payload.title);
+    const address = await plot.image(format, payload.caption ?? payload.title, payload.shapes?.());
     const blob = await (await fetch(address)).blob();
     saveBlob(`${payload.file}.${format}`, blob);
   };
@@ -71,7 +71,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
     if (pick) onPick(pick);
   }
 
-  return { show, move: plot.move, picture,
+  return { show, picture,
     /** Write values behind the names of the legend. */
     tell: (values) => legend.querySelectorAll('b').forEach((node, place) => { node.textContent = values[place]; }) };
 }

@@ -32,15 +32,14 @@ function withoutBase(act) {
 }
 
 /**
- * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title)` is a picture of it as an
- * address. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column]. `on` are listeners to Plotly's
- * own events.
+ * A plot in `host`. `show(figure, description)` draws {data, layout}; `image(format, title, shapes)` is a picture of it
+ * as an address, with further shapes. `onPick(trace, point)` is told of clicks; a point of a heatmap is [row, column].
+ * `on` are listeners to Plotly's own events.
  */
 function makePlot(host, onPick = () => {}, on = {}) {
   let figure = null;
   let drawn = null; // what is on show: nothing is drawn twice
   let library = null;
-  let options = {};
   let subject = 0; // a zoom is kept while it is the same
   host.classList.add('plotly-host');
 
@@ -53,7 +52,7 @@ function makePlot(host, onPick = () => {}, on = {}) {
     if (mine !== figure) return;
     const { data, layout } = inColours(figure);
     layout.font.family = getComputedStyle(host).fontFamily;
-    options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
+    const options = { displaylogo: false, displayModeBar: layout.dragmode ? 'hover' : false, modeBarButtonsToRemove: ['toImage', 'lasso2d', 'select2d'] };
     const first = !host.data;
     await withoutBase(() => library.react(host, data, { ...layout, ...size(), uirevision: `${layout.uirevision} ${subject}` }, options));
     drawn = mine;
@@ -76,19 +75,15 @@ function makePlot(host, onPick = () => {}, on = {}) {
       host.setAttribute('aria-label', description);
       return draw();
     },
-    /** While something is dragged: draw other shapes. `react` sees that nothing else has changed; `relayout` draws all axes again. */
-    move(shapes) {
-      if (drawn) withoutBase(() => library.react(host, host.data, { ...host.layout, shapes: inColours(shapes) }, options));
-    },
     /** What comes next is about something else: its axes begin anew. */
     forget() { subject += 1; },
     /** The part of the x-axis that a person has zoomed into while a figure had this revision; null for all of it. */
     shown: (revision) => (host.layout?.uirevision === `${revision} ${subject}` && host.layout.xaxis.autorange === false ? host.layout.xaxis.range : null),
     /** Show the values at x, as if it was pointed at; null for none. */
     pointAt: (x) => drawn && (x === null ? library.Fx.unhover(host, {}) : library.Fx.hover(host, { xval: x }, ['xy'])),
-    async image(format, title) {
+    async image(format, title, shapes = []) {
       library ??= await loadPlotly();
-      const { data, layout } = inColours(figure);
+      const { data, layout } = inColours({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
       return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainColour(colour('--lab-page')) } },

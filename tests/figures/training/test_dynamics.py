@@ -94,9 +94,9 @@ def test_an_opening_has_a_chart_for_each_thing_that_is_followed_over_the_steps()
     assert len(body["charts"]["head_shares"]["figure"]["data"]) == 1 + body["layers"]
     assert body["charts"]["map"]["figure"]["data"][-1]["text"] == ["cat", "dog"]
     assert body["loss"]["figure"]["data"][0]["y"] == [7.0, 3.5, 1.75]
-    # The cursor is the first shape of all that have one.
-    for chart in (body["loss"], *(body["charts"][name] for name in ("tracked", "head_numbers", "lens", "losses"))):
-        assert chart["figure"]["layout"]["shapes"][0]["yref"] == "paper"
+    # The slider stands exactly under all lines.
+    for chart in (body["loss"], *(body["charts"][name] for name in ("tracked", "head_numbers", "losses"))):
+        assert (chart["figure"]["layout"]["margin"]["l"], chart["figure"]["layout"]["margin"]["r"]) == (52, 18)
 
 
 def test_without_a_masked_token_labels_next_sentence_and_answer_are_followed():
@@ -129,7 +129,7 @@ def test_the_loss_chart_has_a_line_for_each_kind_and_the_baseline():
     training, held, _ = chart["figure"].data
     assert (list(training.x), list(training.customdata)) == ([1, 2, 3], [1, 2, 4])
     assert (list(held.x), list(held.y)) == ([3], [1.5])
-    assert [shape.y0 for shape in chart["figure"].layout.shapes] == [0, 4.7]
+    assert [shape.y0 for shape in chart["figure"].layout.shapes] == [4.7]
     assert chart["figure"].layout.annotations[0].text == "unigram-entropy baseline"
     assert chart["table"]["header"] == ["curve", "step", "loss", "seconds", "tokens"]
     assert chart["table"]["rows"][0] == ["training", 1, 7.0, 0.1, 1]

@@ -193,7 +193,9 @@ def test_of_a_log_that_grows_only_what_is_new_is_read(session: AppState, monkeyp
 
 
 def test_a_run_of_tiny_town_is_begun_with_its_own_sentences(session: AppState) -> None:
+    make_run(session)
     texts = tracked_examples(session, NOBODY, "tiny-town")
+    assert tracked_examples(session, NOBODY, RUN) == texts
     assert all(a.strip() for a, _, _ in texts)
     for _, _, words in texts:  # only words that are tokens of this vocabulary are named
         checkpoint = session.snapshots.open("tiny-town", 0)

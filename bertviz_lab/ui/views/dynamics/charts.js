@@ -99,15 +99,13 @@ function makeLens(onJump) {
       customdata: table(([token, probability], step, name) => `step ${whole(step)}, ${name}: ${literal(token)}, ${percent(probability)}`, '') };
     const rows = table(([token, probability]) => `${token} ${short(probability)}`, '').map((row, at) => [names[at], ...row]);
     const { tickvals, ticktext } = opening.axis;
-    const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis, tickvals, ticktext }, shapes: shapes() };
+    const layout = { ...figure.layout, xaxis: { ...figure.layout.xaxis, tickvals, ticktext, range: [-0.5, tickvals.length - 0.5] } };
     node.style.setProperty('--columns', columns.length);
-    chart.show({ ...given, caption: `${opening.title} · ${given.title}`, picks: names.map(() => opening.steps.map((step) => ({ step }))),
+    chart.show({ ...given, caption: `${opening.title} · ${given.title}`, shapes: () => [cursorShape(0.5)], picks: names.map(() => opening.steps.map((step) => ({ step }))),
       figure: { data: [trace], layout }, table: { header: ['', ...opening.steps.map((step) => `step ${step}`)], rows } });
   }
 
-  /** The cursor is a column. */
-  const shapes = () => [{ ...opening.charts.lens.figure.layout.shapes[0], x0: current.index - 0.5, x1: current.index + 0.5 }];
-  return { node, draw, move: () => chart.move(shapes()) };
+  return { node, draw, move() {} };
 }
 
 /** The words of the text and those near them on a map that stays while they move. It is drawn when the slider rests. */

@@ -79,6 +79,7 @@ function measure() {
   slider.max = String(opening.steps.length - 1);
   slider.value = String(current.index);
   slider.disabled = opening.steps.length < 2;
+  view.content.style.setProperty('--end', String(opening.axis.range[1]));
   slider.style.setProperty('--part', String(Math.max(0.02, (opening.steps.length - 1) / opening.axis.range[1])));
   lossLines.node.hidden = !opening.loss.figure.data.length;
   lossLines.show(opening.loss);
@@ -98,10 +99,13 @@ function drawFold(name) {
 
 /** A frame has come. Lines are drawn again a few times a second, the views at once where they wait for it. */
 function arrived(step) {
+  if (!frames.missing().length) {
+    clearTimeout(linesWanted);
+    linesWanted = 0;
+    drawLines();
+  } else linesWanted ||= setTimeout(() => { linesWanted = 0; drawLines(); }, 250);
   if (opening.steps[current.index] === step) want();
   else tellState();
-  if (linesWanted) return;
-  linesWanted = setTimeout(() => { linesWanted = 0; drawLines(); tellState(); }, frames.missing().length ? 250 : 0);
 }
 
 // ---- the step on which it stands
@@ -112,6 +116,7 @@ function draw() {
   if (!frame) return;
   const began = performance.now();
   attention.draw(frame); // asks how much room it has, which is quick only as long as nothing else has changed
+  view.content.style.setProperty('--at', String(current.index)); // all cursors
   lossLines.moveTo(current.index);
   predictions.move(frame);
   for (const [name, { open, hidden }] of Object.entries(folds)) if (open && !hidden) parts[name].move(frame);

@@ -5,10 +5,14 @@ const WRITTEN = { percent, short, whole: (value) => whole(value) };
 /** The value of a line at a place of the axis, or that of the last point before it; undefined before the first. */
 const valueAt = ({ x, y }, place) => y[x.findLastIndex((at) => at !== null && at <= place)];
 
+/** The cursor in a saved picture; on the page one rule of CSS moves all cursors at once. */
+const cursorShape = (half) => ({ type: 'rect', yref: 'paper', x0: current.index - half, x1: current.index + half, y0: 0, y1: 1,
+  line: { color: 'var(--lab-text)', width: 1.2 } });
+
 /**
  * `show(chart, lines)` draws a chart of `opening`, its traces filled with `lines`, [[step, value]] for each; without
- * them it is complete. `moveTo(index)` moves only the cursor and the values in the legend: this is what dragging waits
- * for. Press or drag to call `onJump(index of a snapshot)`.
+ * them it is complete. `moveTo(index)` changes only the values in the legend: this is what dragging waits for. Press or
+ * drag to call `onJump(index of a snapshot)`.
  */
 function makeTimeline(onJump, options = {}) {
   const node = h('div', { class: 'timeline' });
@@ -20,10 +24,8 @@ function makeTimeline(onJump, options = {}) {
     const { data, layout } = given.figure;
     const filled = lines ? data.map((trace, place) => ({ ...trace, x: lines[place].map(([step]) => opening.steps.indexOf(step)),
       y: lines[place].map(([, value]) => value), customdata: lines[place].map(([step]) => step) })) : data;
-    const shapes = layout.shapes.map((shape) => ({ ...shape }));
-    body = { table: tableOfLines(given.keys, filled), ...given, caption: `${opening.title} · ${given.title}`, ...more,
-      figure: { data: more.data ?? filled, layout: { ...layout, shapes, xaxis: opening.axis } } };
-    placeCursor(current.index);
+    body = { table: tableOfLines(given.keys, filled), ...given, caption: `${opening.title} · ${given.title}`, shapes: () => [cursorShape(0)], ...more,
+      figure: { data: more.data ?? filled, layout: { ...layout, xaxis: opening.axis } } };
     chart.show(body);
     tellValues(current.index);
   }
@@ -33,10 +35,6 @@ function makeTimeline(onJump, options = {}) {
     const steps = opening.steps.filter((step) => data.some(({ customdata }) => customdata?.includes(step)));
     return { header: ['step', ...keys.map(([name]) => name)],
       rows: steps.map((step) => [step, ...keys.map((_, place) => data[place].y[data[place].customdata.indexOf(step)] ?? null)]) };
-  }
-
-  function placeCursor(index) {
-    Object.assign(body.figure.layout.shapes[0], { x0: index, x1: index });
   }
 
   const tellValues = (index) => chart.tell(body.keys.map((_, place) => {
@@ -59,9 +57,6 @@ function makeTimeline(onJump, options = {}) {
 
   return { node, show,
     moveTo(index) {
-      if (!body) return;
-      placeCursor(index);
-      chart.move(body.figure.layout.shapes);
-      tellValues(index);
+      if (body) tellValues(index);
     } };
 }
