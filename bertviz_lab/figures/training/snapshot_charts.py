@@ -88,7 +88,7 @@ def loss_chart(curve: Mapping[str, Any], axis: SnapshotAxis) -> dict[str, Any]:
         f"{curve['name']} over the training",
         [(name, colour) for name, colour, _ in kinds],
         _NUMBER,
-        height=180,
+        height=188,
         number_format=".3f",
         shown_as="short",
         file="training-curve",
@@ -142,17 +142,17 @@ def snapshot_charts(
             titles.get(follows, "Over training"),
             lines,
             _NUMBER if free else _PERCENT,
-            height=240,
+            height=248,
             number_format=".3f" if free else ".1%",
             shown_as="short" if free else "percent",
             file="tracked-words-probability",
         ),
         "rank": _lines(
-            "Rank in vocabulary", lines, ranks, height=240, number_format=",d", shown_as="whole",
+            "Rank in vocabulary", lines, ranks, height=248, number_format=",d", shown_as="whole",
             file="tracked-words-rank",
         ),
         "losses": _lines(
-            "MLM loss of this text", [("MLM loss of this text", COLOURS[0])], _NUMBER, height=190, number_format=".3f",
+            "MLM loss of this text", [("MLM loss of this text", COLOURS[0])], _NUMBER, height=198, number_format=".3f",
             shown_as="short", file="loss-of-the-text",
         ),
         "head_shares": _head_lines(heads, _PERCENT, ".1%", "percent"),
@@ -192,7 +192,7 @@ def _lines(
         for name, colour in names
     ]
     figure = blank_figure(traces, height)
-    figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 34}, hovermode="closest")
+    figure.update_layout(margin={"l": LEFT, "r": RIGHT, "t": 10, "b": 42}, hovermode="closest")
     figure.update_yaxes(dict(yaxis), automargin=False, fixedrange=True, zeroline=False)
     return {
         "title": title,
@@ -207,7 +207,7 @@ def _head_lines(
     names: Sequence[tuple[str, str]], yaxis: Mapping[str, Any], number_format: str, shown_as: str
 ) -> dict[str, Any]:
     """The selected head as a heavy line above thin ones: those of a layer are one trace with gaps."""
-    chart = _lines("", names, yaxis, height=240, number_format=number_format, shown_as=shown_as, file="heads")
+    chart = _lines("", names, yaxis, height=248, number_format=number_format, shown_as=shown_as, file="heads")
     first, *others = chart["figure"].data
     first.update(zorder=1, hovertemplate=f"step %{{customdata:,}}: %{{y:{number_format}}}<extra></extra>")
     for trace in others:
