@@ -76,9 +76,9 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                 component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
                 create_whole_file(session)
             with gr.Tab("Train", id="train") as train_tab, gr.Tabs(elem_id="train-tabs") as forms:
-                with gr.Tab("Pretrain", id="pretrain"):
+                with gr.Tab("Pretrain", id="pretrain", elem_id="pretrain-form"):
                     pretrain = create_pretrain(session)
-                with gr.Tab("Fine-tune", id="finetune"):
+                with gr.Tab("Fine-tune", id="finetune", elem_id="finetune-form"):
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")

@@ -305,7 +305,8 @@ def test_every_drawing_is_saved(
     expect(page.locator(".heading").first).to_be_visible()
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     page: Page, served: tuple[str, AppState], theme: str, width: int
 ) -> None:

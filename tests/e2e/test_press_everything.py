@@ -1,16 +1,20 @@
 """Everything that can be pressed is pressed once, in every workspace and every view, and nothing fails."""
 
+import json
 import logging
 import re
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog
-from tests.little import little_folder
+from tests.data.tasks.loading.support import PASSAGE, question, squad
+from tests.little import little_folder, little_text
 from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.snapshots import little_history
 
@@ -22,8 +26,50 @@ SPACES = ("explore", "train", "runs", "learn")
 LEFT_OUT = re.compile(
     r"^(Train|Fine-tune|Train it|Train this|Start|Record|Stop Recording)\b|Upload|Drop File|^Save .* as HTML"
 )
+REMOVES = re.compile(r"^(Clear|Remove)\b")  # what was uploaded
 
-PRESS = """async ([leftOut, most]) => {
+
+def article(number: int) -> dict[str, Any]:
+    """A passage of its own with a question about it, as SQuAD has them."""
+    asked = question(f"asked{number}", "1890", PASSAGE.index("1890"))
+    body: dict[str, Any] = json.loads(squad(asked, passage=f"{PASSAGE} It has {number} arches."))
+    return body["data"][0]
+
+
+#: A file of each kind that can be uploaded: its name, its text, where it goes, what comes of it, what is pressed then.
+UPLOADS = {
+    "corpus": ("text.txt", little_text(), "#text-files", ("#text-health", "Documents"), "#pretrain-form"),
+    "table": (
+        "reviews.csv",
+        "text,label\n" + "".join(f"the cat sat on day {n},{('good', 'bad')[n % 2]}\n" for n in range(40)),
+        "#examples-files",
+        ("#examples-facts", "Sequence classification"),
+        "#finetune-form",
+    ),
+    "tokens": (
+        "names.conll",
+        "".join(f"the O\nold O\nman B-PER\nsat O\non O\nday B-DAY\n{n} I-DAY\n\n" for n in range(40)),
+        "#examples-files",
+        ("#examples-facts", "Token classification"),
+        "#finetune-form",
+    ),
+    "questions": (
+        "questions.json",
+        json.dumps({"data": [article(n) for n in range(30)]}),
+        "#examples-files",
+        ("#examples-facts", "question answering"),
+        "#finetune-form",
+    ),
+    "batch": (
+        "texts.txt",
+        "the red cat sat\nthe old man\n",
+        "#try-file",
+        ("#try-file-message", "2 predictions"),
+        "#try-file-part",
+    ),
+}
+
+PRESS = """async ([leftOut, most, scope]) => {
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const skip = new RegExp(leftOut);
   const seen = new Set();
@@ -39,7 +85,7 @@ PRESS = """async ([leftOut, most]) => {
     await pause(30);
     for (let turn = 0; turn < 200 && document.querySelector('[aria-busy="true"]'); turn += 1) await pause(20);
   };
-  const place = document.querySelector('main') ?? document.body;
+  const place = document.querySelector(scope);
   const pressed = [];
   for (let turn = 0; turn < 12 && pressed.length < most; turn += 1) {
     const fresh = [...place.querySelectorAll('button, summary, input[type=checkbox], input[type=radio], select')]
@@ -101,11 +147,46 @@ def test_everything_in_a_workspace_can_be_pressed(
     page.on("dialog", lambda dialog: dialog.dismiss())
     with caplog.at_level(logging.ERROR, logger="bertviz_lab"):
         page.goto(f"{address}?space={space}")
-        expect(page.get_by_role("tab", name=space.title(), exact=True)).to_have_attribute("aria-selected", "true")
+        tab = page.get_by_role("tab", name=space.title(), exact=True, include_hidden=True)  # a list on a phone
+        expect(tab).to_have_attribute("aria-selected", "true")
         page.wait_for_load_state("networkidle")
-        pressed = page.evaluate(PRESS, [LEFT_OUT.pattern, 400])
+        pressed = page.evaluate(PRESS, [LEFT_OUT.pattern, 400, "main"])
         page.wait_for_timeout(500)
     assert len(pressed) > 10, pressed
+    nothing_failed(page, page_log, caplog)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("kind", UPLOADS)
+def test_everything_about_an_uploaded_file_can_be_pressed(
+    page: Page,
+    served: tuple[str, AppState],
+    page_log: PageLog,
+    caplog: pytest.LogCaptureFixture,
+    kind: str,
+    width: int,
+) -> None:
+    name, text, box, (shown, words), scope = UPLOADS[kind]
+    page.set_viewport_size({"width": width, "height": 900})
+    with caplog.at_level(logging.ERROR, logger="bertviz_lab"):
+        page.goto(f"{served[0]}?{urlencode({'space': 'explore' if kind == 'batch' else 'train', 'model': 'labels'})}")
+        if scope == "#finetune-form":
+            page.get_by_role("tab", name="Fine-tune", exact=True).click()
+        if kind == "batch":
+            page.get_by_role("button", name="Batch inference on a file").click()
+        page.wait_for_load_state("networkidle")
+        file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
+        page.locator(f"{box} input[type=file]").set_input_files(file)
+        expect(page.locator(shown)).to_contain_text(words)
+        pressed = page.evaluate(PRESS, [f"{LEFT_OUT.pattern}|{REMOVES.pattern}", 150, scope])
+        page.wait_for_timeout(500)
+    assert len(pressed) > (0 if kind == "batch" else 10), pressed
+    nothing_failed(page, page_log, caplog)
+
+
+def nothing_failed(page: Page, page_log: PageLog, caplog: pytest.LogCaptureFixture) -> None:
+    """No line in the server's log, no error in the browser's console, and nothing that tells a visitor of one."""
     assert [record.getMessage() for record in caplog.records] == []
     assert page_log.errors == []
     expect(page.locator(".toast-wrap .error, .toast-body.error")).to_have_count(0)

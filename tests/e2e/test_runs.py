@@ -127,7 +127,8 @@ def test_a_link_opens_a_run_or_says_why_not(page: Page, served: tuple[str, AppSt
     expect(page.locator("#panel-run")).to_contain_text(told)
 
 
-@pytest.mark.parametrize(("theme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(
     page: Page, served: tuple[str, AppState], theme: str, width: int
 ) -> None:

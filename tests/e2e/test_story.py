@@ -263,7 +263,8 @@ def test_a_file_that_is_no_text_is_refused_where_it_was_given(
     assert served[1].runs.ids() == before
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 400)])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
 def test_every_workspace_fits_and_can_be_read_by_everybody(
     page: Page, served: tuple[str, AppState], scheme: str, width: int
 ) -> None:
