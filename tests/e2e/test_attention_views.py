@@ -295,7 +295,7 @@ def test_every_drawing_is_saved(
     visit(page, served[0], view, TEXT)
     for kind in ("png", "svg", "csv", "json", "html"):
         with page.expect_download() as waiting:
-            page.locator(f"{drawing} [data-save={kind}]").last.click()
+            page.locator(f"{drawing} [data-save={kind}]:visible").last.click()
         path = tmp_path / waiting.value.suggested_filename
         waiting.value.save_as(path)
         assert path.suffix == f".{kind}"
