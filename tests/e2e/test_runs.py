@@ -78,8 +78,9 @@ def test_a_run_is_renamed_tagged_noted_found_and_deleted(page: Page, served: tup
     page.get_by_role("button", name="Delete for good").click()
     expect(row(page, OTHER)).to_have_count(0)
     assert OTHER not in session.runs.ids()
-    expect(page.locator(f"#model-picker option[value='{OTHER}']")).to_have_count(0)
+    page.get_by_role("tab", name="Explore").click()
     expect(page.locator(f"#model-picker option[value='{RUN}']")).to_have_text("my <b>baseline</b> (finished)")
+    expect(page.locator(f"#model-picker option[value='{OTHER}']")).to_have_count(0)
 
 
 def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tuple[str, AppState]) -> None:
