@@ -140,6 +140,8 @@ class Visitor:
         return next(part for part in self.config["components"] if part["id"] == number)["props"].get("value")
 
     async def _post(self, path: str, timeout: float | None = None, **content: Any) -> httpx.Response:
+        if "json" in content:  # as `JSON.stringify` spells it: half of a surrogate pair, too
+            content = {"content": json.dumps(content["json"]), "headers": {"Content-Type": "application/json"}}
         wait = httpx.USE_CLIENT_DEFAULT if timeout is None else timeout
         answer = await self.client.post(path, timeout=wait, **content)
         answer.raise_for_status()

@@ -62,7 +62,14 @@ class Limits:
     question_bytes: int = _limit(8 * GIGABYTE, GIGABYTE, "bytes", "memory of the attention that a question is about")
     question_gflops: int = _limit(200_000, 1_000, "count", "billions of floating-point operations of one question")
     questions_waiting: int = _limit(64, 8, "count", "questions of one visitor that may wait")
+    waiting_in_all: int = _limit(200, 200, "count", "questions of all visitors that may wait")
     predicted_texts: int = _limit(100_000, 5_000, "count", "texts of a file in batch inference")
+    labelled_bytes: int = _limit(
+        500 * MEGABYTE, 100 * MEGABYTE, "bytes", "text in a visitor's labelled files, unpacked"
+    )
+    results_bytes: int = _limit(
+        500 * MEGABYTE, 50 * MEGABYTE, "bytes", "predictions of a run that are read to be shown"
+    )
     worker_bytes: int = _limit(6 * GIGABYTE, 2 * GIGABYTE, "bytes", "memory of a process that reads a visitor's file")
     worker_seconds: float = _limit(600.0, 60.0, "seconds", "CPU time of a process that reads a visitor's file")
 

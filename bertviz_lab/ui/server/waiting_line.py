@@ -30,7 +30,6 @@ Visitor = tuple[str, ...]
 ResultT = TypeVar("ResultT")
 
 _AT_ONCE, _SLOW_AT_ONCE = 8, 2  # questions of all visitors together
-_MOST_WAITING = 200  # of all visitors together
 _LOOK_SECONDS = 0.2  # between two looks whether the asker is still there
 _FORGET = 0.3  # share of the newest measurement in what a question is expected to take
 _LEFT, _DROPPED = "Whoever asked has left.", "A newer question has taken this one's place."
@@ -100,7 +99,7 @@ class WaitingLine:
             return Lane(places, places // 2 if limits.shared else places, seconds)
 
         lanes = {"fast": lane(_AT_ONCE, 0.1), "slow": lane(_SLOW_AT_ONCE, 2.0)}
-        return cls(lanes, limits.questions_waiting, _MOST_WAITING)
+        return cls(lanes, limits.questions_waiting, limits.waiting_in_all)
 
     async def answer(
         self,

@@ -13,7 +13,6 @@ from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.config.limits import Limits
 from bertviz_lab.confined import Confinement, Workers
 from bertviz_lab.data.corpora.health import HealthReport, examine_files
-from bertviz_lab.data.corpora.sources import MAX_BYTES
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
@@ -26,7 +25,6 @@ AnswerT = TypeVar("AnswerT")
 
 #: What a waiting process has imported already: all that reading needs, and nothing that brings torch.
 PRELOAD = ("bertviz_lab.ui.state.file_reading", "bertviz_lab.training.finetuning.examination", "pyarrow.parquet")
-_MOST_SHARED = 100_000_000  # bytes of a visitor's labelled files, unpacked, on a page that others use too
 
 _REPORT_BYTES, _INPUTS_BYTES = 4 << 20, 64 << 20  # of what comes back
 
@@ -37,7 +35,7 @@ class FileReader:
     def __init__(self, limits: Limits, workers: Workers) -> None:
         self._workers = workers
         self._limits = Confinement(limits.worker_bytes, limits.worker_seconds, answer_bytes=_REPORT_BYTES)
-        self._most_labelled = _MOST_SHARED if limits.shared else MAX_BYTES
+        self._most_labelled = limits.labelled_bytes
 
     def corpus_report(self, paths: Sequence[str | Path], tokenizer: Tokenizer | None, **options: Any) -> HealthReport:
         """The health report of a text. Raises `InputError` for a text that is none, or beyond the limits."""

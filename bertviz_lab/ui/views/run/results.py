@@ -19,17 +19,16 @@ from bertviz_lab.ui.state.metric_names import NAMES
 from bertviz_lab.ui.view import Index, Word
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, summary_view, trials_view
 
-_MOST_SHARED = 50_000_000  # bytes of predictions and their examples; they take ten times as much once read
-
 
 def results_of(state: AppState, run_id: str) -> Any:
     """What a run came to, read again when it has come to more. Raises `InputError` before its first result."""
     from bertviz_lab.interpret import read_results
 
     folder = state.runs.folder(run_id)
+    # Once read they take ten times as much.
     files = [folder / "predictions.jsonl", folder / "examples" / "held_out.jsonl"]
     size = sum(path.stat().st_size for path in files if path.is_file())
-    if state.settings.shared and size > _MOST_SHARED:
+    if size > state.settings.limits.results_bytes:
         raise InputError(
             f"The predictions of this run are {words_of('bytes', size)}, more than this page shows; download its model "
             "and look at them on a machine of your own."
