@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import fastapi
@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from bertviz_lab.config.limits import Limits
+from bertviz_lab.errors import InputError
 from bertviz_lab.jobs import Runs
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.app import build, launch_options, wait_for_answers
@@ -51,7 +52,8 @@ def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     session = AppState(settings)
-    session.warm_up()
+    with suppress(InputError):  # a page without models
+        session.models.open()
     page = build(settings, session)
     try:
         page.launch(server_name="127.0.0.1", server_port=port, prevent_thread_lock=True, **launch_options(session))

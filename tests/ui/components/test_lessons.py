@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import gradio as gr
@@ -19,6 +20,7 @@ from bertviz_lab.ui.view import View, Word, question
 from tests.browser import PageLog
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.components.test_accessibility import complaints
+from tests.ui.pages import little_settings
 
 
 @dataclass
@@ -54,7 +56,7 @@ def answer(text: str = "It is {that}.") -> dict[str, Any]:
 
 
 @contextmanager
-def lessons(desk: Desk, text: str) -> Iterator[str]:
+def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
     def measured(state: Any, number: int) -> Any:
         body = desk.answers.get(number, answer())
         if isinstance(body, str):
@@ -68,7 +70,7 @@ def lessons(desk: Desk, text: str) -> Iterator[str]:
         return lesson_bodies(text)
 
     asked = {"lessons": question(bodies), "measured": question(measured), "handout": question(handout)}
-    state: Any = AppState.__new__(AppState)  # nobody asks it
+    state = AppState(little_settings(folder, models=False))
 
     def build() -> gr.Blocks:
         with gr.Blocks() as blocks:
@@ -82,9 +84,9 @@ def lessons(desk: Desk, text: str) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def served() -> Iterator[tuple[str, Desk]]:
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Desk]]:
     desk = Desk()
-    with lessons(desk, payload_text()) as address:
+    with lessons(desk, payload_text(), tmp_path_factory.mktemp("lessons")) as address:
         yield address, desk
 
 
