@@ -117,11 +117,11 @@ def test_two_models_and_two_texts_are_compared(page: Page, served: Served) -> No
     verdict = page.locator("#nsp-verdict")
     expect(verdict).to_be_visible()
     share = interpret.next_sentence(model, A, B).is_next
-    expect(data_table(verdict)).to_contain_text(f"{share:.3f}")
+    expect(data_table(verdict)).to_contain_text(f"{share:.1%}")
     page.get_by_role("button", name="Swap A and B").click()
     expect(page.locator("#text-a")).to_have_value(B)
     swapped = interpret.next_sentence(model, B, A).is_next
-    expect(data_table(verdict)).to_contain_text(f"{swapped:.3f}")
+    expect(data_table(verdict)).to_contain_text(f"{swapped:.1%}")
     page.get_by_role("button", name="Random B").click()
     expect(page.locator("#text-b")).not_to_have_value(A)
     expect(page.locator("#text-a")).to_have_value(B)
