@@ -63,7 +63,7 @@ def pretrain_command(options: argparse.Namespace) -> Result:
 
 
 def finetune_command(options: argparse.Namespace) -> Result:
-    """Fine-tune a model on labelled examples: classification, regression, token labels or question answering."""
+    """Fine-tune a model on labelled examples: classification, regression, token labels, question answering."""
     return _train(options, FinetuneConfig, FinetuneConfig)
 
 

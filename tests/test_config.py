@@ -13,9 +13,18 @@ from bertviz_lab.errors import InputError
 def test_the_defaults_are_bert_base_as_transformers_has_it():
     theirs = transformers.BertConfig()
     for field in dataclasses.fields(BertConfig):
-        if field.name not in ("id2label", "share_layers", "handle_impossible_answer"):
+        if field.name not in ("id2label", "share_layers", "handle_impossible_answer", "decision_thresholds"):
             assert getattr(BertConfig(), field.name) == getattr(theirs, field.name), field.name
     assert BertConfig.preset("base") == BertConfig()
+
+
+def test_decision_thresholds_are_written_where_there_are_some_and_checked():
+    config = BertConfig(num_labels=2, decision_thresholds=(0.4, 0.6))
+    assert BertConfig.from_dict(config.to_dict()) == config
+    assert "decision_thresholds" not in BertConfig().to_dict()
+    for wrong in ((0.1, 0.2, 0.3), (1.5,), ("half",)):
+        with pytest.raises(InputError, match="numbers from 0 to 1, one for all labels or one for each"):
+            BertConfig(num_labels=2, decision_thresholds=wrong)
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -262,7 +271,7 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"train": ()}, "Name at least one labelled file"),
         ({"train": "a.csv"}, "--train takes a list of files"),
         ({"eval": "a.csv"}, "--eval takes a list of files"),
-        ({"task": "ner"}, "--task must be one of auto, classification, regression, tokens, qa, not 'ner'"),
+        ({"task": "ner"}, "--task must be one of auto, classification, multilabel, regression, tokens, qa, not 'ner'"),
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),

@@ -8,13 +8,16 @@ from bertviz_lab.config.options import option
 from bertviz_lab.config.training import TrainingConfig
 from bertviz_lab.errors import InputError
 
-TASKS = ("classification", "regression", "tokens", "qa")
+TASKS = ("classification", "multilabel", "regression", "tokens", "qa")
 #: How labelled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
 #: Metrics for model selection; which are available depends on the task.
-METRIC_NAMES = ("auto", "loss", "accuracy", "f1", "macro_f1", "mcc", "pearson", "spearman", "exact_match")
+METRIC_NAMES = (
+    *("auto", "loss", "accuracy", "f1", "macro_f1", "micro_f1", "mcc"),
+    *("pearson", "spearman", "exact_match"),
+)
 
 #: name -> (learning rates, batch sizes, epochs): all combinations are tried.
 GRIDS: dict[str, tuple[tuple[float, ...], tuple[int, ...], tuple[int, ...]]] = {
@@ -85,6 +88,11 @@ class FinetuneConfig(TrainingConfig):
     )
     class_weights: str = option(
         "none", "Class weights in the loss; balanced weighs rare classes up", choices=("none", "balanced")
+    )
+    thresholds: str = option(
+        "one",
+        "Decision threshold of several labels, chosen on the validation set: one for all, or one per label",
+        choices=("one", "per-label"),
     )
     metric: str = option("auto", "Model selection metric", choices=METRIC_NAMES)
     evals_per_epoch: int = option(2, "Evaluations per epoch", low=1, high=1000)

@@ -69,7 +69,11 @@ class BertConfig:
     #: Of question answering, by the name that `transformers` gives it in its pipeline: whether "no answer" may be
     #: predicted, which it may if the training data had unanswerable questions; None where that is unknown.
     handle_impossible_answer: bool | None = None
-    problem_type: str | None = None  # "regression" where one label is a number, which `transformers` asks for
+    #: "regression" where one label is a number, "multi_label_classification" where a text has any number of labels;
+    #: `transformers` asks for it.
+    problem_type: str | None = None
+    #: Of multi-label classification: the probability from which on a label applies, one for all or one a label.
+    decision_thresholds: tuple[float, ...] = ()
     is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
 
     def __post_init__(self) -> None:
@@ -97,6 +101,9 @@ class BertConfig:
                 raise InputError(f"{name} must be a number above 0, not {value!r}.")
         if self.id2label and len(self.id2label) != self.num_labels:
             raise InputError(f"id2label names {len(self.id2label)} labels but num_labels is {self.num_labels}.")
+        thresholds = self.decision_thresholds
+        if len(thresholds) not in (0, 1, self.num_labels) or not all(is_number(t) and 0 <= t <= 1 for t in thresholds):
+            raise InputError("decision_thresholds must be numbers from 0 to 1, one for all labels or one for each.")
 
     @property
     def head_size(self) -> int:
@@ -130,6 +137,8 @@ class BertConfig:
         labels = self.labels
         if self.handle_impossible_answer is None:
             del body["handle_impossible_answer"]
+        if not self.decision_thresholds:
+            del body["decision_thresholds"]
         del body["num_labels"]  # Hugging Face derives it from id2label
         body["id2label"] = {str(index): label for index, label in enumerate(labels)}
         body["label2id"] = {label: index for index, label in enumerate(labels)}
@@ -152,6 +161,8 @@ class BertConfig:
             names = tuple(str(labels[key]) for key in sorted(labels, key=int))
         except (TypeError, ValueError) as error:
             raise InputError(f"id2label must map 0, 1, 2 ... to names, not {labels!r}.") from error
+        if isinstance(thresholds := values.get("decision_thresholds"), list):
+            values["decision_thresholds"] = tuple(thresholds)
         if names:
             values["num_labels"] = len(names)
             values["id2label"] = () if names == tuple(f"LABEL_{index}" for index in range(len(names))) else names

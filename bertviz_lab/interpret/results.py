@@ -24,13 +24,16 @@ from bertviz_lab.metrics import (
     Calibration,
     ClassificationReport,
     EntityReport,
+    MultiLabelReport,
     answer_f1,
     calibration,
     classification_report,
     entity_report,
 )
 from bertviz_lab.strict_json import nan_for_null
-from bertviz_lab.training.finetuning.scoring import Prediction, class_numbers, marks_spans, metric_of, score
+from bertviz_lab.training.finetuning.label_sets import multi_label_scores
+from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.scoring import class_numbers, marks_spans, metric_of, score
 
 _LENGTHS = (8, 16, 32, 64)  # words: upper bounds of the slices by length
 
@@ -68,7 +71,10 @@ class Results:
 
     @cached_property
     def example_scores(self) -> NDArray[np.float64]:
-        """The score of each prediction, 0 to 1, (n,); for a regression, minus the absolute error."""
+        """The score of each prediction, 0 to 1, (n,); for a regression, minus the absolute error.
+
+        Of several labels the Jaccard index of the true and the predicted ones.
+        """
         return np.array([_example_score(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
 
     @cached_property
@@ -77,8 +83,10 @@ class Results:
         return np.array([_confidence(p) for p in self.predictions])
 
     @cached_property
-    def report(self) -> ClassificationReport | EntityReport | None:
+    def report(self) -> ClassificationReport | MultiLabelReport | EntityReport | None:
         """Scores per class, per word label or per entity type (BIO labels); None for other tasks."""
+        if self.task == "multilabel":
+            return multi_label_scores(self.examples, self.predictions, self.labels)
         if self.task == "classification":
             return classification_report(*class_numbers(self.examples, self.predictions, self.labels), self._names)
         if self.task != "tokens":
@@ -195,6 +203,9 @@ def _example_score(example: Example, prediction: Prediction) -> float:
         return answer_f1(prediction.label, [answer.text for answer in example.answers])
     if isinstance(example.label, str):
         return float(example.label == prediction.label)
+    if isinstance(example.label, tuple):  # Jaccard: labels in common, of all that either has
+        true, predicted = set(example.label), set(prediction.labels)
+        return len(true & predicted) / len(true | predicted) if true | predicted else 1.0
     return -abs(example.label - float(prediction.label))
 
 

@@ -1,6 +1,7 @@
 """Metrics: labels and predictions in, scores out.
 
-`classification` with `confusion_matrix` and `calibration`, `regression`, `entities` (F1 of spans), `squad` (EM, F1).
+`classification` with `confusion_matrix` and `calibration`, `multi_label`, `regression`,
+`entities` (F1 of spans), `squad` (EM, F1).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
 beside it says so.
@@ -10,6 +11,7 @@ from bertviz_lab.metrics.calibration import Calibration, CalibrationBin, calibra
 from bertviz_lab.metrics.classification import ClassificationReport, ClassScores, classification_report
 from bertviz_lab.metrics.confusion_matrix import confusion_matrix
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
+from bertviz_lab.metrics.multi_label import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
 from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
 
@@ -20,15 +22,18 @@ __all__ = [
     "ClassScores",
     "ClassificationReport",
     "EntityReport",
+    "MultiLabelReport",
     "RegressionReport",
     "answer_f1",
     "answer_report",
     "calibration",
+    "choose_thresholds",
     "classification_report",
     "confusion_matrix",
     "entity_report",
     "entity_spans",
     "exact_match",
+    "multi_label_report",
     "normalize_answer",
     "regression_report",
 ]

@@ -58,10 +58,10 @@ class _CrossEntropy(torch.autograd.Function):
 
 
 def label_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Cross-entropy, or the mean squared error of logits (batch, 1) where there is one class only."""
+    """Cross-entropy; of one class the mean squared error; of labels (batch, classes), 0.0 or 1.0, that of each."""
     if logits.shape[-1] == 1:
         return F.mse_loss(logits.squeeze(-1).float(), labels.float())
-    return cross_entropy(logits, labels)
+    return (F.binary_cross_entropy_with_logits if labels.is_floating_point() else cross_entropy)(logits, labels)
 
 
 def span_loss(start_logits: Tensor, end_logits: Tensor, starts: Tensor, ends: Tensor) -> Tensor:

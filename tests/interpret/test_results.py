@@ -11,7 +11,8 @@ from sklearn.metrics import accuracy_score, confusion_matrix
 from bertviz_lab.data.tasks.examples import Answer, LabelledText, LabelledWords, Question, write_examples
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.results import Results, read_results
-from bertviz_lab.training.finetuning.scoring import Prediction, score, write_predictions
+from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
+from bertviz_lab.training.finetuning.scoring import score
 from tests.little import little_folder
 from tests.training.finetuning.support import TASKS, Files, finish
 
@@ -55,6 +56,20 @@ def test_a_run_is_read_back(task, run) -> None:
     assert found.metric in found.guess
     assert sum(part.count for part in found.slices() if part.kind == "length") == 11
     assert sorted(found.picked()) == list(range(11))
+
+
+def test_several_labels_are_scored_label_by_label_and_by_what_they_have_in_common() -> None:
+    truth = [("a", "b"), ("b",), (), ("a", "odd")]
+    said = [("a", "b"), ("a",), (), ("a",)]
+    rows = [LabelledText(f"text {n}", None, labels, n) for n, labels in enumerate(truth)]
+    predictions = [Prediction(labels=labels, probabilities=(0.7, 0.2)) for labels in said]
+    found = results("multilabel", rows, predictions, ("a", "b"), "micro_f1")
+    assert found.example_scores.tolist() == [1.0, 0.0, 1.0, 0.5]
+    assert [scores.label for scores in found.report.per_class] == ["a", "b", "(unknown to the model)"]
+    assert found.report.micro_f1 == pytest.approx(2 * 3 / (4 + 5))
+    assert found.picked() == [1, 3, 0, 2]
+    with pytest.raises(InputError, match="classification only"):
+        found.calibration()
 
 
 def test_texts_that_hold_odd_line_ends_are_read_back(tmp_path) -> None:

@@ -138,6 +138,15 @@ def test_a_classifier_of_one_label_is_a_regression():
     assert largest_difference(a.loss, ((a.logits[:, 0] - numbers) ** 2).mean()) < TOLERANCE
 
 
+def test_several_labels_have_the_binary_cross_entropy_of_each():
+    ours = build(SEQUENCE, small_config(num_labels=4, problem_type="multi_label_classification"))
+    labels = torch.tensor([[0.0, 1.0, 1.0, 0.0], [0.0, 0.0, 0.0, 0.0], [1.0, 1.0, 1.0, 1.0]])
+    a = ours(**inputs(), labels=labels)
+    b = as_huggingface(SEQUENCE, ours)(**inputs(), labels=labels)
+    assert largest_difference(a.loss, b.loss) < TOLERANCE
+    assert largest_difference(a.logits, b.logits) < TOLERANCE
+
+
 def test_without_labels_there_is_no_loss():
     for kind in KINDS[1:]:
         assert build(kind)(**inputs()).loss is None

@@ -18,7 +18,7 @@ from bertviz_lab.data.tasks.features import Features
 class TaskBatch(Batch):
     """One step's rows. Counts are those of the whole step in a micro-batch too: what sums of losses are over."""
 
-    targets: Tensor  # (batch,), (batch, 2) or (batch, tokens), see `Features`; -100 is not scored
+    targets: Tensor  # (batch,), (batch, 2), (batch, classes) or (batch, tokens), see `Features`; -100 is not scored
     rows: Tensor  # (batch,): which rows of the features these are
     count: int  # labels
     total: float  # their weights; without weights as many

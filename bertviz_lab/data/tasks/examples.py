@@ -1,6 +1,7 @@
 """Task examples: one class for each kind of label, the data set that files are read into, and its file in a run.
 
 - `classification`: a text, or a pair of texts, with one of a few labels (`LabelledText`, its label a string).
+- `multilabel`: a text, or a pair, with any number of labels (`LabelledText`, its label a tuple of strings).
 - `regression`: a text, or a pair, with a number (`LabelledText`, its label a float).
 - `tokens`: a sentence with a label for each word (`LabelledWords`).
 - `qa`: a question, and a passage that contains its answer or does not (`Question`).
@@ -13,8 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-Task = Literal["classification", "regression", "tokens", "qa"]
+Task = Literal["classification", "multilabel", "regression", "tokens", "qa"]
 TASKS: tuple[Task, ...] = get_args(Task)
+
+
+#: A class, any number of classes, or a number.
+Label = str | tuple[str, ...] | float
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +29,13 @@ class LabelledText:
     Attributes:
         text_a: the text, or the first of the pair; never empty.
         text_b: the second text; None where there is one text only.
-        label: the class, or for regression the number.
+        label: the class; for multi-label classification the classes, in order; for regression the number.
         row: 1-based number of the row, line or record in its file, as messages name it.
     """
 
     text_a: str
     text_b: str | None
-    label: str | float
+    label: Label
     row: int
 
 
@@ -97,6 +102,8 @@ def texts_of_example(example: Example) -> tuple[str, str | None]:
 
 def labels_of_example(example: Example) -> tuple[str, ...]:
     """The classes in an example: of its text, of each word, or whether its question has an answer; none for numbers."""
+    if isinstance(example, LabelledText) and isinstance(example.label, tuple):
+        return example.label
     if isinstance(example, LabelledWords):
         return example.labels
     if isinstance(example, Question):
@@ -212,9 +219,9 @@ def holds_examples(path: str | Path) -> bool:
 
 def _example_from_json(body: dict[str, Any]) -> Example:
     kind = _KINDS[body.pop("kind")]
-    for name in ("words", "labels"):
-        if name in body:
-            body[name] = tuple(body[name])
+    for name, value in body.items():
+        if isinstance(value, list) and name != "answers":
+            body[name] = tuple(value)
     if "answers" in body:
         body["answers"] = tuple(Answer(**answer) for answer in body["answers"])
     example: Example = kind(**body)

@@ -46,7 +46,8 @@ class Features:
         ids: token ids of each row, special tokens included.
         segment_b: position at which segment B begins in each row; the row's length where there is none.
         examples: index of the example that each row is of; rows of an example are adjacent and in order.
-        targets: (rows,) class or number; (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
+        targets: (rows,) class or number; (rows, classes) 0 or 1;
+            (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
         word_starts: for labelled words, the positions of the words' first pieces in each row.
         windows: for questions, the window of each row.
     """
@@ -76,10 +77,12 @@ def encode_examples(
         return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
     if task == "qa":
         return _questions(cast(Sequence[Question], examples), tokenizer, limits, training)
-    return _texts(cast(Sequence[LabelledText], examples), tokenizer, labels if task == "classification" else (), limits)
+    return _texts(cast(Sequence[LabelledText], examples), task, tokenizer, labels, limits)
 
 
-def _texts(examples: Sequence[LabelledText], tokenizer: Tokenizer, labels: Sequence[str], limits: Limits) -> Features:
+def _texts(
+    examples: Sequence[LabelledText], task: Task, tokenizer: Tokenizer, labels: Sequence[str], limits: Limits
+) -> Features:
     firsts = tokenizer.ids([example.text_a for example in examples])
     seconds = tokenizer.ids([example.text_b or "" for example in examples])
     cls, sep = tokenizer.cls_id, tokenizer.sep_id
@@ -91,12 +94,23 @@ def _texts(examples: Sequence[LabelledText], tokenizer: Tokenizer, labels: Seque
         segment_b.append(len(row))
         rows.append(np.array([*row, *second[:keep_b], sep] if pair else row, dtype=np.int32))
     targets: NDArray[np.int64] | NDArray[np.float32]
-    if labels:
+    if task == "multilabel":
+        targets = multi_hot(examples, labels)
+    elif task == "classification":
         index = {label: number for number, label in enumerate(labels)}
         targets = np.array([index.get(str(example.label), IGNORE_INDEX) for example in examples], dtype=np.int64)
     else:
-        targets = np.array([float(example.label) for example in examples], dtype=np.float32)
+        targets = np.array([float(cast(float, example.label)) for example in examples], dtype=np.float32)
     return Features(rows, np.array(segment_b, dtype=np.int64), np.arange(len(rows)), targets)
+
+
+def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArray[np.float32]:
+    """Which labels each example has, (examples, labels) of 0 and 1; labels that are not in the list are left out."""
+    index = {label: number for number, label in enumerate(labels)}
+    targets = np.zeros((len(examples), len(labels)), dtype=np.float32)
+    for row, example in zip(targets, examples, strict=True):
+        row[[index[label] for label in cast(tuple[str, ...], example.label) if label in index]] = 1.0
+    return targets
 
 
 def _words(examples: Sequence[LabelledWords], tokenizer: Tokenizer, labels: Sequence[str], max_length: int) -> Features:

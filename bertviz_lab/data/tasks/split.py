@@ -7,8 +7,18 @@ little. Examples with the same text stay on one side: otherwise the held-out sco
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from hashlib import blake2b
+from itertools import chain
+from typing import cast
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, TaskData, texts_of_example
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    TaskData,
+    labels_of_example,
+    texts_of_example,
+)
 from bertviz_lab.errors import InputError
 
 #: Regression is stratified by quantiles of its targets.
@@ -35,7 +45,8 @@ def split_examples(
 ) -> tuple[tuple[Example, ...], tuple[Example, ...]]:
     """The training and the held-out examples, each in the order of the data.
 
-    Classification is stratified by label, regression by quantile. Questions are split by article where there are
+    Classification is stratified by label, with several labels by the rarest, regression by quantile. Questions
+    are split by article where there are
     enough of them, else by passage: a passage is never on both sides.
 
     Args:
@@ -81,14 +92,21 @@ def _strata(data: TaskData, groups: list[_Group]) -> Iterable[list[_Group]]:
     if data.task == "tokens":
         return [groups]
     labels = [example.label for example in data.examples if isinstance(example, LabelledText)]
-    if data.task == "classification":
+    if data.task == "multilabel":
+        frequencies = Counter(chain.from_iterable(map(labels_of_example, data.examples)))
+        labels = [
+            min(labels_of_example(example), key=lambda label: (frequencies[label], label), default="")
+            for example in data.examples
+        ]
+    if data.task in ("classification", "multilabel"):
         by_label: dict[str, list[_Group]] = defaultdict(list)
         for group in groups:
             counts = Counter(str(labels[n]) for n in group)
             by_label[min(counts, key=lambda label: (-counts[label], label))].append(group)
         return [by_label[label] for label in sorted(by_label)]
     size = max(2, -(-len(groups) // _QUANTILES))
-    ranked = sorted(range(len(groups)), key=lambda g: (float(labels[groups[g][0]]), g))
+    numbers = [float(cast(float, label)) for label in labels]
+    ranked = sorted(range(len(groups)), key=lambda g: (numbers[groups[g][0]], g))
     return [[groups[g] for g in sorted(ranked[n : n + size])] for n in range(0, len(ranked), size)]
 
 

@@ -29,6 +29,7 @@ _BINS = 20
 _UNBALANCED_RATIO, _UNBALANCED_SHARE = 10, 0.8
 _CONTRADICTIONS = {
     "classification": ("text occurs with more than one label", "texts occur with more than one label"),
+    "multilabel": ("text occurs with different labels", "texts occur with different labels"),
     "regression": ("text occurs with more than one number", "texts occur with more than one number"),
     "tokens": ("sentence occurs with different labels", "sentences occur with different labels"),
     "qa": ("question occurs with different answers", "questions occur with different answers"),
@@ -185,7 +186,7 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
 
 
 def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
-    if task not in ("classification", "tokens"):
+    if task not in ("classification", "multilabel", "tokens"):
         return
     unit = "words" if task == "tokens" else "examples"
     untrained = [c.label for c in classes if not c.train and c.held_out]
@@ -196,7 +197,7 @@ def _about_classes(task: Task, classes: Sequence[ClassCount]) -> Iterable[str]:
         return
     largest, smallest = max(trained, key=lambda c: c.train), min(trained, key=lambda c: c.train)
     total = sum(c.train for c in trained)
-    if largest.train >= min(_UNBALANCED_RATIO * smallest.train, _UNBALANCED_SHARE * total):
+    if task == "classification" and largest.train >= min(_UNBALANCED_RATIO * smallest.train, _UNBALANCED_SHARE * total):
         yield (
             f"The classes are unbalanced: {quoted(largest.label)} has {largest.train:,} examples, "
             f"{quoted(smallest.label)} {smallest.train:,}. Always answering {quoted(largest.label)} would be right in "

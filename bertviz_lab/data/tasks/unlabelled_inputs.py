@@ -13,6 +13,7 @@ from bertviz_lab.data.corpora.sources import close_archives, find_sources
 from bertviz_lab.data.tasks.examples import (
     Dropped,
     Example,
+    Label,
     LabelledText,
     LabelledWords,
     Question,
@@ -27,6 +28,7 @@ from bertviz_lab.errors import InputError
 
 #: Inputs that are read from one file at most.
 MAX_INPUTS = 100_000
+_NO_LABELS: dict[Task, Label] = {"regression": 0.0, "multilabel": ()}
 
 
 def read_inputs(
@@ -39,7 +41,8 @@ def read_inputs(
     max_inputs: int = MAX_INPUTS,
     max_characters: float = math.inf,
 ) -> tuple[Example, ...]:
-    """The inputs in a file as examples with empty labels: "" for classes, 0.0 for numbers, "O" for words, no answers.
+    """The inputs in a file as examples with empty labels: "" for a class, () for several,
+    0.0 for numbers, "O" for words, no answers.
 
     A .txt file has a text a line. The columns of a table are inferred as for task data, or given; its labels are
     ignored. For `tokens` a text is split into words at white space; for `qa` the file is SQuAD, or a table with
@@ -145,4 +148,4 @@ def _input_for(task: Task, example: Example) -> Example | None:
         return LabelledWords(words, ("O",) * len(words), example.row) if words else None
     if isinstance(example, LabelledWords):
         example = LabelledText(" ".join(example.words), None, "", example.row)
-    return LabelledText(example.text_a, example.text_b, 0.0 if task == "regression" else "", example.row)
+    return LabelledText(example.text_a, example.text_b, _NO_LABELS.get(task, ""), example.row)

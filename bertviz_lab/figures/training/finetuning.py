@@ -7,7 +7,7 @@ import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload
 from bertviz_lab.figures.payload import Payload, message_payload
-from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport
+from bertviz_lab.metrics import Calibration, ClassificationReport, EntityReport, MultiLabelReport
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import Slice
@@ -88,7 +88,7 @@ def reliability_payload(calibration: Calibration) -> Payload:
     )
 
 
-def per_class_payload(report: ClassificationReport | EntityReport) -> Payload:
+def per_class_payload(report: ClassificationReport | MultiLabelReport | EntityReport) -> Payload:
     """Precision, recall and F1 of each label or entity type."""
     if isinstance(report, EntityReport):
         scores = report.per_type
@@ -96,7 +96,8 @@ def per_class_payload(report: ClassificationReport | EntityReport) -> Payload:
         total += f"F1 {report.f1:.1%}."
     else:
         scores = report.per_class
-        what, total = "label", f"Macro F1 is {report.macro_f1:.1%}."
+        what, total = "label", f"Macro F1 is {report.macro_f1:.1%}"
+        total += f", micro F1 {report.micro_f1:.1%}." if isinstance(report, MultiLabelReport) else "."
     if not scores:
         return message_payload("There are no held-out examples to evaluate.")
     columns = [("precision", [s.precision for s in scores]), ("recall", [s.recall for s in scores])]

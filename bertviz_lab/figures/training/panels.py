@@ -109,6 +109,11 @@ class TaskScore:
 #: "words" are token labels that mark no entities, which have no F1.
 TASK_SCORES = {
     "classification": TaskScore((("accuracy", "accuracy"),), "share of texts with the correct label; higher is better"),
+    "multilabel": TaskScore(
+        (("micro_f1", "micro F1"), ("macro_f1", "macro F1")),
+        "F1 over all decisions on labels (micro), and the mean over labels (macro); higher is better",
+        "most-frequent-label baseline",
+    ),
     "regression": TaskScore(
         (("spearman", "Spearman"), ("pearson", "Pearson")),
         "correlation of predicted and true values (Spearman, Pearson); 1 is perfect, 0 is none",

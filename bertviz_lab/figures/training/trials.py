@@ -10,12 +10,17 @@ from bertviz_lab.figures.payload import Payload, message_payload
 #: The main metrics of each task with their display names.
 MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "classification": (("accuracy", "accuracy"),),
+    "multilabel": (("micro_f1", "micro F1"),),
     "regression": (("spearman", "rank correlation"),),
     "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
     "qa": (("f1", "F1 of answers"),),
 }
 #: Baselines other than the majority class.
-_GUESSES = {"regression": "mean baseline", "qa": "no-answer baseline"}
+_GUESSES = {
+    "multilabel": "most-frequent-label baseline",
+    "regression": "mean baseline",
+    "qa": "no-answer baseline",
+}
 RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
 #: Scores that are not percentages.
 _PLAIN = ("loss", "mcc", "pearson", "spearman", "mse", "mae")

@@ -1,6 +1,7 @@
 """Attribution of a fine-tuned model's prediction for one labelled example."""
 
 import math
+from typing import cast
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, texts_of_example
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute, check_attribution
@@ -8,7 +9,7 @@ from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, encode_inputs,
 from bertviz_lab.interpret.predictions.token_labels import answer_question
 from bertviz_lab.interpret.targets import Target, choose_target
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.scoring import Prediction
+from bertviz_lab.training.finetuning.prediction import Prediction
 
 
 def explain_example(
@@ -27,6 +28,10 @@ def explain_example(
         against = str(example.label) if str(example.label) != prediction.label else None
         if isinstance(example.label, float):
             target = choose_target(checkpoint, inputs, "label")
+        elif isinstance(example.label, tuple):
+            target = choose_target(
+                checkpoint, inputs, "label", choice=_label_to_explain(checkpoint, example, prediction)
+            )
         else:
             known = against if against in checkpoint.config.labels else None
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
@@ -40,6 +45,13 @@ def explain_example(
         attribute(checkpoint, text_a, text_b, method=method, target=target, on_progress=on_progress)
         for method in METHODS
     ]
+
+
+def _label_to_explain(checkpoint: Checkpoint, example: LabelledText, prediction: Prediction) -> str | None:
+    """Of several labels one that is wrong or missing, else one that is right; None for the most probable."""
+    true, known = cast(tuple[str, ...], example.label), checkpoint.config.labels
+    wrong = [label for label in (*prediction.labels, *true) if (label in true) != (label in prediction.labels)]
+    return next((label for label in (*wrong, *prediction.labels) if label in known), None)
 
 
 def _answer_window(checkpoint: Checkpoint, example: Question, prediction: Prediction) -> tuple[str, int | None]:

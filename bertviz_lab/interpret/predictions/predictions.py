@@ -74,11 +74,15 @@ class LabelScore:
 
 @dataclass(frozen=True)
 class Classification:
-    """The labels of a text, most probable first; for a multi-label model the probabilities do not sum to 1."""
+    """The labels of a text, most probable first; for a multi-label model the probabilities do not sum to 1.
+
+    `predicted` are those that apply: the most probable, or of a multi-label model those that reach their threshold.
+    """
 
     encoding: Encoding
     labels: tuple[LabelScore, ...]
     multi_label: bool = False
+    predicted: tuple[str, ...] = ()
 
 
 @torch.inference_mode()
@@ -189,7 +193,12 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
     inputs = encode_inputs(checkpoint, text_a, text_b)
     labels = classify_vector(checkpoint, final_vectors(checkpoint, 0, inputs.arguments()))
     ranking = sorted(labels, key=lambda label: -label.score)
-    return Classification(inputs.encoding, tuple(ranking), is_multi_label(checkpoint))
+    if not is_multi_label(checkpoint):
+        return Classification(inputs.encoding, tuple(ranking), predicted=(ranking[0].label,))
+    limits = np.broadcast_to(np.array(checkpoint.config.decision_thresholds or (0.5,)), len(labels))
+    predicted = {label.label for label, limit in zip(labels, limits, strict=True) if label.score >= limit}
+    reached = tuple(label.label for label in ranking if label.label in predicted)
+    return Classification(inputs.encoding, tuple(ranking), True, reached)
 
 
 def classify_vector(checkpoint: Checkpoint, first_1D: Tensor) -> tuple[LabelScore, ...]:

@@ -25,12 +25,14 @@ _NAMES = {
 }
 _PIPELINES: dict[Task, str] = {
     "classification": "text-classification",
+    "multilabel": "text-classification",
     "regression": "text-classification",
     "tokens": "token-classification",
     "qa": "question-answering",
 }
 _TASK_NAMES: dict[Task, str] = {
     "classification": "classification",
+    "multilabel": "multi-label classification",
     "regression": "rating",
     "tokens": "labelling words",
     "qa": "finding answers",
@@ -117,6 +119,8 @@ def finetuning_card(
     validation = _file_names(config.eval) or f"{len(data.held_out):,} examples held out of it"
     labels = ", ".join(_plain(label) for label in data.labels)
     output = f"Labels: {labels}" if labels else f"Answers: {_PIPELINES[data.task]}"
+    if thresholds := checkpoint.config.decision_thresholds:
+        output += f"\n- A label applies from a probability of {', '.join(map('{:.2f}'.format, thresholds))} on"
     return _CARD.format(
         pipeline=_PIPELINES[data.task],
         title=f"A small BERT fine-tuned for {_TASK_NAMES[data.task]} (from {origin})",

@@ -5,17 +5,20 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any, TextIO, cast
 
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import (
     Example,
+    Label,
     LabelledText,
     LabelledWords,
     Question,
     Task,
     holds_examples,
+    labels_of_example,
     read_examples,
 )
 from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
@@ -23,10 +26,13 @@ from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
-from bertviz_lab.training.finetuning.scoring import Prediction, predict_examples, score
+from bertviz_lab.training.finetuning.prediction import Prediction
+from bertviz_lab.training.finetuning.scoring import predict_examples, score
 from bertviz_lab.training.finetuning.task_data import resolve_file
 from bertviz_lab.training.loop.hardware import choose_hardware
 
+#: Between several labels in a cell, as they are read.
+LABELS_JOINT = "|"
 _AT_ONCE = 64
 _FORMULA = re.compile(r"[=+\-@\t\r](?![\d.]*$)")
 
@@ -35,6 +41,8 @@ def task_of(checkpoint: Checkpoint) -> Task:
     """What a fine-tuned model does. Raises `InputError` for one that was not fine-tuned."""
     model, config = checkpoint.model, checkpoint.config
     if isinstance(model, BertForSequenceClassification):
+        if config.problem_type == "multi_label_classification":
+            return "multilabel"
         return "regression" if config.num_labels == 1 else "classification"
     if isinstance(model, BertForTokenClassification):
         return "tokens"
@@ -63,7 +71,10 @@ def predict_with(
     if hardware.device.type != "cpu":  # the caller's model stays on its device
         model = deepcopy(model).to(hardware.device)
     allow_no_answer = checkpoint.config.handle_impossible_answer is not False
-    return predict_examples(model, examples, batches, task, labels, hardware, allow_no_answer=allow_no_answer)
+    thresholds = checkpoint.config.decision_thresholds
+    return predict_examples(
+        model, examples, batches, task, labels, hardware, allow_no_answer=allow_no_answer, thresholds=thresholds
+    )
 
 
 def truncation_warning(checkpoint: Checkpoint, examples: Sequence[Example]) -> str:
@@ -110,15 +121,20 @@ def evaluate_task(
 def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Example]:
     """Classes that a file gives as 0, 1 ... under the names that the model has for them, as in GLUE's files."""
     named = {str(index): label for index, label in enumerate(labels)}
-    used = {example.label for example in examples if isinstance(example, LabelledText)}
+    used = set(chain.from_iterable(map(labels_of_example, examples)))
     if not used or used & set(labels) or not used <= named.keys():
         return examples
-    return [replace(e, label=named[str(e.label)]) if isinstance(e, LabelledText) else e for e in examples]
+
+    def rename(label: Label) -> Label:
+        return tuple(named[each] for each in label) if isinstance(label, tuple) else named[str(label)]
+
+    return [replace(e, label=rename(e.label)) if isinstance(e, LabelledText) else e for e in examples]
 
 
 def _is_for(example: Example, task: Task) -> bool:
     if isinstance(example, LabelledText):
-        return task == ("classification" if isinstance(example.label, str) else "regression")
+        kinds: dict[type, Task] = {str: "classification", tuple: "multilabel"}
+        return task == kinds.get(type(example.label), "regression")
     return task == ("tokens" if isinstance(example, LabelledWords) else "qa")
 
 
@@ -142,10 +158,13 @@ def prediction_table(
     texts = cast(Sequence[LabelledText], examples)
     pair = any(example.text_b for example in texts)
     names = [] if task == "regression" else [f"p({label})" for label in labels]
-    yield ["row", "text", *(["second text"] if pair else []), "number" if task == "regression" else "label", *names]
+    answers = {"regression": "number", "multilabel": "labels"}.get(task, "label")
+    yield ["row", "text", *(["second text"] if pair else []), answers, *names]
     for text, prediction in zip(texts, predictions, strict=True):
         shares = [round(share, 4) for share in prediction.probabilities]
-        answer = float(prediction.label) if task == "regression" else prediction.label
+        answer: Any = float(prediction.label) if task == "regression" else prediction.label
+        if task == "multilabel":
+            answer = LABELS_JOINT.join(prediction.labels)
         yield [text.row, text.text_a, *([text.text_b or ""] if pair else []), answer, *shares]
 
 

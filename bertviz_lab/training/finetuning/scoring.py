@@ -2,10 +2,8 @@
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -13,45 +11,33 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from bertviz_lab import strict_json
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.tasks.answer_spans import AnswerPrediction, extract_answers
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
 from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
-from bertviz_lab.data.tasks.features import Features
-from bertviz_lab.metrics import answer_report, classification_report, entity_report, regression_report
+from bertviz_lab.data.tasks.features import Features, multi_hot
+from bertviz_lab.metrics import (
+    answer_report,
+    classification_report,
+    entity_report,
+    regression_report,
+)
 from bertviz_lab.model.losses import cross_entropy
-from bertviz_lab.training.checkpoints.atomic_io import atomic_file
+from bertviz_lab.training.finetuning.label_sets import multi_label_predictions, multi_label_scores
+from bertviz_lab.training.finetuning.prediction import UNKNOWN, Prediction
 from bertviz_lab.training.finetuning.regression_targets import HUBER_DELTA
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
 _CERTAIN = 1e6  # stands for an infinite difference, where a passage has no words
 #: The score by which the best model is kept where none is asked for.
-METRICS: dict[Task, str] = {"classification": "accuracy", "regression": "spearman", "tokens": "f1", "qa": "f1"}
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """A prediction for one example; which fields are set depends on the task.
-
-    Attributes:
-        label: the class, or for regression the number as text, or the answer ("" for none).
-        probabilities: of every class, in the order of the model's labels.
-        labels: of words, one each; `certainty` is the probability of each.
-        start, end: characters of the answer in the passage.
-        no_answer: how much likelier than the best answer none is, as a difference of scores.
-        best: the best few answers, each (text, start, end, probability).
-    """
-
-    label: str = ""
-    probabilities: tuple[float, ...] = ()
-    labels: tuple[str, ...] = ()
-    certainty: tuple[float, ...] = ()
-    start: int = 0
-    end: int = 0
-    no_answer: float = 0.0
-    best: tuple[tuple[str, int, int, float], ...] = ()
+METRICS: dict[Task, str] = {
+    "classification": "accuracy",
+    "multilabel": "micro_f1",
+    "regression": "spearman",
+    "tokens": "f1",
+    "qa": "f1",
+}
 
 
 def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor, ...]:
@@ -74,6 +60,7 @@ def task_loss(
 ) -> Tensor:
     """This part's share of the mean loss over the whole step; `weights` are those of the classes.
 
+    For multi-label classification, weights are those of a label that applies beside one that does not.
     A regression's loss is the squared error, with `huber` linear beyond `HUBER_DELTA` of standardized targets.
     """
     if task == "qa":
@@ -85,6 +72,11 @@ def task_loss(
         if huber:  # torch halves it
             return 2 * F.huber_loss(predicted, batch.targets, delta=HUBER_DELTA, reduction="sum") / count
         return F.mse_loss(predicted, batch.targets, reduction="sum") / count
+    if task == "multilabel":
+        summed = F.binary_cross_entropy_with_logits(
+            logits[0].float(), batch.targets, pos_weight=weights, reduction="sum"
+        )
+        return summed / max(1, batch.count * batch.targets.shape[1])
     if weights is not None:
         classes = logits[0].flatten(0, -2).float()
         summed = F.cross_entropy(classes, batch.targets.flatten(), weights, ignore_index=IGNORE_INDEX, reduction="sum")
@@ -102,10 +94,12 @@ def predict_examples(
     on: Hardware,
     *,
     allow_no_answer: bool = True,
+    thresholds: Sequence[float] = (),
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
-    No answer is predicted where the model `allow_no_answer` and not all questions have an answer.
+    Several labels are predicted from the probabilities `thresholds` on, by default one half. No answer is predicted
+    where the model `allow_no_answer` and not all questions have an answer.
     In 32 bits whatever it is trained in, so that the scores are those of the model that is saved.
     """
     features = batches.features
@@ -121,6 +115,8 @@ def predict_examples(
             for index, row in enumerate(batch.rows.tolist()):
                 length = len(features.ids[row])
                 outputs[row] = tuple(a[index, :length] if task in ("tokens", "qa") else a[index] for a in arrays)
+    if task == "multilabel":
+        return multi_label_predictions(outputs, labels, thresholds), loss / max(1, count)
     return _read(examples, features, outputs, task, labels, allow_no_answer), loss / max(1, count)
 
 
@@ -176,10 +172,12 @@ def score(
     """The scores of a task by their names: accuracy, f1, mcc ...; spearman, pearson; exact_match, f1 (0 to 1)."""
     if task == "classification":
         truth, predicted = class_numbers(examples, predictions, labels)
-        names = (*labels, "(unknown to the model)") if truth.max(initial=-1) == len(labels) else tuple(labels)
+        names = (*labels, UNKNOWN) if truth.max(initial=-1) == len(labels) else tuple(labels)
         return _values(classification_report(truth, predicted, names), "accuracy", "f1", "macro_f1", "mcc")
+    if task == "multilabel":
+        return _values(multi_label_scores(examples, predictions, labels), "micro_f1", "macro_f1", "subset_accuracy")
     if task == "regression":
-        targets = np.array([float(e.label) for e in cast(Sequence[LabelledText], examples)])
+        targets = np.array([float(cast(float, e.label)) for e in cast(Sequence[LabelledText], examples)])
         report = regression_report(targets, np.array([float(p.label) for p in predictions]))
         return _values(report, "spearman", "pearson", "mse", "mae")
     if task == "tokens":
@@ -249,9 +247,15 @@ def majority_baselines(
         shares = dict(zip(labels, counts / counts.sum(), strict=True))
         likelihoods = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
         return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in likelihoods])))}
+    if task == "multilabel":
+        shares = multi_hot(cast(Sequence[LabelledText], train), labels).mean(0, dtype=np.float64)
+        commonest = labels[int(shares.argmax())]
+        scores = score(held_out, [Prediction(labels=(commonest,))] * len(held_out), task, labels)
+        known, shares = multi_hot(cast(Sequence[LabelledText], held_out), labels), shares.clip(1e-9, 1 - 1e-9)
+        return scores | {"loss": float(-np.mean(known * np.log(shares) + (1 - known) * np.log(1 - shares)))}
     if task == "regression":
-        numbers = np.array([float(cast(LabelledText, e).label) for e in held_out])
-        mean = float(np.mean([float(cast(LabelledText, e).label) for e in train]))
+        numbers = np.array([float(cast(float, cast(LabelledText, e).label)) for e in held_out])
+        mean = float(np.mean([float(cast(float, cast(LabelledText, e).label)) for e in train]))
         return {"spearman": 0.0, "pearson": 0.0, "loss": float(((numbers - mean) ** 2).mean())}
     if task == "tokens":
         tags = Counter(tag for e in cast(Sequence[LabelledWords], train) for tag in e.labels)
@@ -263,17 +267,13 @@ def majority_baselines(
 
 
 def class_weights(features: Features, count: int) -> NDArray[np.float32]:
-    """Weights by which every class counts as much: n / (classes x n of the class), as scikit-learn's "balanced"."""
+    """Weights by which every class counts as much: n / (classes x n of the class), as scikit-learn's "balanced".
+
+    With any number of labels a text, n of the texts without a label / n of those with it.
+    """
+    if isinstance(features.targets, np.ndarray) and features.targets.ndim == 2 and features.targets.dtype == np.float32:
+        positives = features.targets.sum(0)
+        return ((len(features) - positives) / np.maximum(1, positives)).astype(np.float32)
     targets = np.concatenate(features.targets) if isinstance(features.targets, list) else features.targets
     counts = np.bincount(targets[targets != IGNORE_INDEX].astype(np.int64), minlength=count)
     return (counts.sum() / (count * np.maximum(1, counts))).astype(np.float32)
-
-
-def write_predictions(
-    path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
-) -> None:
-    """One JSON object a line: an example under "example", what was predicted under "prediction"."""
-    with atomic_file(path) as fresh, fresh.open("w", encoding="utf-8") as file:
-        for example, prediction in zip(examples, predictions, strict=True):
-            body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
-            file.write(strict_json.dumps(body) + "\n")  # ASCII: some readers end lines at U+2028

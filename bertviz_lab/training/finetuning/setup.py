@@ -27,6 +27,7 @@ from bertviz_lab.training.loop.memory import require_memory
 
 _KINDS: dict[Task, type[nn.Module]] = {
     "classification": BertForSequenceClassification,
+    "multilabel": BertForSequenceClassification,
     "regression": BertForSequenceClassification,
     "tokens": BertForTokenClassification,
     "qa": BertForQuestionAnswering,
@@ -144,7 +145,8 @@ def _model_config(config: FinetuneConfig, data: TaskSplits, start: BertConfig) -
         classifier_dropout=None,
         num_labels=count,
         id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
-        problem_type="regression" if data.task == "regression" else None,
+        problem_type={"regression": "regression", "multilabel": "multi_label_classification"}.get(data.task),
+        decision_thresholds=(),
         handle_impossible_answer=unanswerable if data.task == "qa" else None,
     )
 
@@ -157,7 +159,9 @@ def build_model(run: Setup, trial: Trial) -> nn.Module:
     same_task = False
     if not trial.random and run.config.model != RANDOM:
         known = state_for_huggingface(run.start.model)
-        same_task = run.start.config.labels == run.model_config.labels and isinstance(run.start.model, type(model))
+        before = run.start.config
+        same_labels = (before.labels, before.problem_type) == (run.model_config.labels, run.model_config.problem_type)
+        same_task = same_labels and isinstance(run.start.model, type(model))
         load_state(model, {name: t for name, t in known.items() if same_task or not name.startswith(_HEADS)})
     if run.target_scaler and same_task:  # the head that was loaded predicts the original unit
         run.target_scaler.standardize_head(model.get_submodule("classifier"))  # type: ignore[arg-type]

@@ -20,16 +20,10 @@ from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import load_training_state, save_training_state
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
+from bertviz_lab.training.finetuning.label_sets import tuned_thresholds, with_thresholds
+from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.regression_targets import head_state, load_head_state
-from bertviz_lab.training.finetuning.scoring import (
-    Prediction,
-    class_weights,
-    predict_examples,
-    score,
-    task_logits,
-    task_loss,
-    write_predictions,
-)
+from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
 from bertviz_lab.training.finetuning.setup import Setup, build_model
 from bertviz_lab.training.finetuning.trials import Trial
 from bertviz_lab.training.loop.hardware import Hardware
@@ -78,7 +72,8 @@ class TrialRun:
         weighted = config.class_weights == "balanced" and bool(setup.data.labels)
         weights = class_weights(setup.train, len(setup.data.labels)) if weighted else None
         self.class_weights = None if weights is None else torch.from_numpy(weights).to(hardware.device)
-        self.batches = setup.batches(trial, weights)
+        # The loss of several labels is a mean over texts and labels, whatever the weights.
+        self.batches = setup.batches(trial, None if setup.data.task == "multilabel" else weights)
         self.held_out = TaskBatches(setup.held_out, _SCORED_AT_ONCE, setup.start.tokenizer.pad_id, 0)
         if hardware.rank:  # dropout differs between processes
             torch.manual_seed(trial.seed + hardware.rank)
@@ -180,22 +175,32 @@ class TrialRun:
         predictions, _ = self._predict(self.model)
         write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
         self.model.eval()
-        card = finetuning_card(setup.config, self._checkpoint(), setup.data, self.trial, best.scores, setup.metric)
+        checkpoint = self._checkpoint()
+        if setup.data.task == "multilabel":
+            thresholds = self._thresholds(predictions)
+            checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
+        card = finetuning_card(setup.config, checkpoint, setup.data, self.trial, best.scores, setup.metric)
         remove_partial_writes(setup.folder / "model")
-        save_checkpoint(self._checkpoint(card), setup.folder / "model")
+        save_checkpoint(replace(checkpoint, card=card), setup.folder / "model")
 
     def _predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
-        """The held-out examples' predictions and their mean loss."""
+        """The held-out examples' predictions and their mean loss; several labels with the thresholds that suit them."""
         data, allow_no_answer = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
-        return predict_examples(
+        predictions, loss = predict_examples(
             model, data.held_out, self.held_out, data.task, data.labels, self.hardware, allow_no_answer=allow_no_answer
         )
+        if data.task == "multilabel":
+            predictions = with_thresholds(predictions, data.labels, self._thresholds(predictions))
+        return predictions, loss
 
-    def _checkpoint(self, card: str = "") -> Checkpoint:
+    def _thresholds(self, predictions: list[Prediction]) -> tuple[float, ...]:
+        """The decision thresholds of several labels, chosen on the validation set."""
+        data = self.setup.data
+        return tuned_thresholds(data.held_out, predictions, data.labels, self.setup.config.thresholds)
+
+    def _checkpoint(self) -> Checkpoint:
         setup = self.setup
-        return Checkpoint(
-            self.model, setup.start.tokenizer, setup.model_config, card, trained_length=setup.trained_length
-        )
+        return Checkpoint(self.model, setup.start.tokenizer, setup.model_config, trained_length=setup.trained_length)
 
     @property
     def _head(self) -> nn.Linear:

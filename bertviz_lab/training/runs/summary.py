@@ -8,6 +8,7 @@ from typing import Any
 #: For each objective what a run is judged by, the first that it has; other objectives are those of pretraining.
 _MEASURES = {
     "classification": ("accuracy",),
+    "multilabel": ("micro_f1",),
     "regression": ("spearman", "pearson"),
     "tokens": ("f1", "accuracy"),
     "qa": ("f1",),

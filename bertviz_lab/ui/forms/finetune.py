@@ -215,6 +215,7 @@ def _column_updates(info: Any) -> list[Any]:
 
 _TASKS = {
     "classification": "Sequence classification: a label per text",
+    "multilabel": "Multi-label classification: any number of labels per text",
     "regression": "Regression: a number per text",
     "tokens": "Token classification (NER): a label per word",
     "qa": "Extractive question answering",
@@ -228,7 +229,7 @@ def _numbers(report: Any) -> str:
         ("Training examples", f"{report.train_count:,}"),
         ("Held-out examples", f"{report.held_count:,}"),
     ]
-    if report.task in ("classification", "tokens"):
+    if report.task in ("classification", "multilabel", "tokens"):
         items.append(("Labels", f"{len(report.classes):,}"))
     items.append(("Tokens, median", f"{report.lengths.median:.0f}"))
     if report.lengths.cut:

@@ -76,7 +76,7 @@ TUNING_GROUPS = (
     (
         "keeping",
         "Evaluation and checkpoints",
-        ("metric", "evals_per_epoch", "patience", "grid", "checkpoint_every", "seed"),
+        ("metric", "thresholds", "evals_per_epoch", "patience", "grid", "checkpoint_every", "seed"),
     ),
     ("random", "Random initialisation", ("preset", "vocab_size")),
 )
@@ -103,6 +103,7 @@ LABELS = {
     "freeze_layers": "Frozen layers",
     "class_weights": "Class weights",
     "metric": "Model selection metric",
+    "thresholds": "Decision thresholds",
     "evals_per_epoch": "Evaluations per epoch",
     "patience": "Early-stopping patience",
     "grid": "Hyperparameter search",

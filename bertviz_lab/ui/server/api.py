@@ -90,11 +90,14 @@ def add_endpoints(session: AppState) -> None:
         }
 
     def classify(text_a: str, text_b: str = "", model: str = "") -> dict[str, Any]:
-        """The labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first."""
+        """The labels of a text, or a pair, from a model that was fine-tuned to label, the likeliest first.
+
+        `predicted` names those that apply: several, or none, where the model is multi-label.
+        """
         from bertviz_lab.interpret import classify as predict
 
         found = predict(opened(model), checked(text_a), checked(text_b) or None)
-        return {"labels": [asdict(label) for label in found.labels]}
+        return {"labels": [asdict(label) for label in found.labels], "predicted": list(found.predicted)}
 
     for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):
         # Gradio's queue is first come, first served: it hands over more than are computed at a time, and the line lets

@@ -5,6 +5,8 @@ NAMES = {
     "accuracy": "Accuracy",
     "f1": "F1",
     "macro_f1": "Macro F1",
+    "micro_f1": "Micro F1",
+    "subset_accuracy": "Subset accuracy",
     "mcc": "MCC",
     "spearman": "Spearman",
     "pearson": "Pearson",

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: The sample for a model of no run; the models that come with the lab were not trained on these.
 _SAMPLES = {
     "classification": "sentiment",
+    "multilabel": "guest-book",
     "regression": "paraphrases",
     "tokens": "entities:held-out",
     "qa": "town-questions:held-out",

@@ -8,7 +8,7 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.interpret import METHODS
 from bertviz_lab.interpret.attribution.example_attribution import explain_example
 from bertviz_lab.training.finetuning.predict import predict_with
-from bertviz_lab.training.finetuning.scoring import Prediction
+from bertviz_lab.training.finetuning.prediction import Prediction
 from tests.little import little_checkpoint
 
 CLASSES = {"num_labels": 3, "id2label": ("bad", "good", "so so")}
@@ -34,6 +34,25 @@ def test_a_wrong_label_is_set_against_the_right_one(true, against) -> None:
     checkpoint = little_checkpoint(kind=BertForSequenceClassification, **CLASSES)
     _, target = explained(checkpoint, LabelledText("the red cat", "a dog", true, 1), Prediction("good"))
     assert (target.name, target.against and target.against.name) == ("good", against)
+
+
+@pytest.mark.parametrize(
+    ("true", "said", "name"),
+    [
+        (("bad",), ("bad", "good"), "good"),  # the wrong one
+        (("bad", "so so"), ("bad",), "so so"),  # the missing one
+        (("bad",), ("bad",), "bad"),
+        (("odd",), ("bad",), "bad"),
+        (("odd",), (), None),
+    ],
+)
+def test_of_several_labels_one_that_is_wrong_or_missing_is_explained(true, said, name) -> None:
+    problem = {"problem_type": "multi_label_classification"}
+    checkpoint = little_checkpoint(kind=BertForSequenceClassification, **CLASSES, **problem)
+    example = LabelledText("the red cat", None, true, 1)
+    _, target = explained(checkpoint, example, Prediction(labels=said, probabilities=(0.1,) * 3))
+    assert target.is_multi_label
+    assert target.name == (name or target.name)
 
 
 def test_a_number_is_explained() -> None:

@@ -1,6 +1,7 @@
 """Labelled examples of every task that a small model can learn, and short fine-tunings on them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +10,22 @@ import torch
 from bertviz_lab import Tokenizer
 from bertviz_lab.config import FinetuneConfig
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches, write_out
-from bertviz_lab.data.tasks.examples import Answer, Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import (
+    Answer,
+    Example,
+    Label,
+    LabelledText,
+    LabelledWords,
+    Question,
+    Task,
+    labels_of_example,
+)
 from bertviz_lab.data.tasks.features import Features, Limits, encode_examples
 from bertviz_lab.training.finetuning.finetune import finetune
 from bertviz_lab.training.runs.events import Event
 from tests.little import SENTENCES, little_text
 
-TASKS: tuple[Task, ...] = ("classification", "regression", "tokens", "qa")
+TASKS: tuple[Task, ...] = ("classification", "multilabel", "regression", "tokens", "qa")
 LIMITS = Limits(max_length=48, stride=12, max_question_length=12)
 _WORDS = " ".join(SENTENCES).replace(",", "").split()
 _CLASSES = (("good", "red"), ("bad", "old"), ("so so", "small"))
@@ -29,13 +39,26 @@ def _filler(n: int, count: int = 3) -> list[str]:
 
 def examples(task: Task, count: int = 16) -> tuple[Example, ...]:
     """Examples of different lengths; of the three classes the first is as frequent as the others together."""
-    makers = {"classification": _text, "regression": _number, "tokens": _words, "qa": _question}
+    makers: dict[Task, Callable[[int], Example]] = {
+        "classification": _text,
+        "multilabel": _several,
+        "regression": _number,
+        "tokens": _words,
+        "qa": _question,
+    }
     return tuple(makers[task](n) for n in range(count))
 
 
 def _text(n: int) -> LabelledText:
     label, word = _CLASSES[(0, 1, 0, 2)[n % 4]]
     return LabelledText(" ".join([*_filler(n), f"day {n}"]), f"the {word} one {'x' * (n % 3)}".strip(), label, n + 1)
+
+
+def _several(n: int) -> LabelledText:
+    """No label, one or both."""
+    labels = tuple(label for bit, (label, _) in enumerate(_CLASSES[:2]) if n >> bit & 1)
+    words = [word for label, word in _CLASSES[:2] if label in labels]
+    return LabelledText(" ".join([*_filler(n), *words, f"day {n}"]), None, labels, n + 1)
 
 
 def _number(n: int) -> LabelledText:
@@ -71,10 +94,14 @@ def write(path: Path, rows: tuple[Example, ...]) -> Path:
     else:
         pairs = rows[0].text_b is not None
         lines = [("text_a", *(["text_b"] if pairs else []), "label")]
-        lines += [(e.text_a, *([e.text_b] if pairs else []), str(e.label)) for e in rows]
+        lines += [(e.text_a, *([e.text_b] if pairs else []), _cell(e.label)) for e in rows]
         text = "\n".join("\t".join(line) for line in lines) + "\n"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def _cell(label: Label) -> str:
+    return "|".join(label) if isinstance(label, tuple) else str(label)
 
 
 def _squad(e: Question) -> dict:
@@ -83,7 +110,7 @@ def _squad(e: Question) -> dict:
     return {"context": e.passage, "qas": [asked]}
 
 
-_SUFFIX = {"classification": "tsv", "regression": "tsv", "tokens": "conll", "qa": "json"}
+_SUFFIX = {"classification": "tsv", "multilabel": "tsv", "regression": "tsv", "tokens": "conll", "qa": "json"}
 
 
 @dataclass(frozen=True)
@@ -133,7 +160,7 @@ def labels_of(rows: tuple[Example, ...]) -> tuple[str, ...]:
     """The label set of examples, as reading makes it."""
     if isinstance(rows[0], LabelledWords):
         return tuple(sorted({label for e in rows for label in e.labels}))
-    return tuple(sorted({e.label for e in rows if isinstance(e, LabelledText) and isinstance(e.label, str)}))
+    return tuple(sorted({label for e in rows if isinstance(e, LabelledText) for label in labels_of_example(e)}))
 
 
 def little_tokenizer() -> Tokenizer:

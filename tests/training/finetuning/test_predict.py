@@ -23,6 +23,7 @@ from tests.training.finetuning.support import TASKS, Files, examples, finish, la
 
 AUTO = {
     "classification": transformers.AutoModelForSequenceClassification,
+    "multilabel": transformers.AutoModelForSequenceClassification,
     "regression": transformers.AutoModelForSequenceClassification,
     "tokens": transformers.AutoModelForTokenClassification,
     "qa": transformers.AutoModelForQuestionAnswering,
@@ -60,9 +61,10 @@ def test_transformers_opens_the_folder_and_computes_the_same(task, tuned):
         theirs, mine = model.eval()(ids), ours.model(ids)
     for name in ("start_logits", "end_logits") if task == "qa" else ("logits",):
         torch.testing.assert_close(getattr(mine, name), getattr(theirs, name), atol=1e-5, rtol=0)
-    if task in ("classification", "tokens"):
+    if task in ("classification", "multilabel", "tokens"):
         assert model.config.id2label == dict(enumerate(labels_of(examples(task))))
-    assert model.config.problem_type == ("regression" if task == "regression" else None)
+    problems = {"regression": "regression", "multilabel": "multi_label_classification"}
+    assert model.config.problem_type == problems.get(task)
 
 
 def test_the_pipeline_of_transformers_gives_the_same_label(tuned):
@@ -175,7 +177,7 @@ def test_a_table_of_labels_has_a_column_for_each_class(tuned):
 
 
 def test_tables_of_numbers_words_and_answers(tuned):
-    number, tokens, qa = (opened(tuned, task) for task in TASKS[1:])
+    number, tokens, qa = (opened(tuned, task) for task in ("regression", "tokens", "qa"))
     single = [LabelledText("the cat", None, 0.0, 7)]
     said, _ = predict_with(number, single)
     assert list(prediction_table(number, single, said)) == [
@@ -191,6 +193,29 @@ def test_tables_of_numbers_words_and_answers(tuned):
     assert dict(zip(head, line, strict=True)) | {"answer": 0, "start": 0, "end": 0} == {
         "row": 4, "question": "what", "answer": 0, "start": 0, "end": 0, "passage": "the cat sat"
     }  # fmt: skip
+
+
+def test_a_table_of_several_labels_names_those_that_reach_their_threshold(tuned):
+    model = opened(tuned, "multilabel")
+    (threshold,) = model.config.decision_thresholds
+    rows = examples("multilabel")
+    head, *body = prediction_table(model, rows, predict_with(model, rows)[0])
+    assert head == ["row", "text", "labels", "p(bad)", "p(good)"]
+    for line in body:
+        shares = dict(zip(("bad", "good"), line[3:], strict=True))
+        assert line[2] == "|".join(label for label, share in shares.items() if share >= threshold)
+    assert len({line[2] for line in body}) > 1
+
+
+def test_the_pipeline_of_transformers_gives_each_of_several_labels_its_probability(tuned):
+    ours, rows = opened(tuned, "multilabel"), examples("multilabel", 5)
+    ask = pipeline("text-classification", model=str(tuned("multilabel")), top_k=None)
+    for row, said in zip(rows, predict_with(ours, rows)[0], strict=True):
+        theirs = {one["label"]: one["score"] for one in ask({"text": row.text_a})}
+        assert theirs == pytest.approx(dict(zip(ours.config.labels, said.probabilities, strict=True)), abs=1e-5)
+        found = classify(ours, row.text_a)
+        assert {c.label: c.score for c in found.labels} == pytest.approx(theirs, abs=1e-5)
+        assert set(found.predicted) == set(said.labels)
 
 
 def test_nothing_is_predicted_of_nothing(tuned):

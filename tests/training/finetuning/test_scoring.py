@@ -11,14 +11,15 @@ import torch
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import accuracy_score, f1_score, log_loss, matthews_corrcoef
 from sklearn.utils.class_weight import compute_class_weight
-from torch.nn.functional import cross_entropy, mse_loss
+from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
 from bertviz_lab.training.finetuning.early_stopping import is_better
+from bertviz_lab.training.finetuning.label_sets import with_thresholds
+from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import (
-    Prediction,
     class_weights,
     majority_baselines,
     metric_of,
@@ -27,7 +28,6 @@ from bertviz_lab.training.finetuning.scoring import (
     softmax,
     task_logits,
     task_loss,
-    write_predictions,
 )
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import (
@@ -48,6 +48,7 @@ with warnings.catch_warnings():
 TOKENIZER = little_tokenizer()
 HEADS = {
     "classification": BertForSequenceClassification,
+    "multilabel": BertForSequenceClassification,
     "regression": BertForSequenceClassification,
     "tokens": BertForTokenClassification,
     "qa": BertForQuestionAnswering,
@@ -87,6 +88,8 @@ def test_the_loss_is_the_mean_over_what_is_asked(task):
                 losses.append(sum(cross_entropy(logits, one[None]) for logits, one in both) / 2)
             elif task == "regression":
                 losses.append(mse_loss(out.logits[0, 0], target))
+            elif task == "multilabel":
+                losses.append(binary_cross_entropy_with_logits(out.logits[0], target))
             elif task == "tokens":
                 losses += cross_entropy(out.logits[0], target, reduction="none")[target != -100]
             else:
@@ -170,6 +173,17 @@ def test_balanced_weights_are_those_of_scikit_learn(task):
     assert np.isfinite(class_weights(features, len(expected) + 1)).all()
 
 
+def test_the_loss_of_several_labels_weighs_those_that_apply_up_as_torch_does():
+    features = features_of("multilabel", TOKENIZER)
+    weights = class_weights(features, 2)
+    positives = features.targets.sum(0)
+    np.testing.assert_allclose(weights, (16 - positives) / positives, rtol=1e-6)
+    batch, weight = batch_of(features, TOKENIZER), torch.tensor([0.5, 4.0])
+    (logits,) = task_logits(model_of("multilabel"), batch, "multilabel")
+    expected = binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=weight)
+    torch.testing.assert_close(task_loss((logits,), batch, "multilabel", weight), expected)
+
+
 def test_softmax_is_torch_s_and_does_not_overflow():
     logits = np.array([[1.0, 2.0, 3.0], [1e4, 0.0, -1e4]], dtype=np.float32)
     np.testing.assert_allclose(softmax(logits), torch.tensor(logits).softmax(-1).numpy(), atol=1e-7)
@@ -202,6 +216,30 @@ def test_of_two_classes_f1_is_that_of_the_second():
     said = [Prediction(label=label) for label in "nyyny"]
     expected = f1_score([row.label for row in rows], list("nyyny"), pos_label="y")
     assert score(rows, said, "classification", ("n", "y"))["f1"] == pytest.approx(expected)
+
+
+def test_several_labels_are_scored_as_scikit_learn_does():
+    rows, names = examples("multilabel", 24), ("bad", "good")
+    shares = np.array([p.probabilities for p in predicted("multilabel")[0]])
+    predictions = with_thresholds(predicted("multilabel")[0], names, (float(np.median(shares)),))
+    truth = [[name in row.label for name in names] for row in rows]
+    said = shares >= np.median(shares)
+    assert score(rows, predictions, "multilabel", names) == pytest.approx(
+        {
+            "micro_f1": f1_score(truth, said, average="micro"),
+            "macro_f1": f1_score(truth, said, average="macro"),
+            "subset_accuracy": accuracy_score(truth, said),
+        }
+    )
+    per_label = with_thresholds(predictions, names, (0.0, 1.0))
+    assert {p.labels for p in per_label} == {("bad",)}
+
+
+def test_a_label_that_the_model_does_not_know_is_one_that_it_misses():
+    rows = [LabelledText("x", None, ("a", "odd"), 1), LabelledText("y", None, ("b",), 2)]
+    said = [Prediction(labels=("a",)), Prediction(labels=("b",))]
+    scores = score(rows, said, "multilabel", ("a", "b"))
+    assert scores == {"micro_f1": 4 / 5, "macro_f1": pytest.approx(2 / 3), "subset_accuracy": 0.5}
 
 
 def test_numbers_are_scored_as_scipy_does():
@@ -274,6 +312,16 @@ def test_the_commonest_class_is_what_guessing_says():
     assert found["macro_f1"] == pytest.approx(f1_score(truth, ["good"] * 9, average="macro", zero_division=0))
     shares = [[row.label for row in train].count(name) / 16 for name in names]
     assert found["loss"] == pytest.approx(log_loss(truth, [shares] * 9, labels=names))
+
+
+def test_the_commonest_of_several_labels_is_what_guessing_says():
+    train, held = examples("multilabel", 15), examples("multilabel", 9)
+    found = majority_baselines(train, held, "multilabel", ("bad", "good"))
+    truth = np.array([[name in row.label for name in ("bad", "good")] for row in held])
+    assert found["micro_f1"] == pytest.approx(f1_score(truth, [[0, 1]] * 9, average="micro", zero_division=0))
+    shares = np.tile(np.mean([[name in row.label for name in ("bad", "good")] for row in train], axis=0), (9, 1))
+    expected = np.mean([log_loss(truth[:, n], shares[:, n]) for n in (0, 1)])
+    assert found["loss"] == pytest.approx(expected)
 
 
 def test_the_mean_is_what_guessing_says_of_numbers():

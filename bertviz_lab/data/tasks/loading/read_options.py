@@ -21,7 +21,8 @@ class ReadOptions:
     """Options of `read_task`; "" and "auto" are inferred.
 
     Attributes:
-        task: one of `TASKS`, or "auto": labels with decimals are regression targets, a few distinct values are classes.
+        task: one of `TASKS`, or "auto": labels with decimals are regression targets, a few distinct values are classes,
+            lists of them several labels.
         text_a: the column with the text (or the words), by its name or its number from 1.
         text_b: the column with the second text of a pair; "none" for single texts.
         label: the column with the label; for CoNLL-U also "xpos", "deprel" ...

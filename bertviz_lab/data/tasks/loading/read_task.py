@@ -26,14 +26,22 @@ from bertviz_lab.data.tasks.examples import (
 )
 from bertviz_lab.data.tasks.loading.columns import Columns, choose_columns, split_header
 from bertviz_lab.data.tasks.loading.conll import PLAIN, bio_scheme, to_bio
+from bertviz_lab.data.tasks.loading.label_cells import LabelCells
 from bertviz_lab.data.tasks.loading.labels import (
     MAX_CLASSES,
     check_classes,
-    class_names,
     is_regression,
     sorted_labels,
 )
 from bertviz_lab.data.tasks.loading.load_files import load_raw_data
+from bertviz_lab.data.tasks.loading.multi_label import (
+    JOINED_COLUMN,
+    NAMES_FILE,
+    are_label_sets,
+    check_label_sets,
+    join_indicator_columns,
+    names_beside,
+)
 from bertviz_lab.data.tasks.loading.raw_data import (
     DropReport,
     RawData,
@@ -55,7 +63,7 @@ _DESCRIPTIONS: dict[type, str] = {
     RawQuestions: "questions about passages",
 }
 _TASKS: dict[type, tuple[Task, ...]] = {
-    RawTable: ("classification", "regression"),
+    RawTable: ("classification", "multilabel", "regression"),
     RawSentences: ("tokens",),
     RawQuestions: ("qa",),
 }
@@ -118,7 +126,7 @@ def check_held_out(train: TaskData, held_out: TaskData) -> tuple[str, ...]:
     known = _label_set(train.examples)
     counts = Counter(chain.from_iterable(map(labels_of_example, held_out.examples)))
     unknown = sorted(label for label in counts if label not in known)
-    if not unknown or train.task not in ("classification", "tokens"):
+    if not unknown or train.task not in ("classification", "multilabel", "tokens"):
         return ()
     times = sum(counts[label] for label in unknown)
     if 2 * times > sum(counts.values()):
@@ -164,22 +172,31 @@ def _read(split_paths: list[Paths], options: ReadOptions, on_progress: OnProgres
             )
     if options.task not in ("auto", *_TASKS[kind]):
         raise InputError(
-            f"{first_name} holds {_DESCRIPTIONS[kind]}, which is {' or '.join(_TASKS[kind])}, not {options.task}; "
+            f"{first_name} holds {_DESCRIPTIONS[kind]}, which is {', '.join(_TASKS[kind])}, not {options.task}; "
             "choose that task, or another file."
         )
     if kind is RawTable:
-        return _read_tables(splits, options)
+        return _read_tables(splits, options, names_beside(_listed(split_paths[0])))
     return _read_sentences(splits) if kind is RawSentences else [_read_questions(*split) for split in splits]
 
 
-def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData]:
+def _listed(paths: Paths) -> Sequence[str | Path]:
+    return [paths] if isinstance(paths, (str, Path)) else paths
+
+
+def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[str]) -> list[TaskData]:
+    """`names` are those of the classes 0, 1 ... of multi-label classification, where they are known."""
+    all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
+    for table in all_tables:
+        split_header(table, options)
+    if options.task == "multilabel" and not options.label and join_indicator_columns(all_tables):
+        options = replace(options, label=JOINED_COLUMN)
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split
     first_table: tuple[RawTable, Columns] | None = None
     counts: Counter[str] = Counter()
     for files, _ in splits:
         tables.append([])
         for table in cast(list[RawTable], files):
-            split_header(table, options)
             if not table.rows:
                 raise InputError(
                     f"{quoted(table.file_name)} has no rows below its header; choose a file with examples."
@@ -194,22 +211,32 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions) -> list[TaskData
     if numeric:
         for table, columns in chain.from_iterable(tables):
             check_numbers(table, columns)
-    classes = None if numeric else class_names(counts)
+    if numeric:
+        cells = LabelCells("regression")
+    elif options.task == "multilabel" or (options.task == "auto" and are_label_sets(counts)):
+        cells = LabelCells.of_label_sets(counts, names)
+        if cells.classes and set(cells.classes.values()) <= set(names):
+            splits[0][1].note(f"The labels 0, 1 ... have the names in {quoted(NAMES_FILE)}.")
+    else:
+        cells = LabelCells.of_classes(counts)
     results = []
     for (_, report), tables_of_split in zip(splits, tables, strict=True):
         examples: list[Example] = []
         for table, columns in tables_of_split:
-            examples += labelled_texts(table, columns, classes, report)
+            examples += labelled_texts(table, columns, cells, report)
         infos = tuple(file_info(table, columns) for table, columns in tables_of_split)
-        results.append(_task_data("regression" if numeric else "classification", examples, infos, report))
+        results.append(_task_data(cells.task, examples, infos, report))
     return results if numeric else _with_classes(results, first, first_columns.label)
 
 
 def _with_classes(results: list[TaskData], first: RawTable, label: int) -> list[TaskData]:
     """Adds the label set of all splits, and a note on training classes of one example."""
-    counts = Counter(str(example.label) for example in _texts(results[0]))
+    counts = Counter(chain.from_iterable(map(labels_of_example, results[0].examples)))
     column = f"{first.describe_column(label)} of {quoted(first.file_name)}"
-    check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
+    if results[0].task == "multilabel":
+        check_label_sets(counts, len(results[0].examples), column)
+    else:
+        check_classes(counts, column, quoted_list(first.column_names, 20) if first.width > 2 else "")
     single = sorted(name for name, n in counts.items() if n == 1)
     if single:
         classes = "class has" if len(single) == 1 else "classes have"

@@ -2,13 +2,14 @@
 
 import csv
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from bertviz_lab.data.corpora.formats.tables import LONGEST_LINE, Dialect, guess_dialect
 from bertviz_lab.data.corpora.reading_notes import quoted
 from bertviz_lab.data.tasks.examples import FileInfo, LabelledText
 from bertviz_lab.data.tasks.loading.columns import Columns
+from bertviz_lab.data.tasks.loading.label_cells import LabelCells
 from bertviz_lab.data.tasks.loading.labels import is_missing, number_of
 from bertviz_lab.data.tasks.loading.raw_data import (
     MAX_COLUMNS,
@@ -80,7 +81,7 @@ def _dialect(name: str, sample: list[str], options: ReadOptions) -> Dialect:
 
 
 def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -> RawTable:
-    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won".
+    """Lines of a label and a text: "0 How far is it?", "__label__spam You have won"; of several such labels too.
 
     Raises:
         InputError: there are more lines than may be read.
@@ -90,10 +91,12 @@ def read_label_lines(file: TextFile, options: ReadOptions, report: DropReport) -
     with file.lines("\n") as lines:
         for number, line in enumerate(lines, 1):
             label, text = [*line.rstrip("\r\n").split(None, 1), "", ""][:2]
-            if label.startswith(FASTTEXT_PREFIX) and text.startswith(FASTTEXT_PREFIX):
-                report.drop("it has several labels, and the lab learns one", file.name, "line", number)
-            elif label:
-                rows.append([label.removeprefix(FASTTEXT_PREFIX), text])
+            labels = [label.removeprefix(FASTTEXT_PREFIX)]
+            while label.startswith(FASTTEXT_PREFIX) and text.startswith(FASTTEXT_PREFIX):
+                following, text = [*text.split(None, 1), ""][:2]
+                labels.append(following.removeprefix(FASTTEXT_PREFIX))
+            if label:
+                rows.append(["\n".join(labels), text])
                 numbers.append(number)
                 options.check_count(len(rows), file.name)
     file.note_losses(report)
@@ -120,15 +123,13 @@ def label_counts(table: RawTable, columns: Columns) -> Counter[str]:
     return Counter(row[columns.label] for row in table.rows if len(row) == table.width)
 
 
-def labelled_texts(
-    table: RawTable, columns: Columns, classes: Mapping[str, str] | None, report: DropReport
-) -> list[LabelledText]:
+def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report: DropReport) -> list[LabelledText]:
     """The examples of a table, in order; every row gives one or is counted in the report with its reason.
 
     Args:
         table: its rows, after `split_header`.
         columns: those to use.
-        classes: the class that each value of the label column names; None for regression targets.
+        cells: how the label column is read.
         report: counts the rows that are dropped.
 
     Raises:
@@ -137,37 +138,37 @@ def labelled_texts(
     text_a, text_b, label = columns.text_a, columns.text_b, columns.label
     label_column, first_column = table.describe_column(label), table.describe_column(text_a)
     second_column = "" if text_b is None else table.describe_column(text_b)
-    no_majority = "-" if table.column_names[label].lower() == "gold_label" else ""  # in SNLI and MultiNLI
+    no_majority = "-" if table.column_names[label].lower() == "gold_label" else None  # in SNLI and MultiNLI
     surplus = "were taken for text" if text_b is None else "were left out"
     examples: list[LabelledText] = []
     uneven = 0
     for number, row in zip(table.numbers, table.rows, strict=True):
         reason = ""
         if len(row) != table.width:
-            repaired = _repaired(row, table, columns, classes)
+            repaired = _repaired(row, table, columns, cells)
             if repaired is None:
                 uneven += 1
-                cells = "cell" if len(row) == 1 else "cells"
-                reason = f"it has {len(row)} {cells}, and most rows have {table.width}"
+                unit = "cell" if len(row) == 1 else "cells"
+                reason = f"it has {len(row)} {unit}, and most rows have {table.width}"
                 report.drop(reason, table.file_name, table.unit, number)
                 continue
-            cells = f"more cells than the others; those over {surplus}"
+            which = f"more cells than the others; those over {surplus}"
             if len(row) < table.width:
-                cells = "fewer cells than the others, but those that are needed"
+                which = "fewer cells than the others, but those that are needed"
             name = quoted(table.file_name)
-            rows = f"row of {name} has {cells}", f"rows of {name} have {cells}"
+            rows = f"row of {name} has {which}", f"rows of {name} have {which}"
             report.repair(*rows, table.file_name, table.unit, number)
             row = repaired
         first, second, value = row[text_a], None if text_b is None else row[text_b], row[label]
-        target = number_of(value) if classes is None else classes.get(value) or value.strip()
-        if is_missing(value) or value == no_majority:
+        target = cells.label(value)
+        if cells.is_missing(value) or value == no_majority:
             reason = f"the label is missing ({label_column})"
         elif not first.strip():
             reason = f"the text is empty ({first_column})"
         elif second is not None and not second.strip():
             reason = f"the second text is empty ({second_column})"
-        elif "\n" in value:
-            reason = f"it has several labels, and the lab learns one ({label_column})"
+        elif "\n" in value and not isinstance(target, tuple):
+            reason = f"it has several labels, which the task multilabel learns ({label_column})"
         elif target is None:
             reason = f"the label is no finite number ({label_column})"
         else:
@@ -198,7 +199,7 @@ def check_numbers(table: RawTable, columns: Columns) -> None:
         )
 
 
-def _repaired(row: list[str], table: RawTable, columns: Columns, classes: Mapping[str, str] | None) -> list[str] | None:
+def _repaired(row: list[str], table: RawTable, columns: Columns, cells: LabelCells) -> list[str] | None:
     """A row of another width as one that can be read; None where it is ambiguous which cell is which.
 
     A short row is accepted if it has all the cells that are needed. In a long one the text contained the delimiter, if
@@ -213,12 +214,6 @@ def _repaired(row: list[str], table: RawTable, columns: Columns, classes: Mappin
     if columns.text_b is None and table.delimiter:
         end = start + surplus + 1
         joined = [*row[:start], table.delimiter.join(row[start:end]), *row[end:]]
-        if _is_label(joined[columns.label], classes):
+        if cells.is_known(joined[columns.label]):
             return joined
-    return row[: table.width] if _is_label(row[columns.label], classes) else None
-
-
-def _is_label(value: str, classes: Mapping[str, str] | None) -> bool:
-    if is_missing(value):
-        return False
-    return number_of(value) is not None if classes is None else value in classes
+    return row[: table.width] if cells.is_known(row[columns.label]) else None

@@ -26,8 +26,7 @@ def _labels(checkpoint: Any, text_a: str, text_b: str) -> Payload:
         return bars_payload(
             labels, [("number", scores)], title="Predicted value", texts=[[f"{scores[0]:.2f}"]], file="value"
         )
-    predicted = [label for label, score in zip(labels, scores, strict=True) if score > 0.5]
-    named = ", ".join(predicted) or "none of its labels"
+    named = ", ".join(prediction.predicted) or "none of its labels"
     return bars_payload(
         labels,
         [("probability", scores)],

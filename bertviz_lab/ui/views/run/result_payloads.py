@@ -1,6 +1,6 @@
 """Results of fine-tuning as payloads: metrics, trials, the confusion matrix, and lists of examples."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from bertviz_lab.data.tasks.examples import LabelledWords, Question
 from bertviz_lab.figures.payload import Payload
@@ -60,7 +60,7 @@ def summary_view(results: "Results") -> str:
 
 
 def confusion_view(results: "Results") -> Payload:
-    """The confusion matrix; for token labelling the metrics of each type, for other tasks the score by length."""
+    """The confusion matrix; for words and several labels the metrics of each, for other tasks scores by length."""
     report = results.report
     if report is None:
         return slices_payload(results.slices(), results.measure)
@@ -99,14 +99,19 @@ def _as_shown(results: "Results", place: int) -> Shown:
             index=place,
             text=example.text_a,
             text_b=example.text_b,
-            truth=float(example.label),
+            truth=float(cast(float, example.label)),
             predicted=float(prediction.label),
         )
+    several = isinstance(example.label, tuple)
     return LabelExample(
         index=place,
         text=example.text_a,
         text_b=example.text_b,
-        truth=str(example.label),
-        predicted=prediction.label,
+        truth=_joined(example.label) if isinstance(example.label, tuple) else str(example.label),
+        predicted=_joined(prediction.labels) if several else prediction.label,
         probability=max(prediction.probabilities),
     )
+
+
+def _joined(labels: tuple[str, ...]) -> str:
+    return ", ".join(sorted(labels)) or "no label"

@@ -3,7 +3,6 @@
 import contextlib
 from typing import Any
 
-from bertviz_lab.config.finetune import TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
@@ -64,12 +63,18 @@ def _outcome(summary: RunSummary) -> dict[str, Any]:
     }
 
 
+_TASK_NAMES = {
+    "classification": "Classification",
+    "multilabel": "Multi-label classification",
+    "regression": "Regression",
+    "tokens": "Token classification",
+    "qa": "Question answering",
+}
+
+
 def task_name(objective: str) -> str:
     """Such as "MLM + NSP" or "Token classification"; "" for an objective that is not known yet."""
-    names = dict(
-        zip(TASKS, ("Classification", "Regression", "Token classification", "Question answering"), strict=True)
-    )
-    return names.get(objective) or objective.upper().replace("+", " + ")
+    return _TASK_NAMES.get(objective) or objective.upper().replace("+", " + ")
 
 
 RUNS = View(

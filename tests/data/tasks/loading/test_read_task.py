@@ -17,7 +17,7 @@ def test_the_task_can_be_chosen(tmp_path):
     assert read_task(path, "regression").examples[1].label == 2.0
     with pytest.raises(InputError, match=r'"neg" in "b\.csv" row 2, column "label", is no number'):
         read_task(written(tmp_path, "b.csv", table()), "regression")
-    with pytest.raises(InputError, match="which is classification or regression, not qa"):
+    with pytest.raises(InputError, match="which is classification, multilabel, regression, not qa"):
         read_task(path, "qa")
     with pytest.raises(InputError, match="not tokens"):
         read_task(path, "tokens")

@@ -1,0 +1,145 @@
+"""Several labels of one text: cells with a separator, lists of records, or a column of 0 and 1 for each label."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.tasks.loading.columns import METADATA_NAMES
+from bertviz_lab.data.tasks.loading.labels import MAX_CLASSES, is_missing, number_of
+from bertviz_lab.data.tasks.loading.raw_data import RawTable, quoted_list
+from bertviz_lab.errors import InputError
+
+#: Between the labels of a cell; the first is what the lists of records are read with.
+SEPARATORS = ("\n", "|", ";", ",")
+#: The column that replaces columns of 0 and 1.
+JOINED_COLUMN = "labels"
+#: Names of labels that a file gives as 0, 1 ..., a line each, as data sets such as GoEmotions have them.
+NAMES_FILE = "labels.txt"
+_BITS = ({"0", "1"}, {"0.0", "1.0"}, {"false", "true"})
+_LIST = re.compile(r"\s*[\[(](.*)[\])]\s*", re.DOTALL)
+_MAX_NAMES_BYTES = 100_000
+
+
+def join_indicator_columns(tables: Sequence[RawTable]) -> bool:
+    """Replace columns of 0 and 1 by one that lists the names of those with 1; False where there are not several.
+
+    The columns of the first table are used for all: `tables` have been through `split_header`.
+    """
+    first = tables[0]
+    names = [
+        name for name, cells in zip(first.column_names, first.columns, strict=True) if first.names and _is_bits(cells)
+    ]
+    names = [name for name in names if name.lower() not in METADATA_NAMES]
+    if len(names) < 2 or any(name not in table.column_names for table in tables for name in names):
+        return False
+    for table in tables:
+        indicators = [table.column_names.index(name) for name in names]
+        others = [column for column in range(table.width) if column not in indicators]
+        for place, row in enumerate(table.rows):
+            if len(row) == table.width:  # others keep their width, and are dropped for it
+                labels = "\n".join(name for name, column in zip(names, indicators, strict=True) if _is_one(row[column]))
+                table.rows[place] = [*(row[column] for column in others), labels]
+            else:
+                table.rows[place] = [*row, *[""] * (len(others) + 2)]
+        table.names = [*(table.column_names[column] for column in others), JOINED_COLUMN]
+        table.width, table.delimiter = len(table.names), ""
+    return True
+
+
+def _is_bits(cells: Sequence[str]) -> bool:
+    values = {cell.strip().lower() for cell in cells} - {""}
+    return bool(values) and any(values <= bits for bits in _BITS)
+
+
+def _is_one(cell: str) -> bool:
+    return cell.strip().lower() in ("1", "1.0", "true")
+
+
+def label_separator(counts: Mapping[str, int]) -> str:
+    """What stands between labels in cells with these counts: one of `SEPARATORS`, a blank, or "" for single labels.
+
+    A blank separates labels only where the parts of a cell are labels by themselves elsewhere, or numbers: "very good"
+    is one label.
+    """
+    cells = {_unwrapped(cell): n for cell, n in counts.items() if not is_missing(cell)}
+    for separator in SEPARATORS:
+        if any(separator in cell for cell in cells):
+            return separator
+    alone = {cell for cell in cells if " " not in cell.strip()}
+    compound = [cell.split() for cell in cells if " " in cell.strip()]
+    if compound and all(part in alone or part.isdigit() for parts in compound for part in parts):
+        return " "
+    return ""
+
+
+def are_label_sets(counts: Mapping[str, int]) -> bool:
+    """Do cells with these counts hold several labels, where nobody says so?
+
+    Lists do, and words with a separator between them, each of which is also a cell by itself.
+    """
+    if any("\n" in cell for cell in counts):
+        return True
+    separator = label_separator(counts)
+    alone = {cell.strip() for cell in counts}
+    parts = {part for cell in counts if separator in cell for part in split_labels(cell, separator)}
+    return separator in SEPARATORS and all(part in alone and number_of(part) is None for part in parts)
+
+
+def split_labels(cell: str, separator: str) -> tuple[str, ...]:
+    """The labels in a cell, each once; none in an empty one. Brackets and quotation marks of a list are left out."""
+    if is_missing(cell):
+        return ()
+    is_list = bool(_LIST.fullmatch(cell))
+    parts = (part.strip() for part in (_unwrapped(cell).split(separator) if separator else [_unwrapped(cell)]))
+    if is_list:
+        parts = (part.strip("'\"") for part in parts)
+    return tuple(dict.fromkeys(part for part in parts if not is_missing(part)))
+
+
+def _unwrapped(cell: str) -> str:
+    inner = _LIST.fullmatch(cell)
+    return inner[1] if inner else cell
+
+
+def names_beside(paths: Iterable[object]) -> tuple[str, ...]:
+    """The label names in `labels.txt` beside the first of these files; none where there is no such file."""
+    for path in paths:
+        if isinstance(path, (str, Path)):
+            file = Path(path).parent / NAMES_FILE
+            try:
+                if Path(path).is_file() and file.is_file() and file.stat().st_size <= _MAX_NAMES_BYTES:
+                    return tuple(line.strip() for line in file.read_text(encoding="utf-8-sig").splitlines())
+            except (OSError, ValueError):
+                continue
+    return ()
+
+
+def named_labels(labels: Iterable[str], names: Sequence[str]) -> dict[str, str]:
+    """The name of each label; its own, unless all are numbers of a line of `names`, from 0."""
+    numbers = list(labels)
+    if names and all(label.isdigit() and int(label) < len(names) and names[int(label)] for label in numbers):
+        return {label: names[int(label)] for label in numbers}
+    return {label: label for label in numbers}
+
+
+def check_label_sets(counts: Counter[str], examples: int, column: str) -> None:
+    """Refuse a column that does not hold sets of labels. `counts`: how many of the training examples have each.
+
+    Raises:
+        InputError: no example has a label, there is one label only, or there are too many.
+    """
+    subject = column[:1].upper() + column[1:]
+    if not counts:
+        raise InputError(f"{subject} gives no example a label; name another column.")
+    if len(counts) == 1:
+        raise InputError(
+            f"{subject} has the label {quoted(*counts)} only, and several labels need two at least; choose "
+            "classification, or name another column."
+        )
+    if len(counts) > MAX_CLASSES or (examples >= 40 and len(counts) > sum(counts.values()) / 2):
+        raise InputError(
+            f"{subject} has {len(counts):,} different labels in {examples:,} rows ({quoted_list(list(counts), 3)}), so "
+            "it holds no labels; name another column."
+        )

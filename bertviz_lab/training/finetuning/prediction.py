@@ -1,0 +1,46 @@
+"""What a fine-tuned model predicts for one example, and its file in a run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from bertviz_lab import strict_json
+from bertviz_lab.data.tasks.examples import Example
+from bertviz_lab.training.checkpoints.atomic_io import atomic_file
+
+#: The label, in scores, of what has one that the model does not know.
+UNKNOWN = "(unknown to the model)"
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A prediction for one example; which fields are set depends on the task.
+
+    Attributes:
+        label: the class, or for regression the number as text, or the answer ("" for none).
+        probabilities: of every class, in the order of the model's labels.
+        labels: of words, one each; `certainty` is the probability of each. Of a text with any number of labels, those.
+        start, end: characters of the answer in the passage.
+        no_answer: how much likelier than the best answer none is, as a difference of scores.
+        best: the best few answers, each (text, start, end, probability).
+    """
+
+    label: str = ""
+    probabilities: tuple[float, ...] = ()
+    labels: tuple[str, ...] = ()
+    certainty: tuple[float, ...] = ()
+    start: int = 0
+    end: int = 0
+    no_answer: float = 0.0
+    best: tuple[tuple[str, int, int, float], ...] = ()
+
+
+def write_predictions(
+    path: Path, examples: Sequence[Example], predictions: Sequence[Prediction], extra: Mapping[str, Any] | None = None
+) -> None:
+    """One JSON object a line: an example under "example", what was predicted under "prediction"."""
+    with atomic_file(path) as fresh, fresh.open("w", encoding="utf-8") as file:
+        for example, prediction in zip(examples, predictions, strict=True):
+            body = {"example": asdict(example), "prediction": asdict(prediction)} | dict(extra or {})
+            file.write(strict_json.dumps(body) + "\n")  # ASCII: some readers end lines at U+2028
