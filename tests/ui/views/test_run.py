@@ -13,7 +13,9 @@ import pytest
 
 from bertviz_lab import InputError, interpret
 from bertviz_lab.config.limits import Limits
-from bertviz_lab.interpret import read_results
+from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.interpret import Results, read_results
+from bertviz_lab.training.finetuning.prediction import Prediction
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.training.runs.run_folder import RunState, write_state
 from bertviz_lab.ui.guard.passwords import hash_password
@@ -21,6 +23,7 @@ from bertviz_lab.ui.server.downloads import zip_model
 from bertviz_lab.ui.server.visitors import NOBODY, Visitor
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view
 from bertviz_lab.ui.views.run.view import RUN as VIEW
 from tests.ui.finetuned import RUN, tuned
 from tests.ui.pages import OWNER, STRANGER, serve
@@ -135,6 +138,24 @@ def test_a_cell_of_the_confusion_matrix_has_its_examples(tuned: AppState) -> Non
             assert {(item["truth"], item["predicted"]) for item in items} <= {(truth, predicted)}
     with pytest.raises(InputError, match="no such cell"):
         ask(tuned, "examples", run_id=RUN, row=9, column=0)
+
+
+def test_several_labels_have_scores_per_label_and_no_confusion_matrix() -> None:
+    truth, said = [("a", "b"), ("b",), ()], [("b", "a"), ("a",), ()]
+    examples = tuple(LabelledText(f"text {n}", None, labels, n) for n, labels in enumerate(truth))
+    predictions = tuple(Prediction(labels=labels, probabilities=(0.7, 0.2)) for labels in said)
+    results = Results(
+        "multilabel", ("a", "b"), "micro_f1", "m", {}, {}, (), (), 1, 5, examples=examples, predictions=predictions
+    )
+    drawn = json.loads(confusion_view(results))
+    assert drawn["title"] == "Metrics per label"
+    assert "micro F1 66.7%" in drawn["sentence"]
+    items = json.loads(listed_view(results, [0, 1, 2]))["items"]
+    assert [(item["truth"], item["predicted"], item["right"]) for item in items] == [
+        ("a, b", "a, b", True),
+        ("b", "a", False),
+        ("no label", "no label", True),
+    ]
 
 
 def test_an_example_has_its_attribution_and_its_change_of_attention(tuned: AppState) -> None:
