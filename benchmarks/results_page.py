@@ -22,6 +22,8 @@ _ORDER = (
     "data_path",
     "memory",
     "resume",
+    "load",
+    "hostile",
 )
 
 _INTRODUCTION = """\
