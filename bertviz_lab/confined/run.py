@@ -7,24 +7,21 @@ asking side looks at the memory of the process twenty times a second.
 """
 
 import contextlib
-import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 import time
-import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Literal, TypeVar, get_type_hints
 
 import psutil
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from bertviz_lab.config.limits import words_of
+from bertviz_lab.confined.channel import CAN_COPY, Channel, Template, start_worker
 from bertviz_lab.errors import InputError
 
 AnswerT = TypeVar("AnswerT")
@@ -34,7 +31,6 @@ _POLL_SECONDS = 0.05
 _PATIENCE = 3.0  # times the CPU time that may pass on the clock: a busy machine, a disk that is slow
 _GRACE_SECONDS = 10.0  # for the start
 _WAITING_SECONDS = 60.0  # for a free place among the workers
-_MOST_THREADS = 4  # each takes address space for its stack and its heap
 
 
 @dataclass(frozen=True)
@@ -63,137 +59,98 @@ class WorkerReply(BaseModel):
 
 
 def run_confined(work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
-    """The answer of `work`, done in a new process; `Workers` keeps one ready where that would take too long.
+    """The answer of `work`, done in a new process; `Workers` is faster where much is to be imported first.
 
     `subject` are a noun and a verb for the sentences about limits: "This file read" gives "This file needs more than
     2 GB of memory to read". Raises what `work` refuses as `InputError`, `MemoryLimitError`, `TimeLimitError`, and
     `RuntimeError` for a mistake in the code that worked.
     """
-    return _Worker(()).do(work, limits, subject)
+    return _do(start_worker(), work, limits, subject)
 
 
 class Workers:
-    """Does confined work, a few pieces at a time; one process is always ready with its imports done."""
+    """Does confined work, a few pieces at a time, on Linux in copies of a process that has its imports done."""
 
     def __init__(self, preload: Sequence[str] = (), most_at_once: int = 2) -> None:
         self._preload = tuple(preload)
         self._places = threading.BoundedSemaphore(most_at_once)
         self._lock = threading.Lock()
-        self._spare: _Worker | None = None
+        self._template: Template | None = None
 
     def warm_up(self) -> None:
-        """Start the process that is kept ready, unless there is one."""
-        with self._lock:
-            if self._spare is None or not self._spare.is_alive:
-                self._spare = _Worker(self._preload)
+        """Start the process that is copied, unless there is one."""
+        if CAN_COPY:
+            with self._lock:
+                if self._template is None or not self._template.is_alive:
+                    self._template = Template(self._preload)
 
     def run(self, work: "partial[AnswerT]", limits: Confinement, subject: str = "This file read") -> AnswerT:
         """As `run_confined`. Raises `InputError` also where all places stay taken for a minute."""
         if not self._places.acquire(timeout=_WAITING_SECONDS):
             raise InputError("The server is busy with the files of others; try again in a minute.")
         try:
-            with self._lock:
-                worker, self._spare = self._spare, None
-            if worker is None or not worker.is_alive:
-                worker = _Worker(self._preload)
-            return worker.do(work, limits, subject)
+            return _do(self._worker(), work, limits, subject)
         finally:
             self._places.release()
-            self.warm_up()
 
     def close(self) -> None:
-        """End the process that is kept ready."""
+        """End the process that is copied."""
         with self._lock:
-            if self._spare is not None:
-                self._spare.end()
-            self._spare = None
+            if self._template is not None:
+                self._template.end()
+            self._template = None
 
-
-class _Worker:
-    """A process that does one piece of work; it ends when the side that asks does."""
-
-    def __init__(self, preload: Sequence[str]) -> None:
-        threads = str(min(_MOST_THREADS, os.cpu_count() or 1))
-        environment = os.environ | {
-            "PYTHONPATH": os.pathsep.join(filter(None, [_package_parent(), os.environ.get("PYTHONPATH", "")])),
-            "HF_HUB_OFFLINE": "1",
-            # Address space is what is limited: few threads, and an allocator that reserves no gigabyte ahead.
-            "OMP_NUM_THREADS": threads,
-            "RAYON_NUM_THREADS": threads,
-            "MALLOC_ARENA_MAX": "2",
-            "ARROW_DEFAULT_MEMORY_POOL": "system",
-        }
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "bertviz_lab.confined.worker", *preload],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,  # it may quote the file
-            env=environment,
-            start_new_session=True,  # Ctrl-C in the server's terminal is the server's
-        )
-        self._finalizer = weakref.finalize(self, _end, self._process)
-
-    @property
-    def is_alive(self) -> bool:
-        return self._process.poll() is None
-
-    def end(self) -> None:
-        """Kill the process, if it still runs, and let go of its pipes."""
-        self._finalizer()
-
-    def do(self, work: "partial[AnswerT]", limits: Confinement, subject: str) -> AnswerT:
+    def _worker(self) -> Channel:
+        self.warm_up()
+        template = self._template
         try:
-            answer = self._exchange(pickle.dumps((work, limits)), limits, subject)
-            status = self._process.wait() if len(answer) <= limits.answer_bytes else 0
-        finally:
-            self.end()
-        if len(answer) > limits.answer_bytes:
-            raise InputError(f"{_noun(subject)} holds more than this page can show; give a part of it.")
-        head, _, result = answer.partition(b"\n")
-        try:
-            reply = WorkerReply.model_validate_json(head)
-            if reply.outcome == "done":
-                return TypeAdapter[AnswerT](get_type_hints(work.func)["return"]).validate_json(result)
-        except ValidationError:
-            reply = WorkerReply(outcome="failed", reason=f"ended with status {status}")
-        if reply.outcome == "refused":
-            raise InputError(reply.reason)
-        if status == -getattr(signal, "SIGXCPU", 0) != 0:
+            return template.copy() if template else start_worker()
+        except OSError:  # it was killed just now
+            return start_worker()
+
+
+def _do(worker: Channel, work: "partial[AnswerT]", limits: Confinement, subject: str) -> AnswerT:
+    try:
+        answer = _exchange(worker, pickle.dumps((work, limits)), limits, subject)
+        status = worker.wait() if len(answer) <= limits.answer_bytes else 0
+    finally:
+        worker.end()
+    if len(answer) > limits.answer_bytes:
+        raise InputError(f"{_noun(subject)} holds more than this page can show; give a part of it.")
+    head, _, result = answer.partition(b"\n")
+    try:
+        reply = WorkerReply.model_validate_json(head)
+        if reply.outcome == "done":
+            return TypeAdapter[AnswerT](get_type_hints(work.func)["return"]).validate_json(result)
+    except ValidationError:
+        reply = WorkerReply(outcome="failed", reason=f"ended with status {status}")
+    if reply.outcome == "refused":
+        raise InputError(reply.reason)
+    if status == -getattr(signal, "SIGXCPU", 0) != 0:
+        raise _out_of_time(limits, subject)
+    # Libraries that get no memory often end the process themselves.
+    if reply.outcome == "memory" or status < 0:
+        raise _out_of_memory(limits, subject)
+    raise RuntimeError(f"{work.func.__qualname__} in a confined process: {reply.reason}")
+
+
+def _exchange(worker: Channel, request: bytes, limits: Confinement, subject: str) -> bytes:
+    """Send the work and wait for all of the answer. Raises `TimeLimitError` and `MemoryLimitError`."""
+    received: list[bytes] = []
+    reader = threading.Thread(target=lambda: received.append(worker.answer.read(limits.answer_bytes + 1)), daemon=True)
+    reader.start()
+    with contextlib.suppress(OSError):  # it has died: there will be no answer
+        worker.request.write(request)
+        worker.request.close()
+    deadline = time.monotonic() + _PATIENCE * limits.seconds + _GRACE_SECONDS
+    before = _resident(worker.pid)
+    while reader.is_alive():
+        reader.join(_POLL_SECONDS)
+        if time.monotonic() > deadline:
             raise _out_of_time(limits, subject)
-        # Libraries that get no memory often end the process themselves.
-        if reply.outcome == "memory" or status < 0:
+        if not _KERNEL_LIMITS_MEMORY and _resident(worker.pid) - before > limits.memory_bytes:
             raise _out_of_memory(limits, subject)
-        raise RuntimeError(f"{work.func.__qualname__} in a confined process: {reply.reason}")
-
-    def _exchange(self, request: bytes, limits: Confinement, subject: str) -> bytes:
-        """Send the work and wait for all of the answer. Raises `TimeLimitError` and `MemoryLimitError`."""
-        process, received = self._process, list[bytes]()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        read = process.stdout.read
-        reader = threading.Thread(target=lambda: received.append(read(limits.answer_bytes + 1)), daemon=True)
-        reader.start()
-        with contextlib.suppress(OSError):  # it has died: there will be no answer
-            process.stdin.write(request)
-            process.stdin.close()
-        deadline = time.monotonic() + _PATIENCE * limits.seconds + _GRACE_SECONDS
-        before = _resident(process.pid)
-        while reader.is_alive():
-            reader.join(_POLL_SECONDS)
-            if time.monotonic() > deadline:
-                raise _out_of_time(limits, subject)
-            if not _KERNEL_LIMITS_MEMORY and _resident(process.pid) - before > limits.memory_bytes:
-                raise _out_of_memory(limits, subject)
-        return received[0] if received else b""
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with contextlib.suppress(OSError):
-        process.kill()
-    process.wait()
-    for pipe in (process.stdin, process.stdout):
-        with contextlib.suppress(OSError):
-            pipe.close()  # type: ignore[union-attr]
+    return received[0] if received else b""
 
 
 def _noun(subject: str) -> str:
@@ -215,10 +172,6 @@ def _resident(pid: int) -> int:
         return int(psutil.Process(pid).memory_info().rss)
     except psutil.Error:
         return 0
-
-
-def _package_parent() -> str:
-    return str(Path(__file__).resolve().parents[2])
 
 
 def reply_bytes(reply: WorkerReply, result: Any = b"") -> bytes:

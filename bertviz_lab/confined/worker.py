@@ -1,15 +1,13 @@
-"""The process that works: `python -m bertviz_lab.confined.worker [MODULE...]`, with the work on its standard input.
+"""The process that works: `python -m bertviz_lab.confined.worker`, with the work on its standard input.
 
-It imports the modules, waits, limits itself, works once and ends. What libraries print goes nowhere.
+It limits itself, works once and ends. What libraries print goes nowhere.
 """
 
 import contextlib
-import importlib
 import json
 import math
 import os
 import pickle
-import sys
 import time
 import traceback
 from functools import partial
@@ -30,12 +28,10 @@ _NO_MEMORY = (
 _SPARE_BYTES = 64 << 20  # to say that there was not enough memory
 
 
-def main(preload: list[str]) -> None:
-    """Do the work that comes, and write the answer."""
+def work_once() -> None:
+    """Read the work, do it within its limits, write the answer, and end the process."""
     answer = os.fdopen(os.dup(1), "wb")
-    for name in preload:
-        importlib.import_module(name)
-    request = sys.stdin.buffer.read()
+    request = os.fdopen(os.dup(0), "rb").read()
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -111,4 +107,4 @@ def _allow_spare_memory() -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    work_once()

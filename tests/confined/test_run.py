@@ -1,8 +1,10 @@
 """Confined work: answers are data, limits hold, and what goes wrong is said in one sentence."""
 
 import math
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from functools import partial
 
 import psutil
@@ -108,26 +110,84 @@ def test_an_answer_of_another_type_is_an_error_and_nothing_is_unpickled(tmp_path
     assert not (tmp_path / "ran").exists()
 
 
-def test_a_worker_is_kept_ready_and_each_works_once():
+@linux
+def test_each_piece_of_work_has_a_copy_of_its_own_of_a_process_that_is_ready():
     workers = Workers(("tests.confined.work",))
     workers.warm_up()
-    (spare,) = ready_below()
-    assert workers.run(partial(work.wordy, 3), LIMITS) == "aaa"
-    assert not psutil.pid_exists(spare)
-    (other,) = ready_below()
-    assert other != spare
+    (ready,) = ready_below()
+    first, second = (workers.run(partial(work.process_ids), LIMITS) for _ in range(2))
+    assert first != second
+    assert ready not in (*first, *second)
+    assert ready_below() == [ready]
+    wait_until(lambda: not any(psutil.pid_exists(pid) for pid in (*first, *second)))
     workers.close()
     assert not ready_below()
 
 
-def test_a_spare_that_has_died_is_replaced():
+@linux
+def test_limits_hold_in_copies():
+    workers = Workers(("tests.confined.work",))
+    with pytest.raises(MemoryLimitError):
+        workers.run(partial(work.bytes_of, 700_000_000), LIMITS)
+    with pytest.raises(MemoryLimitError):
+        workers.run(partial(work.aborts), LIMITS)
+    with pytest.raises(TimeLimitError):
+        workers.run(partial(work.endless), Confinement(500_000_000, 1))
+    with pytest.raises(RuntimeError, match="ended with status 3"):
+        workers.run(partial(work.dies, 3), LIMITS)
+    assert workers.run(partial(work.printing), LIMITS) == ""
+    workers.close()
+
+
+@linux
+def test_a_copy_that_waits_is_killed(monkeypatch):
+    monkeypatch.setattr("bertviz_lab.confined.run._GRACE_SECONDS", 0.5)
+    workers = Workers(("tests.confined.work",))
+    workers.warm_up()
+    (ready,) = ready_below()
+    with pytest.raises(TimeLimitError):
+        workers.run(partial(work.asleep), Confinement(500_000_000, 0.2))
+    wait_until(lambda: not psutil.Process(ready).children(recursive=True))
+    workers.close()
+
+
+@linux
+def test_work_begins_within_milliseconds_of_the_question():
+    workers = Workers(("bertviz_lab.ui.state.file_reading",))
+    workers.run(partial(work.wordy, 2), LIMITS)
+    times = []
+    for _ in range(5):
+        start = time.monotonic()
+        workers.run(partial(work.wordy, 2), LIMITS)
+        times.append(time.monotonic() - start)
+    workers.close()
+    assert min(times) < 0.2, "a new process would import for half a second"
+
+
+@linux
+def test_the_process_that_is_copied_is_replaced_when_it_has_died():
     workers = Workers()
     workers.warm_up()
-    (spare,) = ready_below()
-    psutil.Process(spare).kill()
-    time.sleep(0.2)
+    (ready,) = ready_below()
+    psutil.Process(ready).kill()
     assert workers.run(partial(work.wordy, 2), LIMITS) == "aa"
+    assert workers.run(partial(work.wordy, 2), LIMITS) == "aa"
+    assert ready_below() not in ([], [ready])
     workers.close()
+
+
+@linux
+def test_nothing_stays_when_the_side_that_asks_is_killed():
+    code = (
+        "import os, time; from bertviz_lab.confined import Workers; w = Workers(); w.warm_up(); "
+        "print(w._template.pid, flush=True); time.sleep(60)"
+    )
+    asker = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert asker.stdout is not None
+    ready = int(asker.stdout.readline())
+    asker.kill()
+    asker.communicate()
+    wait_until(lambda: not psutil.pid_exists(ready))
 
 
 def test_only_so_many_work_at_a_time(monkeypatch):
@@ -141,4 +201,11 @@ def test_only_so_many_work_at_a_time(monkeypatch):
 def ready_below() -> list[int]:
     """The processes of confined workers that this one has started."""
     children = psutil.Process().children()
-    return [child.pid for child in children if "bertviz_lab.confined.worker" in " ".join(child.cmdline())]
+    return [child.pid for child in children if "bertviz_lab.confined." in " ".join(child.cmdline())]
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)

@@ -44,6 +44,10 @@ def mistaken() -> int:
     return {"secret": 1}["a secret of the file"]
 
 
+def process_ids() -> tuple[int, int]:
+    return os.getpid(), os.getppid()
+
+
 def wordy(count: int) -> str:
     return "a" * count
 
