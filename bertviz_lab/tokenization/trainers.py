@@ -5,13 +5,13 @@ adjacent pieces inside words into a new piece, and repeat until the vocabulary i
 stream; only word counts are kept in memory.
 """
 
-import functools
+import itertools
 import json
 import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from tokenizers import Tokenizer as Backend
 from tokenizers import models, normalizers, pre_tokenizers, trainers
@@ -39,6 +39,9 @@ _MIN_CHARACTER_SHARE = 1e-6
 # More than the number of distinct characters of any text. The trainer's vocabulary includes the rare ones, which are
 # removed afterwards.
 _MAX_CHARACTERS = 1 << 16
+# A shorter text is held in memory: only its own characters are reserved, which is 0.2 seconds faster.
+_MOST_HELD = 1_000_000  # characters
+_CHINESE = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
 
 
 def train_wordpiece(
@@ -62,7 +65,10 @@ def train_wordpiece(
     # The trainer numbers "##a", "##b" ... in the order of a hash map, and the numbers decide which of two equally
     # frequent pairs is merged first, so the vocabulary would vary between runs (huggingface/tokenizers issue 1794).
     # Reserving all of them in order makes it deterministic. They are removed below, hence the larger vocabulary here.
-    reserved = [*special.all, *_continuations()]
+    chunks = _chunks(texts, characters, on_progress)
+    head, is_whole = _beginning(chunks)
+    normalized = set[str]().union(*map(backend.normalizer.normalize_str, head)) if is_whole else None
+    reserved = [*special.all, *_continuations(normalized)]
     trainer = trainers.WordPieceTrainer(
         vocab_size=len(reserved) + _MAX_CHARACTERS + vocab_size,
         min_frequency=min_frequency,
@@ -70,7 +76,7 @@ def train_wordpiece(
         show_progress=False,
         continuing_subword_prefix="##",
     )
-    backend.train_from_iterator(_chunks(texts, characters, on_progress), trainer)
+    backend.train_from_iterator(itertools.chain(head, chunks), trainer)
 
     alphabet = _alphabet(backend, characters, room=vocab_size - len(special.all))
     if not alphabet:
@@ -150,18 +156,30 @@ def _chunks(texts: Iterable[str], characters: Counter[str], on_progress: Callabl
         on_progress(read)
 
 
-@functools.cache  # takes a third of a second
-def _continuations() -> tuple[str, ...]:
-    """Every letter, mark, number and symbol as the continuation of a word: "##a" ...
+def _beginning(chunks: Iterator[str]) -> tuple[list[str], bool]:
+    """The first million characters, and whether these are all."""
+    head, held = [], 0
+    for chunk in chunks:
+        head.append(chunk)
+        held += len(chunk)
+        if held >= _MOST_HELD:
+            return head, False
+    return head, True
+
+
+def _continuations(characters: Collection[str] | None) -> list[str]:
+    """Every letter, mark, number and symbol among `characters`, or of Unicode, as the continuation of a word: "##a" ...
 
     Without the characters that BERT treats as words of their own (punctuation, Chinese) or removes.
     """
-    chinese = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xF900, 0xFB00))
-    return tuple(
+    codes = sorted(map(ord, characters)) if characters is not None else range(0x21, 0x20000)
+    return [
         f"##{chr(code)}"
-        for code in range(0x21, 0x20000)
-        if unicodedata.category(chr(code))[0] in "LMNS" and not any(code in block for block in chinese)
-    )
+        for code in codes
+        if 0x21 <= code < 0x20000
+        and unicodedata.category(chr(code))[0] in "LMNS"
+        and not any(code in block for block in _CHINESE)
+    ]
 
 
 def _alphabet(backend: Backend, characters: Counter[str], *, room: int) -> list[str]:

@@ -29,6 +29,13 @@ def test_another_process_learns_the_same_vocabulary(corpus):
     assert answer.stdout.decode().strip() == Tokenizer.train(corpus, vocab_size=500).fingerprint
 
 
+def test_a_text_that_is_held_gives_the_vocabulary_of_one_that_is_streamed(corpus, monkeypatch):
+    texts = [*corpus, "Ünïcode ½ naïve Ｆｕｌｌ ﬁne Straße İstanbul 中文 한국어 नमस्ते 😀 e\u0301 \u200d x²"]
+    held = Tokenizer.train(texts, vocab_size=500).fingerprint
+    monkeypatch.setattr("bertviz_lab.tokenization.trainers._MOST_HELD", 1)
+    assert Tokenizer.train(texts, vocab_size=500).fingerprint == held
+
+
 def test_order_of_the_texts_does_not_matter(corpus):
     shuffled = random.Random(1).sample(corpus, len(corpus))
     assert Tokenizer.train(shuffled, vocab_size=500).tokens == Tokenizer.train(corpus, vocab_size=500).tokens
