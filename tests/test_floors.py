@@ -102,5 +102,13 @@ def test_files_are_chapters_not_books() -> None:
 
 
 def test_the_whole_model_stays_readable_in_one_sitting() -> None:
-    texts = [p.read_text(encoding="utf-8") for p in (PACKAGE / "model").glob("*.py") if p.stem != "weights"]
-    assert sum(1 for text in texts for line in text.splitlines() if line.strip()) <= 550
+    def lines(*stems: str) -> int:
+        texts = [(PACKAGE / "model" / f"{stem}.py").read_text(encoding="utf-8") for stem in stems]
+        return sum(1 for text in texts for line in text.splitlines() if line.strip())
+
+    bert = ("__init__", "layers", "embeddings", "attention", "encoder", "bert", "heads", "losses", "trace")
+    families = ("positions", "rotary", "disentangled", "relative_bias", "prenorm", "pooling", "replaced_tokens")
+    files = {"weights", "weight_names"}
+    assert {path.stem for path in (PACKAGE / "model").glob("*.py")} == {*bert, *families, *files}
+    assert lines(*bert) <= 690
+    assert lines(*families) <= 310

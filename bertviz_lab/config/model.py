@@ -1,9 +1,14 @@
-"""The shape of a BERT, under the field names of Hugging Face's `config.json`."""
+"""The shape of a BERT, under the field names of Hugging Face's `config.json`.
+
+The families that came after BERT (`families.py`) are other values of the same settings.
+"""
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+from bertviz_lab.config.families import FAMILIES
+from bertviz_lab.config.family import Family
 from bertviz_lab.config.options import is_number
 from bertviz_lab.errors import InputError
 
@@ -38,6 +43,25 @@ _LARGEST = {
     "max_position_embeddings": 1_000_000,
     "type_vocab_size": 1024,
     "num_labels": 1_000_000,
+    "position_offset": 4_000_000,
+    "embedding_size": 32_768,
+    "relative_attention_num_buckets": 1024,
+    "position_buckets": 65_536,
+    "max_relative_positions": 65_536,
+    "local_attention": 1_000_000,
+}
+#: Settings that may be absent: 0 is none.
+_MAY_BE_ZERO = ("type_vocab_size", "position_offset", "position_buckets", "local_attention")
+
+PositionKind = Literal["absolute", "rotary", "disentangled", "relative_bias"]
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "hidden_act": ACTIVATIONS,
+    "mlm_act": ACTIVATIONS,
+    "pooler_act": ACTIVATIONS,
+    "position_embedding_type": ("absolute", "rotary", "disentangled", "relative_bias"),
+    "norm_position": ("post", "pre"),
+    "classifier_pooling": ("cls", "mean"),
+    "model_type": tuple(FAMILIES),
 }
 
 
@@ -76,12 +100,47 @@ class BertConfig:
     decision_thresholds: tuple[float, ...] = ()
     is_decoder: bool = False  # causal mask: tokens attend only to those before them, as in GPT
 
+    # The families (docs/families.md). What BERT does is the default of each setting.
+    model_type: str = "bert"
+    bos_token_id: int | None = None  # of the tokenizer; kept for Hugging Face's files
+    eos_token_id: int | None = None
+    #: Where attention learns how far apart two tokens are: from the input alone ("absolute"), by turning queries and
+    #: keys ("rotary"), by scores with relative positions ("disentangled"), by a learned number ("relative_bias").
+    position_embedding_type: PositionKind = "absolute"
+    position_biased_input: bool = True  # absolute positions are added to the input embeddings
+    position_offset: int = 0  # row of the first position; RoBERTa's table begins with rows that no text uses
+    embedding_size: int | None = None  # of factorised embeddings, which a matrix projects to the hidden size
+    norm_position: Literal["post", "pre"] = "post"  # LayerNorm after each sum, or before each sub-layer
+    norm_bias: bool = True  # of every LayerNorm
+    attention_bias: bool = True  # of query, key, value and output
+    mlp_bias: bool = True  # of both feed-forward matrices
+    gated_feed_forward: bool = False  # GLU: the activation is multiplied by a second projection
+    mlm_act: str | None = None  # of the masked-LM head; None is `hidden_act`
+    pooler_act: str = "tanh"
+    dropout_before_pooler: bool = False  # the classifier's dropout before the pooler too
+    classifier_pooling: Literal["cls", "mean"] = "cls"  # what a text's classifier reads
+    classifier_transform: bool = False  # dense, activation and norm before every classifier
+    classifier_bias: bool = True  # of that dense layer
+    decoder_bias: bool = True  # of the masked-LM logits
+    layer_types: tuple[str, ...] = ()  # for each layer "full_attention" or "sliding_attention"; () is all full
+    local_attention: int = 0  # tokens that a layer with sliding attention sees, half of them on either side
+    rope_theta: float = 160_000.0  # base of the rotary wavelengths, in layers with full attention
+    local_rope_theta: float = 10_000.0  # and in those with sliding attention
+    pos_att_type: tuple[str, ...] = ("c2p", "p2c")  # disentangled: content to position, position to content
+    share_att_key: bool = False  # disentangled: positions use the content's key and query matrices
+    norm_rel_ebd: bool = False  # disentangled: LayerNorm of the relative position embeddings
+    position_buckets: int = 0  # disentangled: distances beyond half of this share buckets; 0 for none
+    max_relative_positions: int = 512  # disentangled: the largest distance
+    relative_attention_num_buckets: int = 32  # relative bias
+
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             value = getattr(self, field.name)
             counts = field.type is int and field.name != "pad_token_id"
-            if counts and (not isinstance(value, int) or value < 1):
-                raise InputError(f"{field.name} must be a whole number of at least 1, not {value!r}.")
+            counts = counts or (field.name == "embedding_size" and value is not None)
+            least = 0 if field.name in _MAY_BE_ZERO else 1
+            if counts and (not isinstance(value, int) or isinstance(value, bool) or value < least):
+                raise InputError(f"{field.name} must be a whole number of at least {least}, not {value!r}.")
             if counts and value > _LARGEST[field.name]:
                 raise InputError(f"{field.name} must be at most {_LARGEST[field.name]:,}, not {value:,}.")
         if self.hidden_size % self.num_attention_heads:
@@ -89,13 +148,16 @@ class BertConfig:
                 f"hidden_size {self.hidden_size} is not divisible by {self.num_attention_heads} heads; "
                 "choose a multiple."
             )
-        if self.hidden_act not in ACTIVATIONS:
-            raise InputError(f"hidden_act {self.hidden_act!r} is not known; choose one of {', '.join(ACTIVATIONS)}.")
+        for name, choices in _CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices and not (value is None and name == "mlm_act"):
+                raise InputError(f"{name} {value!r} is not known; choose one of {', '.join(choices)}.")
+        self._check_attention()
         for name in ("hidden_dropout_prob", "attention_probs_dropout_prob", "classifier_dropout"):
             value = getattr(self, name)
             if not (value is None and name == "classifier_dropout") and not (is_number(value) and 0.0 <= value < 1.0):
                 raise InputError(f"{name} must be at least 0 and below 1, not {value!r}.")
-        for name in ("initializer_range", "layer_norm_eps"):
+        for name in ("initializer_range", "layer_norm_eps", "rope_theta", "local_rope_theta"):
             value = getattr(self, name)
             if not (is_number(value) and value > 0.0):
                 raise InputError(f"{name} must be a number above 0, not {value!r}.")
@@ -104,6 +166,60 @@ class BertConfig:
         thresholds = self.decision_thresholds
         if len(thresholds) not in (0, 1, self.num_labels) or not all(is_number(t) and 0 <= t <= 1 for t in thresholds):
             raise InputError("decision_thresholds must be numbers from 0 to 1, one for all labels or one for each.")
+
+    def _check_attention(self) -> None:
+        if self.layer_types and len(self.layer_types) != self.num_hidden_layers:
+            raise InputError(f"layer_types names {len(self.layer_types)} layers of {self.num_hidden_layers}.")
+        if set(self.layer_types) - {"full_attention", "sliding_attention"}:
+            raise InputError(f"layer_types must be full_attention or sliding_attention, not {self.layer_types[:3]}.")
+        if "sliding_attention" in self.layer_types and self.local_attention < 2:
+            raise InputError("Layers with sliding attention need local_attention, the tokens of their window.")
+        if self.position_embedding_type == "rotary" and self.head_size % 2:
+            raise InputError(f"Rotary positions turn pairs of numbers: a head of {self.head_size} has an odd one.")
+        if self.position_embedding_type == "disentangled" and (
+            not self.pos_att_type or set(self.pos_att_type) - {"c2p", "p2c"} or self.position_buckets == 1
+        ):
+            raise InputError("Disentangled attention needs pos_att_type c2p or p2c, and position_buckets 0 or above 1.")
+
+    @property
+    def family(self) -> Family:
+        return FAMILIES[self.model_type]
+
+    # What a family has, or lacks: pages say so instead of showing nothing.
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the model tells sentence A from sentence B by segment embeddings."""
+        return self.type_vocab_size > 1
+
+    @property
+    def has_nsp(self) -> bool:
+        """Whether the family was pretrained on next-sentence prediction."""
+        return "NextSentencePrediction" in self.family.heads
+
+    @property
+    def has_sop(self) -> bool:
+        """Whether the family was pretrained on sentence-order prediction."""
+        return self.family.pretraining == "sop"
+
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether two texts can be told apart: by segments, or by the separators that another family learnt."""
+        return self.has_segments or self.model_type != "bert"
+
+    @property
+    def is_prenorm(self) -> bool:
+        """Whether hidden states are sums that were never normalised, until `final_norm` after the last layer."""
+        return self.norm_position == "pre"
+
+    def is_local(self, layer: int) -> bool:
+        """Whether a layer attends only within a window of `local_attention` tokens."""
+        return bool(self.layer_types) and self.layer_types[layer] == "sliding_attention"
+
+    @property
+    def head_dropout(self) -> float:
+        """The dropout before a classifier: `classifier_dropout`, or the hidden dropout if that is unset."""
+        return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout
 
     @property
     def head_size(self) -> int:
@@ -133,29 +249,26 @@ class BertConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The body of a Hugging Face `config.json`, without `architectures`, which the checkpoint adds."""
-        body = dataclasses.asdict(self)
+        body = self.family.write(dataclasses.asdict(self))
         labels = self.labels
-        if self.handle_impossible_answer is None:
-            del body["handle_impossible_answer"]
-        if not self.decision_thresholds:
-            del body["decision_thresholds"]
-        del body["num_labels"]  # Hugging Face derives it from id2label
         body["id2label"] = {str(index): label for index, label in enumerate(labels)}
         body["label2id"] = {label: index for index, label in enumerate(labels)}
-        return body | {"model_type": "bert", "tie_word_embeddings": True, "position_embedding_type": "absolute"}
+        return body | {"model_type": self.model_type, "tie_word_embeddings": True}
 
     @classmethod
     def from_dict(cls, body: dict[str, Any]) -> Self:
         """Read a Hugging Face `config.json`. Raises `InputError` for another architecture or an unusable value."""
         kind = body.get("model_type", "bert")
-        if kind != "bert":
-            raise InputError(f"This checkpoint is a {kind!r} model; the lab reads BERT checkpoints (model_type bert).")
-        if body.get("position_embedding_type", "absolute") != "absolute":
-            raise InputError("This BERT uses relative positions; the lab reads learned absolute positions only.")
-        if body.get("add_cross_attention"):
-            raise InputError("This BERT also attends to another model's text (cross-attention), which the lab cannot.")
-        known = {f.name for f in dataclasses.fields(cls)}
-        values = {name: value for name, value in body.items() if name in known and value is not None}
+        if not isinstance(kind, str) or kind not in FAMILIES:
+            raise InputError(f"This checkpoint is a {kind!r} model; the lab reads {', '.join(FAMILIES)}.")
+        settings = {f.name: f.default for f in dataclasses.fields(cls)}
+        try:
+            values = FAMILIES[kind].read({name: value for name, value in body.items() if value is not None}, settings)
+        except InputError:
+            raise
+        except (TypeError, ValueError, AttributeError, KeyError) as error:
+            raise InputError(f"config.json of this {kind} cannot be used: {error}.") from error
+        values = {name: value for name, value in values.items() if name in settings}
         labels = values.pop("id2label", None) or {}
         try:
             names = tuple(str(labels[key]) for key in sorted(labels, key=int))
@@ -166,4 +279,4 @@ class BertConfig:
         if names:
             values["num_labels"] = len(names)
             values["id2label"] = () if names == tuple(f"LABEL_{index}" for index in range(len(names))) else names
-        return cls(**values)
+        return cls(**values | {"model_type": kind})

@@ -18,7 +18,10 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, Pooling
 
 @dataclass(frozen=True)
 class EmbeddingSum:
-    """The three vectors that are added for each token, their sum, and the sum after LayerNorm: (tokens, hidden)."""
+    """The three vectors that are added for each token, their sum, and the sum after LayerNorm: (tokens, hidden).
+
+    Those that a family lacks, segments or positions, are zero; `lacking` names them.
+    """
 
     encoding: Encoding
     token: NDArray[np.float32]
@@ -26,6 +29,7 @@ class EmbeddingSum:
     position: NDArray[np.float32]
     total: NDArray[np.float32]
     normalized: NDArray[np.float32]
+    lacking: tuple[str, ...] = ()
 
     def parts(self) -> dict[str, NDArray[np.float32]]:
         return {"token": self.token, "segment": self.segment, "position": self.position}
@@ -50,12 +54,19 @@ def embedding_sum(checkpoint: Checkpoint, text_a: str, text_b: str | None = None
     """The input embeddings of a text (Devlin et al. 2018, figure 2). Raises `InputError` without a text."""
     inputs = encode_inputs(checkpoint, text_a, text_b)
     embeddings = backbone(checkpoint).embeddings
-    token = embeddings.word(inputs.input_ids)
-    segment = embeddings.token_type(inputs.token_type_ids)
-    position = embeddings.position(torch.arange(token.shape[1])[None])
+    token, position, segment = embeddings.summands(inputs.input_ids, inputs.token_type_ids)
+    lacking = {"segment": segment is None or not checkpoint.config.has_segments, "position": position is None}
+    segment, position = (torch.zeros_like(token) if part is None else part for part in (segment, position))
     total = token + position + segment
-    parts = (token, segment, position, total, embeddings.norm(total))
-    return EmbeddingSum(inputs.encoding, *(part[0].numpy() for part in parts))
+    return EmbeddingSum(
+        inputs.encoding,
+        token=token[0].numpy(),
+        segment=segment[0].numpy(),
+        position=position[0].numpy(),
+        total=total[0].numpy(),
+        normalized=embeddings.norm(total)[0].numpy(),
+        lacking=tuple(name for name, is_lacking in lacking.items() if is_lacking),
+    )
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def encode_inputs(
     """
     if not text_a.strip() and not (text_b or "").strip():
         raise InputError("Type a sentence first.")
-    if text_b and checkpoint.config.type_vocab_size < 2:
+    if text_b and not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts; leave sentence B empty.")
     limit = min(max_length or checkpoint.max_length, checkpoint.max_length)
     encoding = checkpoint.tokenizer.encode(text_a, text_b or None, max_length=limit)

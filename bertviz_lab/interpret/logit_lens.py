@@ -46,8 +46,11 @@ def logit_lens(
     model = require_head(checkpoint, "token")
     inputs = encode_inputs(checkpoint, text, text_b)
     target = target or choose_target(checkpoint, inputs)
-    states = backbone(checkpoint)(**inputs.arguments(), output_hidden_states=True).hidden_states
-    vectors_ND = torch.cat([state[:, target.position] for state in states])
+    encoder = backbone(checkpoint)
+    *earlier, last = encoder(**inputs.arguments(), output_hidden_states=True).hidden_states
+    vectors_ND = torch.cat(
+        [*(encoder.as_final(state[:, target.position]) for state in earlier), last[:, target.position]]
+    )
     probabilities_NV = head_logits(model, "token", vectors_ND).float().softmax(-1)
     target_N = probabilities_NV[:, target.index]
     ranks = (probabilities_NV > target_N[:, None]).sum(-1) + 1

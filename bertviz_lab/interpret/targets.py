@@ -21,6 +21,7 @@ from bertviz_lab.model import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
+from bertviz_lab.model.pooling import pool
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 #: The heads for masked LM, next sentence, sequence and token classification, and both outputs of question answering.
@@ -49,6 +50,7 @@ class Target:
 
     is_regression: bool = False  # the model has one label and predicts a number
     is_multi_label: bool = False  # each label has a probability of its own
+    reads_all: bool = False  # the head reads the mean of all tokens, as ModernBERT's classifiers may
 
     @property
     def title(self) -> str:
@@ -58,7 +60,7 @@ class Target:
     @property
     def read_position(self) -> int | None:
         """The position whose final hidden state the head reads; None where it reads all."""
-        return None if self.kind in ("start", "end") else self.position
+        return None if self.reads_all or self.kind in ("start", "end") else self.position
 
     def score(self, model: nn.Module, hidden_BD: Tensor) -> Tensor:
         """The score of this class in nats, (batch,), from the final hidden states at its `read_position`.
@@ -75,12 +77,23 @@ class Target:
 
 def target_kinds(checkpoint: Checkpoint) -> tuple[TargetKind, ...]:
     """The kinds of predictions that a model has a head for; none for an encoder alone."""
-    return tuple(kind for kind, (models, _) in _HEADS.items() if isinstance(checkpoint.model, models))
+    return tuple(
+        kind
+        for kind, (models, _) in _HEADS.items()
+        if isinstance(checkpoint.model, models) and (kind != "next" or checkpoint.config.has_nsp)
+    )
 
 
 def require_head(checkpoint: Checkpoint, kind: TargetKind) -> nn.Module:
     """The model, which has a head of this kind. Raises `InputError` where it has not."""
     kinds, name = _HEADS[kind]
+    if kind == "next" and not checkpoint.config.has_nsp:
+        family = checkpoint.config.family
+        instead = ", but on the order of two passages (SOP)" if checkpoint.config.has_sop else ""
+        raise InputError(
+            f"{checkpoint.name or 'This model'} is {family.title}, which was not pretrained on next-sentence prediction"
+            f"{instead}; choose a BERT for this."
+        )
     if not isinstance(checkpoint.model, kinds):
         raise InputError(
             f"{checkpoint.name or 'This model'} has no {name} head: it is a {checkpoint.architecture}. Its tokens, "
@@ -97,11 +110,14 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     if kind == "token":
         return model.mlm(hidden_BD, model.bert.embeddings.word.weight)
     if kind == "word":
-        return model.classifier(hidden_BD)
+        return model.classify(hidden_BD)
     if kind in ("start", "end"):
-        return model.answer(hidden_BD)[..., int(kind == "end")]
-    pooled_BD = torch.tanh(model.bert.pooler(hidden_BD))
-    return model.nsp(pooled_BD) if kind == "next" else model.classifier(pooled_BD)
+        return model.classify(hidden_BD)[..., int(kind == "end")]
+    if kind == "label":
+        if hidden_BD.dim() == 3:  # a classifier that reads the mean of all tokens
+            hidden_BD = hidden_BD.mean(1)
+        return model.classify(pool(model.bert, hidden_BD))
+    return model.nsp(pool(model.bert, hidden_BD))
 
 
 def final_vectors(
@@ -149,8 +165,10 @@ def choose_target(
         position = 0
         if kind == "next" and 1 not in inputs.encoding.token_type_ids:
             raise InputError("Type both sentence A and sentence B.")
+    reads_all = kind == "label" and checkpoint.config.classifier_pooling == "mean"
     if choice is None:
-        index = int(head_logits(model, kind, final_vectors(checkpoint, position, inputs.arguments()))[0].argmax())
+        vectors = final_vectors(checkpoint, None if reads_all else position, inputs.arguments())
+        index = int(head_logits(model, kind, vectors)[0].argmax())
     elif kind == "token":
         index = single_token(checkpoint, choice)
     elif choice in names:
@@ -163,7 +181,9 @@ def choose_target(
         raise InputError(f"{name} cannot be set against itself: name another one.")
     multi_label = kind == "label" and is_multi_label(checkpoint)
     regression = kind == "label" and len(names) == 1 and not multi_label
-    return Target(kind, position, index, name, contrast, is_regression=regression, is_multi_label=multi_label)
+    return Target(
+        kind, position, index, name, contrast, is_regression=regression, is_multi_label=multi_label, reads_all=reads_all
+    )
 
 
 def is_multi_label(checkpoint: Checkpoint) -> bool:

@@ -1,5 +1,8 @@
 """BERT from scratch, to be read in this order: layers, embeddings, attention, encoder, bert, heads, losses.
 
+The families that came after it are settings (docs/families.md); what they compute otherwise is in `positions`
+(`rotary`, `disentangled`, `relative_bias`), `prenorm`, `pooling` and `replaced_tokens`.
+
 Tensors carry their shape as a suffix, one letter per dimension:
 
     B  examples in the batch        H  attention heads
@@ -23,6 +26,7 @@ from bertviz_lab.model.heads import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
+from bertviz_lab.model.replaced_tokens import BertForReplacedTokenDetection
 from bertviz_lab.model.trace import LayerTrace
 
 __all__ = [
@@ -30,6 +34,7 @@ __all__ = [
     "BertForNextSentencePrediction",
     "BertForPreTraining",
     "BertForQuestionAnswering",
+    "BertForReplacedTokenDetection",
     "BertForSequenceClassification",
     "BertForTokenClassification",
     "BertModel",

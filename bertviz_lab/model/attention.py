@@ -1,9 +1,11 @@
 """Multi-head self-attention, twice: the explicit formula to read and to trace, the fused kernel for speed.
 
 Both compute softmax(q k^T / sqrt(K)) v (Vaswani et al. 2017, section 3.2); a test holds them equal.
+Families whose attention sees relative positions or a window of the text: `positions.py`.
 """
 
 import math
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +13,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.layers import Linear
+from bertviz_lab.model.positions import layer_positions
 from bertviz_lab.model.trace import Stages
 
 Mask = Tensor | None
@@ -19,32 +22,48 @@ Mask = Tensor | None
 class SelfAttention(nn.Module):
     """Each query position attends to the key positions that the mask allows, once per head."""
 
-    def __init__(self, config: BertConfig):
+    def __init__(self, config: BertConfig, layer: int = 0):
         super().__init__()
+        size, bias = config.hidden_size, config.attention_bias
         self.heads = config.num_attention_heads
-        self.query = Linear(config.hidden_size, config.hidden_size)
-        self.key = Linear(config.hidden_size, config.hidden_size)
-        self.value = Linear(config.hidden_size, config.hidden_size)
-        self.output = Linear(config.hidden_size, config.hidden_size)
+        self.query = Linear(size, size, bias)
+        self.key = Linear(size, size, bias)
+        self.value = Linear(size, size, bias)
+        self.output = Linear(size, size, bias)
         self.dropout = config.attention_probs_dropout_prob
+        self.positions = layer_positions(config, layer)  # None in BERT
 
     def forward(
-        self, hidden_BQD: Tensor, hidden_BLD: Tensor, attn_mask: Mask, head_mask_H: Mask, explicit: bool, stages: Stages
+        self,
+        hidden_BQD: Tensor,
+        hidden_BLD: Tensor,
+        attn_mask: Mask,
+        head_mask_H: Mask,
+        explicit: bool,
+        stages: Stages,
+        positions: Any = None,
     ) -> Tensor:
         """Attend from the query positions `hidden_BQD` to all positions `hidden_BLD`: (batch, queries, hidden).
 
         `attn_mask` is boolean, broadcastable to (batch, heads, queries, tokens): True where attention is allowed.
         `head_mask_H` ([batch,] heads) multiplies each head's context: 1 keeps a head, 0 removes it (Michel et al.
-        2019). `stages` collects the attention fields of a `LayerTrace`, which needs `explicit`.
+        2019). `stages` collects the attention fields of a `LayerTrace`, which needs `explicit`. `positions` is what
+        `shared_positions` of the family gave for the text.
         """
         q_BHQK = self._split_heads(self.query(hidden_BQD))
         k_BHLK = self._split_heads(self.key(hidden_BLD))
         v_BHLK = self._split_heads(self.value(hidden_BLD))
         dropout = self.dropout if self.training else 0.0
+        bias_BHQL = None  # of relative positions, added to the scores
+        if self.positions is not None:
+            q_BHQK, k_BHLK, bias_BHQL = self.positions(self, q_BHQK, k_BHLK, positions, stages)
 
-        # In 16 bits the CPU's fused kernel takes several times as long as plain products, backward above all.
-        if explicit or (q_BHQK.device.type == "cpu" and q_BHQK.dtype != torch.float32):
+        # In 16 bits the CPU's fused kernel takes several times as long as plain products, backward above all. What is
+        # added to the scores is as large as they are, so that the fused kernel would save nothing.
+        if explicit or bias_BHQL is not None or (q_BHQK.device.type == "cpu" and q_BHQK.dtype != torch.float32):
             scores_BHQL = (q_BHQK / math.sqrt(q_BHQK.shape[-1])) @ k_BHLK.transpose(-1, -2)
+            if bias_BHQL is not None:
+                scores_BHQL = scores_BHQL + bias_BHQL
             if attn_mask is not None:
                 scores_BHQL = scores_BHQL.masked_fill(~attn_mask, torch.finfo(scores_BHQL.dtype).min)
             probs_BHQL = scores_BHQL.softmax(dim=-1)

@@ -8,9 +8,11 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import extended_attention_mask
+from bertviz_lab.model.disentangled import mask_padding
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.encoder import Encoder
-from bertviz_lab.model.layers import Linear, initialize
+from bertviz_lab.model.layers import LayerNorm, Linear, initialize
+from bertviz_lab.model.pooling import pool_text
 from bertviz_lab.model.trace import LayerTrace
 
 
@@ -20,7 +22,7 @@ class BertModelOutput:
 
     last_hidden_state: Tensor  # (batch, tokens, hidden), or (batch, masked positions, hidden)
     pooler_output: Tensor | None  # (batch, hidden): tanh of a dense layer on [CLS]; None without a pooler
-    hidden_states: tuple[Tensor, ...] | None  # embeddings and each layer's output
+    hidden_states: tuple[Tensor, ...] | None  # embeddings and each layer's output; of pre-norm models the last normed
     attentions: tuple[Tensor, ...] | None  # per layer (batch, heads, tokens, tokens)
     trace: tuple[LayerTrace, ...] | None  # every stage of every layer
 
@@ -28,12 +30,19 @@ class BertModelOutput:
 class BertModel(nn.Module):
     """BERT without a task: token ids in, one vector a token out (Devlin et al. 2018, section 3)."""
 
-    def __init__(self, config: BertConfig, *, add_pooling_layer: bool = True, generator: torch.Generator | None = None):
+    def __init__(
+        self, config: BertConfig, *, add_pooling_layer: bool | None = None, generator: torch.Generator | None = None
+    ):
+        """`add_pooling_layer` is by default as in the family's bare model."""
         super().__init__()
+        has_pooler = config.family.has_pooler if add_pooling_layer is None else add_pooling_layer
+        size, eps, bias = config.hidden_size, config.layer_norm_eps, config.norm_bias
         self.config = config
         self.embeddings = Embeddings(config)
         self.encoder = Encoder(config)
-        self.pooler = Linear(config.hidden_size, config.hidden_size) if add_pooling_layer else None
+        self.final_norm = LayerNorm(size, eps, bias=bias) if config.is_prenorm else None
+        self.pooler = Linear(size, size, bias=config.classifier_bias) if has_pooler else None
+        self.pooler_norm = LayerNorm(size, eps, bias=bias) if has_pooler and config.classifier_transform else None
         initialize(self, config.initializer_range, generator)
 
     def forward(
@@ -61,19 +70,29 @@ class BertModel(nn.Module):
         these: the last layer computes only them and [CLS]. Raises `ValueError` for a text that is too long.
         """
         first_BLD = self.embeddings(input_ids, token_type_ids, position_ids, inputs_embeds)
+        text_mask = attention_mask
+        if self.config.position_embedding_type == "disentangled":
+            first_BLD, attention_mask = mask_padding(first_BLD, attention_mask)
         causal = causal or self.config.is_decoder
         attn_mask = extended_attention_mask(attention_mask, first_BLD.shape[1], causal, first_BLD.device)
         queries = None if masked_positions is None else F.pad(masked_positions, (1, 0))  # and [CLS] for the pooler
         tracing = output_trace or output_attentions
         states, attentions, traces = [first_BLD], [], []
-        for hidden_BLD, trace in self.encoder(first_BLD, attn_mask, head_mask, queries, explicit, tracing):
+        layers = self.encoder(first_BLD, attn_mask, head_mask, queries, explicit, tracing, position_ids=position_ids)
+        for hidden_BLD, trace in layers:
             states += [hidden_BLD] if output_hidden_states else []
             attentions += [trace.attention_probs] if output_attentions else []
             traces += [trace] if output_trace else []
+        hidden_BLD = self.as_final(hidden_BLD)
+        states[-1:] = [hidden_BLD] if output_hidden_states else states[-1:]
         return BertModelOutput(
             last_hidden_state=hidden_BLD if masked_positions is None else hidden_BLD[:, 1:],
-            pooler_output=None if self.pooler is None else torch.tanh(self.pooler(hidden_BLD[:, 0])),
+            pooler_output=pool_text(self, hidden_BLD, text_mask if masked_positions is None else None),
             hidden_states=tuple(states) if output_hidden_states else None,
             attentions=tuple(attentions) if output_attentions else None,
             trace=tuple(traces) if output_trace else None,
         )
+
+    def as_final(self, hidden_BLD: Tensor) -> Tensor:
+        """A layer's output as heads read it: the same, but of a pre-norm model normalised."""
+        return hidden_BLD if self.final_norm is None else self.final_norm(hidden_BLD)

@@ -1,6 +1,10 @@
-"""The stack of encoder layers, each: attention, add and norm, feed-forward, add and norm (post-LN)."""
+"""The stack of encoder layers, each: attention, add and norm, feed-forward, add and norm (post-LN).
+
+Families: `prenorm.py` has ModernBERT's order, `positions.py` what attention learns of positions.
+"""
 
 from collections.abc import Iterator
+from typing import Any
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -8,35 +12,56 @@ from torch import Tensor, nn
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import Mask, SelfAttention
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
+from bertviz_lab.model.positions import shared_positions, window_mask
+from bertviz_lab.model.prenorm import prenorm_layer
 from bertviz_lab.model.trace import LayerTrace, Stages
 
 
 class EncoderLayer(nn.Module):
     """One layer: LayerNorm(x + attention(x)), then LayerNorm(x + feed_forward(x))."""
 
-    def __init__(self, config: BertConfig):
+    def __init__(self, config: BertConfig, layer: int = 0):
         super().__init__()
-        self.attention = SelfAttention(config)
-        self.attention_norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.intermediate = Linear(config.hidden_size, config.intermediate_size)
-        self.output = Linear(config.intermediate_size, config.hidden_size)
-        self.output_norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
+        size, width, bias = config.hidden_size, config.intermediate_size, config.mlp_bias
+        self.attention = SelfAttention(config, layer)
+        self.is_prenorm = config.is_prenorm
+        has_norm = not (self.is_prenorm and layer == 0)  # the embeddings have just been normalised
+        self.attention_norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias) if has_norm else None
+        self.intermediate = Linear(size, width, bias)
+        self.gate = Linear(size, width, bias) if config.gated_feed_forward else None
+        self.output = Linear(width, size, bias)
+        self.output_norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias)
         self.activation = config.hidden_act
         self.dropout = config.hidden_dropout_prob
 
     def forward(
-        self, hidden_BQD: Tensor, hidden_BLD: Tensor, attn_mask: Mask, head_mask_H: Mask, explicit: bool, stages: Stages
+        self,
+        hidden_BQD: Tensor,
+        hidden_BLD: Tensor,
+        attn_mask: Mask,
+        head_mask_H: Mask,
+        explicit: bool,
+        stages: Stages,
+        positions: Any = None,
     ) -> Tensor:
         """The new hidden states of the query positions, (batch, queries, hidden); `stages` receives a `LayerTrace`."""
-        projection_BQD = self.attention(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages)
+        if self.is_prenorm:
+            return prenorm_layer(self, hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
+        assert self.attention_norm is not None
+        projection_BQD = self.attention(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit, stages, positions)
         attention_BQD = self.attention_norm(hidden_BQD + F.dropout(projection_BQD, self.dropout, self.training))
-        intermediate_BQF = ACTIVATION_FUNCTIONS[self.activation](self.intermediate(attention_BQD))
+        intermediate_BQF = self.expand(attention_BQD)
         output_BQD = F.dropout(self.output(intermediate_BQF), self.dropout, self.training)
         output_BQD = self.output_norm(attention_BQD + output_BQD)
         if stages is not None:
             stages.update(attention_projection=projection_BQD, attention_output=attention_BQD)
             stages.update(intermediate_output=intermediate_BQF, layer_output=output_BQD)
         return output_BQD
+
+    def expand(self, x_BQD: Tensor) -> Tensor:
+        """The first half of the feed-forward layer; a GLU multiplies it by a gate (Shazeer 2020)."""
+        x_BQF = ACTIVATION_FUNCTIONS[self.activation](self.intermediate(x_BQD))
+        return x_BQF if self.gate is None else x_BQF * self.gate(x_BQD)
 
 
 class Encoder(nn.Module):
@@ -45,7 +70,9 @@ class Encoder(nn.Module):
     def __init__(self, config: BertConfig):
         super().__init__()
         different = 1 if config.share_layers else config.num_hidden_layers
-        layers = [EncoderLayer(config) for _ in range(different)]
+        layers = [EncoderLayer(config, layer) for layer in range(different)]
+        self.config = config
+        self.positions = shared_positions(config)  # None in BERT
         self.layers = nn.ModuleList(layers * (config.num_hidden_layers // different))
 
     def forward(
@@ -57,22 +84,36 @@ class Encoder(nn.Module):
         explicit: bool = False,
         output_trace: bool = False,
         start_layer: int = 0,
+        position_ids: Tensor | None = None,
     ) -> Iterator[tuple[Tensor, LayerTrace | None]]:
         """Yield each layer's output, and its trace if asked, from `start_layer` on, which `hidden_BLD` enters.
 
         `head_mask` is ([batch,] layers, heads). With `masked_positions` (batch, P) the last layer has only these as
         queries, and its output is (batch, P, hidden). This is exact: no later layer attends to the others.
         """
+        positions, local_mask = None, None
+        if self.positions is not None:
+            positions = self.positions(hidden_BLD, position_ids)
+        if self.config.local_attention:
+            window, length = self.config.local_attention, hidden_BLD.shape[1]
+            local_mask = window_mask(attn_mask, length, window, hidden_BLD.device)
         for index, layer in list(enumerate(self.layers))[start_layer:]:
             hidden_BQD = hidden_BLD
-            if masked_positions is not None and index == len(self.layers) - 1:
+            is_local, is_last = self.config.is_local(index), index == len(self.layers) - 1
+            if masked_positions is not None and is_last and self.positions is None:
                 hidden_BQD = _gather(hidden_BLD, masked_positions)
                 if attn_mask is not None and attn_mask.shape[-2] > 1:  # one row of the mask for each query
                     rows_BLL = attn_mask.squeeze(1).expand(len(hidden_BQD), -1, -1)
                     attn_mask = _gather(rows_BLL, masked_positions)[:, None]
             head_mask_H = None if head_mask is None else head_mask[..., index, :]
             stages: Stages = {} if output_trace else None
-            hidden_BLD = layer(hidden_BQD, hidden_BLD, attn_mask, head_mask_H, explicit or output_trace, stages)
+            mask = local_mask if is_local else attn_mask
+            explicit = explicit or output_trace
+            hidden_BLD = layer(hidden_BQD, hidden_BLD, mask, head_mask_H, explicit, stages, positions)
+            if masked_positions is not None and is_last and self.positions is not None:
+                hidden_BLD = _gather(hidden_BLD, masked_positions)  # the scores of relative positions are for all
+            if stages is not None and is_local:
+                stages["window"] = self.config.local_attention
             yield hidden_BLD, LayerTrace(**stages) if stages else None
 
 

@@ -15,6 +15,7 @@ from bertviz_lab.config import BertConfig
 from bertviz_lab.model.bert import BertModel, BertModelOutput
 from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear, initialize
 from bertviz_lab.model.losses import cross_entropy, label_loss, span_loss
+from bertviz_lab.model.pooling import ClassifierTransform
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +51,11 @@ class MaskedLMHead(nn.Module):
 
     def __init__(self, config: BertConfig):
         super().__init__()
-        self.transform = Linear(config.hidden_size, config.hidden_size)
-        self.norm = LayerNorm(config.hidden_size, config.layer_norm_eps)
-        self.bias = nn.Parameter(torch.empty(config.vocab_size))
-        self.activation = config.hidden_act
+        size = config.embedding_size or config.hidden_size
+        self.transform = Linear(config.hidden_size, size, config.classifier_bias)
+        self.norm = LayerNorm(size, config.layer_norm_eps, bias=config.norm_bias)
+        self.bias = nn.Parameter(torch.empty(config.vocab_size)) if config.decoder_bias else None
+        self.activation = config.mlm_act or config.hidden_act
 
     def forward(self, hidden_BLD: Tensor, word_VD: Tensor) -> Tensor:
         x_BLD = self.norm(ACTIVATION_FUNCTIONS[self.activation](self.transform(hidden_BLD)))
@@ -61,14 +63,16 @@ class MaskedLMHead(nn.Module):
 
 
 class BertHead(nn.Module):
-    """A task on a backbone: each adds its own parameters, and says whether it uses the pooled [CLS]."""
+    """A task on a backbone: each adds its own parameters, and says whether it uses the pooled [CLS] or every token."""
 
     pooling = False
+    of_tokens = False  # a classifier that reads each token's hidden state
 
     def __init__(self, config: BertConfig, *, generator: torch.Generator | None = None):
         super().__init__()
         self.config = config
         self.bert = BertModel(config, add_pooling_layer=self.pooling, generator=generator)
+        self.transform = ClassifierTransform(config) if self.of_tokens and config.classifier_transform else None
         self.add_head(config)
         for child in self.children():
             if child is not self.bert:
@@ -79,8 +83,7 @@ class BertHead(nn.Module):
 
     def drop(self, x: Tensor) -> Tensor:
         """Dropout before a fine-tuning classifier: `classifier_dropout`, or the hidden dropout if that is unset."""
-        rate = self.config.classifier_dropout
-        return F.dropout(x, self.config.hidden_dropout_prob if rate is None else rate, self.training)
+        return F.dropout(x, self.config.head_dropout, self.training)
 
 
 class BertForPreTraining(BertHead):
@@ -182,24 +185,41 @@ class BertForSequenceClassification(LabelHead):
 
     def logits(self, out: BertModelOutput) -> Tensor:
         assert out.pooler_output is not None
-        return self.classifier(self.drop(out.pooler_output))
+        return self.classify(out.pooler_output)
+
+    def classify(self, pooled_BD: Tensor) -> Tensor:
+        """Logits (batch, labels) of pooled vectors (batch, hidden)."""
+        return self.classifier(self.drop(pooled_BD))
 
 
 class BertForTokenClassification(LabelHead):
     """One label for each token, from its own hidden state: logits (batch, tokens, labels)."""
 
+    of_tokens = True
+
     def add_head(self, config: BertConfig) -> None:
         self.classifier = Linear(config.hidden_size, config.num_labels)
 
     def logits(self, out: BertModelOutput) -> Tensor:
-        return self.classifier(self.drop(out.last_hidden_state))
+        return self.classify(out.last_hidden_state)
+
+    def classify(self, hidden_BLD: Tensor) -> Tensor:
+        """Logits (..., labels) of final hidden states (..., hidden)."""
+        hidden_BLD = hidden_BLD if self.transform is None else self.transform(hidden_BLD)
+        return self.classifier(self.drop(hidden_BLD))
 
 
 class BertForQuestionAnswering(BertHead):
     """Find the answer in a passage: a score for each token to be its start, and one to be its end."""
 
+    of_tokens = True
+
     def add_head(self, config: BertConfig) -> None:
         self.answer = Linear(config.hidden_size, 2)
+
+    def classify(self, hidden_BLD: Tensor) -> Tensor:
+        """(..., 2): the scores of final hidden states (..., hidden) as an answer's start and end."""
+        return self.answer(hidden_BLD if self.transform is None else self.transform(hidden_BLD))
 
     def forward(
         self,
@@ -212,7 +232,7 @@ class BertForQuestionAnswering(BertHead):
     ) -> QuestionAnsweringOutput:
         """Start and end logits (batch, tokens); `start_positions` and `end_positions` (batch,) index tokens."""
         out = self.bert(input_ids, attention_mask, token_type_ids, **options)
-        start_BL, end_BL = self.answer(out.last_hidden_state).unbind(-1)
+        start_BL, end_BL = self.classify(out.last_hidden_state).unbind(-1)
         loss = None
         if start_positions is not None and end_positions is not None:
             loss = span_loss(start_BL, end_BL, start_positions, end_positions)

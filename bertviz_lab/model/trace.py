@@ -1,24 +1,37 @@
 """What one encoder layer computed on the way, as a value that is returned, never kept on a module."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from torch import Tensor
 
 #: Collects the fields of a layer's trace by name; None where no trace was asked for, and nothing is kept.
-Stages = dict[str, Tensor] | None
+Stages = dict[str, Any] | None
 
 
 @dataclass(frozen=True)
 class LayerTrace:
-    """Every stage of one encoder layer, in the order of computation; shapes as in the legend of `bertviz_lab.model`."""
+    """Every stage of one encoder layer, in the order of computation; shapes as in the legend of `bertviz_lab.model`.
 
-    query_states: Tensor  # (B, H, L, K): what each token looks for
-    key_states: Tensor  # (B, H, L, K): what each token is found by
+    In a pre-norm layer (ModernBERT) the two outputs are sums without LayerNorm: of the layer's input and
+    `attention_projection`, and of `attention_output` and the second feed-forward matrix.
+    """
+
+    query_states: Tensor  # (B, H, L, K): what each token looks for; after rotary positions turned it
+    key_states: Tensor  # (B, H, L, K): what each token is found by; likewise
     value_states: Tensor  # (B, H, L, K): what each token passes on
-    attention_scores: Tensor  # (B, H, L, L): q k^T / sqrt(K), masked positions at the smallest number of the dtype
+    #: (B, H, L, L): q k^T / sqrt(K) and what relative positions add; masked positions at the dtype's smallest number
+    attention_scores: Tensor
     attention_probs: Tensor  # (B, H, L, L): softmax of the scores; every row sums to 1
     context: Tensor  # (B, H, L, K): probs v, after the head mask
     attention_projection: Tensor  # (B, L, D): the heads' contexts, concatenated and projected
     attention_output: Tensor  # (B, L, D): LayerNorm(input + attention_projection)
     intermediate_output: Tensor  # (B, L, F): the feed-forward layer after its activation
     layer_output: Tensor  # (B, L, D): LayerNorm(attention_output + second feed-forward matrix)
+
+    # Disentangled attention (DeBERTa) only, each (B, H, L, L): the terms whose sum is `attention_scores`, unmasked.
+    content_to_content: Tensor | None = None
+    content_to_position: Tensor | None = None
+    position_to_content: Tensor | None = None
+
+    window: int | None = None  # of local attention (ModernBERT): half of it on either side; None where all is seen

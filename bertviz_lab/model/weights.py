@@ -1,8 +1,8 @@
-"""Weights in and out of Hugging Face folders: a table of names, safetensors files, a report of what did not fit."""
+"""Weights in and out of Hugging Face folders: names by family, safetensors files, a report of what did not fit."""
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,34 +12,16 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from bertviz_lab.config import BertConfig
+from bertviz_lab.config.families import FAMILIES
+from bertviz_lab.config.family import Family
 from bertviz_lab.errors import InputError
+from bertviz_lab.model.weight_names import WEIGHT_NAMES, belongs_to_backbone, place_of
 
-#: (the lab's name, Hugging Face's name), applied in this order to parts of a parameter's name.
-NAMES = (
-    ("embeddings.word.", "embeddings.word_embeddings."),
-    ("embeddings.position.", "embeddings.position_embeddings."),
-    ("embeddings.token_type.", "embeddings.token_type_embeddings."),
-    ("embeddings.norm.", "embeddings.LayerNorm."),
-    ("encoder.layers.", "encoder.layer."),
-    (".attention.query.", ".attention.self.query."),
-    (".attention.key.", ".attention.self.key."),
-    (".attention.value.", ".attention.self.value."),
-    (".attention.output.", ".attention.output.dense."),
-    (".attention_norm.", ".attention.output.LayerNorm."),
-    (".intermediate.", ".intermediate.dense."),
-    (".output_norm.", ".output.LayerNorm."),
-    ("pooler.", "pooler.dense."),
-    ("mlm.transform.", "cls.predictions.transform.dense."),
-    ("mlm.norm.", "cls.predictions.transform.LayerNorm."),
-    ("mlm.bias", "cls.predictions.bias"),
-    ("nsp.", "cls.seq_relationship."),
-    ("answer.", "qa_outputs."),
-)
-# The feed-forward output is the one name that a plain replacement cannot tell from attention's own output.
-_FEED_FORWARD = re.compile(r"(layer\.\d+\.output)\.(weight|bias)$")
-
-#: In older or other savings of the same weights: not parameters, or copies of tied ones.
-_DERIVED = re.compile(r"(position_ids|cls\.predictions\.decoder\.(weight|bias))$")
+#: In older savings, buffers that are computed.
+_BUFFER = re.compile(r"(position_ids|token_type_ids)$")
+_PREFIXES = {family.weight_prefix: family.title for family in reversed(FAMILIES.values())}
+_PREFIX = re.compile("|".join(map(re.escape, _PREFIXES)))
 
 
 @dataclass(frozen=True)
@@ -48,41 +30,68 @@ class LoadReport:
 
     missing: tuple[str, ...] = ()  # the model has them, the file does not: they keep their random start
     unexpected: tuple[str, ...] = ()  # the file has them, the model has no place for them: left out
+    missing_backbone: tuple[str, ...] = ()  # of those missing, what every model of the family has
 
 
 def to_huggingface(name: str) -> str:
-    """The Hugging Face name of one of the lab's parameters."""
-    for ours, theirs in NAMES:
-        name = name.replace(ours, theirs)
-    return _FEED_FORWARD.sub(r"\1.dense.\2", name)
+    """The Hugging Face name of one of the lab's parameters of a BERT, with the prefix where it has one."""
+    return ("bert." if name.startswith("bert.") else "") + place_of(name).name
 
 
 def state_for_huggingface(model: nn.Module) -> dict[str, Tensor]:
-    """All parameters under Hugging Face's names; the decoder is the word-embedding table and is not saved twice."""
-    named = model.named_parameters(remove_duplicate=False)  # layers that share weights are written one by one
-    return {to_huggingface(name): p.detach().cpu().clone(memory_format=torch.contiguous_format) for name, p in named}
+    """All parameters under their family's names; the decoder is the word-embedding table and is not saved twice."""
+    family, kind = _family_of(model), type(model).__name__
+    parts: dict[str, dict[int, Tensor]] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):  # shared layers are written one by one
+        place = place_of(name, family.model_type, kind)
+        prefix = family.weight_prefix if belongs_to_backbone(name, family.model_type, kind) else ""
+        parts.setdefault(prefix + place.name, {})[place.part] = parameter.detach().cpu()
+    return {
+        name: torch.cat([tensors[part] for part in sorted(tensors)]).contiguous()
+        if len(tensors) > 1
+        else tensors[0].clone(memory_format=torch.contiguous_format)
+        for name, tensors in parts.items()
+    }
+
+
+def _family_of(model: nn.Module) -> Family:
+    config = model.config
+    assert isinstance(config, BertConfig)
+    return config.family
 
 
 def plain_name(name: str) -> str:
-    """A tensor's Hugging Face name in the one spelling for all savings: no `bert.` prefix, no `gamma` and `beta`."""
+    """A tensor's Hugging Face name in the one spelling for all savings: no prefix, no `gamma` and `beta`."""
     name = re.sub(r"\bLayerNorm\.gamma$", "LayerNorm.weight", name)
-    return re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name).removeprefix("bert.")
+    name = re.sub(r"\bLayerNorm\.beta$", "LayerNorm.bias", name)
+    return _PREFIX.sub("", name, count=1) if _PREFIX.match(name) else name
 
 
-def normalize_names(state: dict[str, Tensor]) -> dict[str, Tensor]:
-    """One spelling for all savings: no `bert.` prefix, no `gamma`/`beta`, no buffers, tied tensors once.
+def normalize_names(state: dict[str, Tensor], model_type: str = "bert") -> dict[str, Tensor]:
+    """One spelling for all savings: no prefix, no `gamma`/`beta`, no buffers, tied tensors once.
 
-    Raises `InputError` where a decoder is saved that differs from the word embeddings it should be tied to.
+    Raises `InputError` where the prefixes are another family's, or a decoder is saved that differs from the word
+    embeddings it should be tied to.
     """
-    plain = {plain_name(name): tensor for name, tensor in state.items()}
-    word = plain.get("embeddings.word_embeddings.weight")
-    decoder = plain.get("cls.predictions.decoder.weight")
+    family, names = FAMILIES[model_type], WEIGHT_NAMES[model_type]
+    prefixes = {match.group() for name in state if (match := _PREFIX.match(name))}
+    if prefixes and family.weight_prefix not in prefixes:
+        raise InputError(
+            f"config.json says {model_type}, but the tensors are named as those of {_PREFIXES[min(prefixes)]}."
+        )
+    plain = {_unaliased(plain_name(name), names.aliases): tensor for name, tensor in state.items()}
+    word = plain.get(place_of("embeddings.word.weight", model_type).name)
+    bias_name = place_of("mlm.bias", model_type).name
+    decoder = plain.pop(f"{names.decoder}.weight", None)
     if decoder is not None and word is not None and not _same(decoder, word):
         raise InputError("The masked-word decoder of this checkpoint is not tied to its word embeddings.")
-    bias = plain.get("cls.predictions.decoder.bias")
-    if bias is not None:
-        plain.setdefault("cls.predictions.bias", bias)
-    return {name: tensor for name, tensor in plain.items() if not _DERIVED.search(name)}
+    if f"{names.decoder}.bias" != bias_name and (bias := plain.pop(f"{names.decoder}.bias", None)) is not None:
+        plain.setdefault(bias_name, bias)
+    return {name: tensor for name, tensor in plain.items() if not _BUFFER.search(name)}
+
+
+def _unaliased(name: str, aliases: Mapping[str, str]) -> str:
+    return next((name.replace(alias, usual) for alias, usual in aliases.items() if name.startswith(alias)), name)
 
 
 def _same(first: Tensor, second: Tensor) -> bool:
@@ -95,23 +104,35 @@ def load_state(model: nn.Module, state: dict[str, Tensor]) -> LoadReport:
 
     Raises `InputError` naming the first tensor whose shape does not fit the configuration.
     """
-    state = normalize_names(state)
-    named = model.named_parameters(remove_duplicate=False)
-    parameters = {to_huggingface(name).removeprefix("bert."): p for name, p in named}
+    model_type, kind = _family_of(model).model_type, type(model).__name__
+    state = normalize_names(state, model_type)
+    missing: list[str] = []
+    missing_backbone: list[str] = []
+    used: set[str] = set()
     with torch.no_grad():
-        for name, parameter in parameters.items():
-            if name not in state:
+        for name, parameter in model.named_parameters(remove_duplicate=False):
+            place = place_of(name, model_type, kind)
+            used.add(place.name)
+            if place.name not in state:
+                missing.append(place.name)
+                missing_backbone += [place.name] if _BACKBONE.match(name) else []
                 continue
-            if state[name].shape != parameter.shape:
+            tensor, rows = state[place.name], parameter.shape[0]
+            expected = (rows * place.parts, *parameter.shape[1:])
+            if tensor.shape != expected:
                 raise InputError(
-                    f"{name} has shape {tuple(state[name].shape)} in the file "
-                    f"but config.json asks for {tuple(parameter.shape)}."
+                    f"{place.name} has shape {tuple(tensor.shape)} in the file but config.json asks for {expected}."
                 )
-            parameter.copy_(state[name])
+            parameter.copy_(tensor[place.part * rows : (place.part + 1) * rows])
     return LoadReport(
-        missing=tuple(name for name in parameters if name not in state),
-        unexpected=tuple(name for name in state if name not in parameters),
+        missing=tuple(dict.fromkeys(missing)),
+        unexpected=tuple(name for name in state if name not in used),
+        missing_backbone=tuple(dict.fromkeys(missing_backbone)),
     )
+
+
+#: Without these a model is none; a head or a pooler may be new.
+_BACKBONE = re.compile(r"(bert\.)?(embeddings|encoder|final_norm)\.")
 
 
 def weight_files(folder: Path) -> list[Path]:

@@ -116,13 +116,13 @@ class Tokenizer:
         """
         return cls(*tokenizer_files.read_vocab_file(Path(vocab_txt), lowercase=lowercase))
 
-    def save(self, folder: str | PathLike[str], *, max_length: int | None = None) -> None:
+    def save(self, folder: str | PathLike[str], *, max_length: int | None = None, token_types: bool = True) -> None:
         """Write the files that `load` and `transformers.AutoTokenizer` read.
 
         They are tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json. `max_length` is the
-        maximum length of the model, for `transformers`.
+        maximum length of the model, and `token_types` whether it takes segment ids, for `transformers`.
         """
-        tokenizer_files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length)
+        tokenizer_files.write_folder(Path(folder), self.backend, self.special, self.lowercase, max_length, token_types)
 
     # Text to ids and back
 

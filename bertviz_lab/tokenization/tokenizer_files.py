@@ -80,7 +80,12 @@ def read_vocab(path: Path) -> dict[str, int]:
 
 
 def write_folder(
-    folder: Path, backend: Backend, special: SpecialTokens, lowercase: bool, max_length: int | None
+    folder: Path,
+    backend: Backend,
+    special: SpecialTokens,
+    lowercase: bool,
+    max_length: int | None,
+    token_types: bool = True,
 ) -> None:
     """Write tokenizer.json, vocab.txt, tokenizer_config.json and special_tokens_map.json into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -89,7 +94,7 @@ def write_folder(
         # The class that uses tokenizer.json unchanged, in transformers 4 and 5. "BertTokenizer" would build its own
         # pipeline around the vocabulary, which is wrong for BPE.
         "tokenizer_class": "PreTrainedTokenizerFast",
-        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        "model_input_names": ["input_ids", *(["token_type_ids"] if token_types else []), "attention_mask"],
         "do_lower_case": lowercase,
         "clean_up_tokenization_spaces": False,
         **named,

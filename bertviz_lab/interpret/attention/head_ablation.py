@@ -90,8 +90,9 @@ def _from_layer(
     for head_mask_BLH in head_masks_NLH.split(variants_per_batch(length)):
         hidden_BLD = hidden_1LD.expand(len(head_mask_BLH), -1, -1)
         positions = None if target.read_position is None else torch.full((len(head_mask_BLH), 1), target.read_position)
-        encoder = backbone(checkpoint).encoder
-        *_, (last, _) = encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
+        model = backbone(checkpoint)
+        *_, (last, _) = model.encoder(hidden_BLD, attn_mask, head_mask_BLH, positions, start_layer=layer)
+        last = model.as_final(last)
         scores.append(target.score(checkpoint.model, last if positions is None else last[:, 0]))
         on_progress(sum(map(len, scores)) / len(head_masks_NLH))
     return torch.cat(scores).double().numpy()

@@ -192,7 +192,7 @@ def answer_question(
     model = require_head(checkpoint, "start")
     if not question.strip() or not passage.strip():
         raise InputError("Type both a question and a passage.")
-    if checkpoint.config.type_vocab_size < 2:
+    if not checkpoint.config.reads_pairs:
         raise InputError("This model was made for single texts, and cannot read a question with its passage.")
     if n_best < 1:
         raise InputError("n_best must be at least 1.")

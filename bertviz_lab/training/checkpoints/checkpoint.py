@@ -14,13 +14,9 @@ from bertviz_lab.config import SHIPPED, BertConfig
 from bertviz_lab.config.limits import QuestionLimits, words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import (
-    BertForMaskedLM,
-    BertForNextSentencePrediction,
-    BertForPreTraining,
     BertForQuestionAnswering,
     BertForSequenceClassification,
     BertForTokenClassification,
-    BertModel,
 )
 from bertviz_lab.model.weights import (
     LoadReport,
@@ -32,21 +28,10 @@ from bertviz_lab.model.weights import (
     write_weights,
 )
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.architectures import architecture_of
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
 
-ARCHITECTURES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        BertModel,
-        BertForPreTraining,
-        BertForMaskedLM,
-        BertForNextSentencePrediction,
-        BertForSequenceClassification,
-        BertForTokenClassification,
-        BertForQuestionAnswering,
-    )
-}
 #: Models with a head for a task.
 TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
@@ -92,8 +77,14 @@ class Checkpoint:
         )
 
     @property
-    def architecture(self) -> str:
+    def kind(self) -> str:
+        """The lab's class, whatever the family: `BertForMaskedLM`."""
         return type(self.model).__name__
+
+    @property
+    def architecture(self) -> str:
+        """The class in transformers: `RobertaForMaskedLM`."""
+        return self.config.family.class_name(self.kind)
 
 
 def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: float = math.inf) -> Checkpoint:
@@ -112,8 +103,8 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
             f"but the model has {config.vocab_size} embeddings."
         )
     with safetensors_of(folder) as files:
-        shapes = normalize_names(read_shapes(files))
-        kind = _architecture(body, shapes)
+        shapes = normalize_names(read_shapes(files), config.model_type)
+        kind = architecture_of(body, shapes, config)
         report = _fit(kind, config, shapes, folder.name, most_bytes)
         # Missing tensors are initialized from a generator of their own: always the same, and without side effects.
         model = kind(config, generator=torch.Generator().manual_seed(0))
@@ -157,7 +148,8 @@ def write_checkpoint(
     state = state_for_huggingface(checkpoint.model)
     write_weights({name: t.half() for name, t in state.items()} if half else state, folder, most_bytes)
     positions = checkpoint.config.max_position_embeddings
-    checkpoint.tokenizer.save(folder, max_length=min(checkpoint.trained_length or positions, positions))
+    length = min(checkpoint.trained_length or positions, positions)
+    checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
@@ -266,7 +258,7 @@ def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, m
     with torch.device("meta"):
         outline = kind(config)
     report = load_state(outline, shapes)
-    if any(tensor.startswith(("embeddings.", "encoder.")) for tensor in report.missing):
+    if report.missing_backbone:
         raise InputError(f"The weights in {name} lack {_first_names(report.missing)}.")
     size = 4 * parameter_count(outline)
     if size > most_bytes:
@@ -286,17 +278,6 @@ def _read_pooling(folder: Path) -> Pooling | None:
     except (OSError, ValueError, TypeError, AttributeError):
         return None
     return modes[0] if len(modes) == 1 and modes[0] in POOLINGS else None
-
-
-def _architecture(body: dict, state: dict[str, Tensor]) -> type:
-    """The class with every head that the weights have; published BERTs name one head and hold two."""
-    mlm, nsp = "cls.predictions.bias" in state, "cls.seq_relationship.weight" in state
-    if mlm or nsp:
-        return BertForPreTraining if mlm and nsp else BertForMaskedLM if mlm else BertForNextSentencePrediction
-    named = (body.get("architectures") or ["BertModel"])[0]
-    if named not in ARCHITECTURES:
-        raise InputError(f"The lab cannot open a {named}; it opens {', '.join(ARCHITECTURES)}.")
-    return ARCHITECTURES[named]
 
 
 def _first_names(names: tuple[str, ...]) -> str:

@@ -15,10 +15,11 @@ from torch import nn
 
 from bertviz_lab.config import BertConfig, FinetuneConfig
 from bertviz_lab.errors import InputError
-from bertviz_lab.model.weights import normalize_names, read_tensors, to_huggingface, weight_files
+from bertviz_lab.model.weight_names import place_of
+from bertviz_lab.model.weights import normalize_names, read_tensors, weight_files
 from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.architectures import ARCHITECTURES
 from bertviz_lab.training.checkpoints.checkpoint import (
-    ARCHITECTURES,
     Checkpoint,
     checkpoint_folder,
     read_trained_length,
@@ -82,26 +83,29 @@ def open_snapshots(folder: Path, name: str = "") -> SnapshotReader:
     if not list_snapshots(folder / "snapshots"):
         raise InputError(f"{name} has no snapshots: train with room for some (snapshot_room above 0).")
     body = _shape(folder)
-    architecture = (body.get("architectures") or [""])[0]
-    if architecture not in ARCHITECTURES:
+    architecture = str((body.get("architectures") or [""])[0])
+    shape = BertConfig.from_dict(body)
+    kind = shape.family.kind_name(architecture)
+    if kind is None:
         raise InputError(f"No configuration in {name} says what model its snapshots belong to.")
-    kind, shape = ARCHITECTURES[architecture], BertConfig.from_dict(body)
-    return SnapshotReader(folder, kind, shape, _tokenizer(folder), name, _shipped_step(folder))
+    return SnapshotReader(folder, ARCHITECTURES[kind], shape, _tokenizer(folder), name, _shipped_step(folder))
 
 
 def _load_model(kind: type, config: BertConfig, files: Sequence[Path]) -> nn.Module:
     """The model with the tensors of its files as weights, without random initialization."""
-    state = normalize_names(read_tensors(files))
+    state = normalize_names(read_tensors(files), config.model_type)
     with torch.device("meta"):
         model: nn.Module = kind(config)
     # With parameter sharing the same parameter has several names.
     for name, parameter in list(model.named_parameters(remove_duplicate=False)):
-        tensor = state.get(to_huggingface(name).removeprefix("bert."))
-        if tensor is None or tensor.shape != parameter.shape:
-            problem = f"{to_huggingface(name)} is missing or has another shape"
+        place, rows = place_of(name, config.model_type, kind.__name__), parameter.shape[0]
+        tensor = state.get(place.name)
+        if tensor is None or tensor.shape != (rows * place.parts, *parameter.shape[1:]):
+            problem = f"{place.name} is missing or has another shape"
             raise InputError(f"{files[0].name} does not belong to this model: {problem}.")
         module, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(module), leaf, nn.Parameter(tensor))
+        own_rows = tensor[place.part * rows : (place.part + 1) * rows]
+        setattr(model.get_submodule(module), leaf, nn.Parameter(own_rows))
     return model.eval()
 
 

@@ -70,7 +70,8 @@ class SnapshotWriter:
         config, path = getattr(model, "config", None), self.folder / SHAPE
         if not isinstance(config, BertConfig):
             return
-        text = json.dumps({"architectures": [type(model).__name__], **config.to_dict()}, indent=2)
+        architecture = config.family.class_name(type(model).__name__)
+        text = json.dumps({"architectures": [architecture], **config.to_dict()}, indent=2)
         if not path.is_file() or path.read_text(encoding="utf-8") != text:
             write_bytes(path, text.encode())
 

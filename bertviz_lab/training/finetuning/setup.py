@@ -65,7 +65,7 @@ class Setup:
         if known and length > known:
             notes.append(f"{start.name} was trained on up to {known} tokens: this run extends that to {length}.")
         pairs = data.task == "qa" or any(isinstance(e, LabelledText) and e.text_b is not None for e in data.train)
-        if pairs and start.config.type_vocab_size < 2:
+        if pairs and not start.config.reads_pairs:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
         baselines = majority_baselines(data.train, data.held_out, data.task, data.labels)
         metric = metric_of(data.task, data.labels, config.metric)

@@ -62,8 +62,8 @@ def estimate_memory(
     matrices = sum(p.numel() for name, p in shape.named_parameters() if p.dim() == 2 and ".layers." in name)
     table = model.vocab_size * model.hidden_size
     tables = shape.bert.embeddings
-    frozen = 0 if settings.position_embeddings else tables.position.weight.numel()  # these have no moments
-    frozen += 0 if settings.segment_embeddings else tables.token_type.weight.numel()
+    kept = ((tables.position, settings.position_embeddings), (tables.token_type, settings.segment_embeddings))
+    frozen = sum(table.weight.numel() for table, is_trained in kept if table and not is_trained)  # no moments
     moments = 2 * (weights - frozen) - (matrices if settings.optimizer == "muon" else 0)
     persistent = 4 * (weights + moments) + (2 * (matrices + table) if half else 0)
 

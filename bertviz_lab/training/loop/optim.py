@@ -95,6 +95,8 @@ def ablate_embeddings(model: nn.Module, *, positions: bool = False, segments: bo
     for module in model.modules():
         if isinstance(module, Embeddings):
             for table, unwanted in ((module.position, positions), (module.token_type, segments)):
+                if table is None:  # a family without it
+                    continue
                 if unwanted:
                     table.weight.zero_()
                 if not table.weight.any():

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from filelock import Timeout
-from torch import nn
 
 import bertviz_lab
 from bertviz_lab.data.tasks.examples import LabelledText
@@ -23,6 +22,7 @@ from bertviz_lab.training.checkpoints.atomic_io import (
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.runs.run_folder import RunState, write_state
+from tests.little import little_checkpoint
 
 
 def write_folder(folder: Path) -> None:
@@ -34,7 +34,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "bytes": lambda folder: write_bytes(folder / "f", b"abc"),
     "json": lambda folder: write_json(folder / "f", {"a": 1}),
     "state": lambda folder: write_state(folder, RunState()),
-    "snapshot": lambda folder: SnapshotWriter(folder, 10**9).save(nn.Linear(2, 2), 5),
+    "snapshot": lambda folder: SnapshotWriter(folder, 10**9).save(little_checkpoint().model, 5),
     "predictions": lambda folder: write_predictions(folder / "f", [LabelledText("a", None, "b", 1)], [Prediction("b")]),
     "folder": write_folder,
 }

@@ -58,7 +58,7 @@ def fewer_embeddings(folder: Path) -> None:
         (write("config.json", b"[]"), "does not hold a configuration"),
         (write("model.safetensors", b"\xff" * 100), "model.safetensors is damaged"),
         (write("model.safetensors", b""), "model.safetensors is damaged"),
-        (spoil_config(model_type="roberta"), "'roberta' model"),
+        (spoil_config(model_type="gpt2"), "'gpt2' model; the lab reads bert, roberta"),
         (spoil_config(position_embedding_type="relative_key"), "relative positions"),
         (spoil_config(is_decoder=True, add_cross_attention=True), "cross-attention"),
         (spoil_config(hidden_act="prelu"), "hidden_act 'prelu' is not known"),

@@ -10,9 +10,9 @@ from bertviz_lab.ui.server.waiting_line import tell_progress
 
 def predict_task(checkpoint: Any, text_a: str, text_b: str) -> Payload:
     """The label of a text or pair, the entities in it, or the answer in a passage (`text_b`) to a question."""
-    if checkpoint.architecture == "BertForSequenceClassification":
+    if checkpoint.kind == "BertForSequenceClassification":
         return _labels(checkpoint, text_a, text_b)
-    if checkpoint.architecture == "BertForTokenClassification":
+    if checkpoint.kind == "BertForTokenClassification":
         return _entities(checkpoint, text_a)
     return _answer(checkpoint, text_a, text_b)
 

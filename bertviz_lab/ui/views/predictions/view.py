@@ -16,12 +16,12 @@ from bertviz_lab.ui.views.predictions.task import predict_task
 
 
 def heads(state: AppState, model: ModelName) -> dict[str, Any]:
-    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its architecture, if fine-tuned}."""
+    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its class, if fine-tuned}."""
     checkpoint = state.models.open(model)
     return {
         "mlm": hasattr(checkpoint.model, "mlm"),
         "nsp": hasattr(checkpoint.model, "nsp"),
-        "task": checkpoint.architecture if state.models.is_task_model(model) else "",
+        "task": checkpoint.kind if state.models.is_task_model(model) else "",
     }
 
 

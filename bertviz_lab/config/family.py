@@ -1,0 +1,94 @@
+"""What a model family is: its names in `transformers`, its settings, and how to read and write its `config.json`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bertviz_lab.errors import InputError
+
+#: Heads by the end of their classes' names: `BertFor` + head here, `RobertaFor` + head in transformers.
+Head = Literal[
+    "MaskedLM",
+    "SequenceClassification",
+    "TokenClassification",
+    "QuestionAnswering",
+    "PreTraining",
+    "NextSentencePrediction",
+    "ReplacedTokenDetection",
+]
+TASKS: tuple[Head, ...] = ("MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering")
+
+Body = dict[str, Any]
+
+#: Settings that every family's `config.json` has, under their own names or those of `Family.names`.
+_COMMON = (
+    *("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "hidden_act"),
+    *("hidden_dropout_prob", "attention_probs_dropout_prob", "max_position_embeddings", "initializer_range"),
+    *("layer_norm_eps", "pad_token_id", "bos_token_id", "eos_token_id", "classifier_dropout", "problem_type"),
+    *("handle_impossible_answer", "decision_thresholds", "is_decoder", "type_vocab_size"),
+)
+#: Not written where they are unset: BERT's file has none of them.
+_OPTIONAL = ("bos_token_id", "eos_token_id", "handle_impossible_answer", "decision_thresholds")
+
+
+def _unchanged(values: Body) -> Body:
+    return values
+
+
+@dataclass(frozen=True)
+class Family:
+    """One `model_type` of Hugging Face."""
+
+    model_type: str
+    title: str  # as its authors write it
+    class_prefix: str  # of its classes in transformers
+    weight_prefix: str  # of its backbone's tensors
+    heads: tuple[Head, ...] = TASKS
+    pretraining: Literal["nsp", "sop", "rtd", ""] = ""  # beside masked-LM: what its pretraining class predicts
+    has_pooler: bool = False  # whether the bare model has one
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    own: tuple[str, ...] = ()  # settings in its file that not every family has
+    from_file: Callable[[Body], Body] = _unchanged  # what a change of names is not enough for
+    to_file: Callable[[Body], Body] = _unchanged
+
+    def read(self, body: Body, settings: Mapping[str, Any]) -> Body:
+        """The settings in a `config.json`, which may choose this family's own; `settings` has what all are for BERT.
+
+        Raises `InputError` for a variant of the family that the lab cannot read.
+        """
+        if body.get("add_cross_attention"):
+            raise InputError(
+                f"This {self.title} also attends to another model's text (cross-attention), which the lab cannot."
+            )
+        if body.get("position_embedding_type", "absolute") != "absolute":
+            raise InputError(
+                f"This {self.title} uses relative positions; the lab reads learned absolute positions only."
+            )
+        theirs = {name: ours for ours, name in self.names.items()}
+        foreign = set(settings) - {*_COMMON, *self.own, "num_labels", "id2label"}  # another family's, or another name
+        named = {theirs.get(name, name): value for name, value in body.items() if name in theirs or name not in foreign}
+        values = dict(settings) | dict(self.defaults) | named
+        return self.from_file(values) | dict(self.fixed)
+
+    def write(self, values: Body) -> Body:
+        """The `config.json` of some settings."""
+        written = [name for name in (*_COMMON, *self.own) if name not in self.fixed]
+        kept = {name: values[name] for name in written if values[name] not in (None, ()) or name not in _OPTIONAL}
+        body = self.to_file(kept)
+        return {self.names.get(name, name): value for name, value in body.items()}
+
+    def class_name(self, kind: str) -> str:
+        """The name in transformers of one of the lab's classes: `BertForMaskedLM` is `RobertaForMaskedLM`."""
+        if kind == "BertForReplacedTokenDetection":
+            kind = "BertForPreTraining"
+        return self.class_prefix + kind.removeprefix("Bert")
+
+    def kind_name(self, class_name: str) -> str | None:
+        """The lab's name of one of transformers' classes; None for a class that the family has not here."""
+        end = class_name.removeprefix(self.class_prefix)
+        if end == "ForPreTraining" and self.pretraining == "rtd":
+            end = "ForReplacedTokenDetection"
+        named = class_name.startswith(self.class_prefix) and (end == "Model" or end.removeprefix("For") in self.heads)
+        return f"Bert{end}" if named else None

@@ -1,0 +1,160 @@
+"""A small model of each family with every weight at random, here and in transformers."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from torch import Tensor, nn
+
+import bertviz_lab.model as lab
+from bertviz_lab.config import BertConfig
+from bertviz_lab.config.families import FAMILIES
+from bertviz_lab.model.layers import LayerNorm
+from bertviz_lab.model.weights import state_for_huggingface
+
+BATCH, LENGTH, VOCAB, LABELS = 3, 11, 53, 5
+
+_SHAPE: dict[str, Any] = {
+    "vocab_size": VOCAB,
+    "hidden_size": 24,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 19,
+}
+_DISENTANGLED = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 6}
+_V3 = {"share_att_key": True, "norm_rel_ebd": "layer_norm", "position_biased_input": False}
+
+#: name -> (model_type, what its config.json says beyond the shape).
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "roberta": ("roberta", {"type_vocab_size": 1, "layer_norm_eps": 1e-5}),
+    "xlm-roberta": ("xlm-roberta", {"type_vocab_size": 1}),
+    "camembert": ("camembert", {"type_vocab_size": 1}),
+    "distilbert": ("distilbert", {}),
+    "albert": ("albert", {"embedding_size": 16}),
+    "electra": ("electra", {"embedding_size": 16}),
+    "electra-base": ("electra", {"embedding_size": 24}),  # whose embeddings are not projected
+    "deberta-v3": ("deberta-v2", _DISENTANGLED | _V3),
+    "deberta-v2": ("deberta-v2", _DISENTANGLED | {"type_vocab_size": 2, "max_relative_positions": 16}),
+    "deberta-c2p": ("deberta-v2", _DISENTANGLED | {"pos_att_type": "c2p", "position_buckets": -1}),
+    "modernbert": ("modernbert", {"local_attention": 12, "num_hidden_layers": 3, "global_attn_every_n_layers": 2}),
+    "modernbert-mean": ("modernbert", {"classifier_pooling": "mean", "mlp_bias": True, "norm_bias": True}),
+    "mpnet": ("mpnet", {}),
+}
+
+_TASKS = ("MaskedLM", "SequenceClassification", "TokenClassification", "QuestionAnswering")
+_MORE = {"albert": ("PreTraining",), "electra": ("ReplacedTokenDetection",)}
+
+#: Every family and head: (variant, end of the class's name).
+CASES = [
+    (variant, head)
+    for variant, (model_type, _) in VARIANTS.items()
+    for head in ("Model", *_TASKS, *_MORE.get(model_type, ()))
+]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The same weights in the lab's model and in that of transformers."""
+
+    ours: nn.Module
+    theirs: nn.Module
+    head: str
+
+    def call(self, **options: Any) -> tuple[Any, Any]:
+        """Both outputs on padded texts with labels."""
+        theirs = inputs(self.ours.config) | labels(self.head)
+        ours = dict(theirs)
+        if self.head == "PreTraining":
+            theirs["sentence_order_label"] = theirs.pop("next_sentence_label")
+        if self.head == "ReplacedTokenDetection":
+            ours["labels"] = ours["labels"].masked_fill(ours["attention_mask"] == 0, -100)
+        if not self.ours.config.has_segments:
+            ours["token_type_ids"] = torch.ones_like(ours["input_ids"])  # given, and not looked at
+        return self.ours(**ours, **options), self.theirs(**theirs)
+
+
+def their_config(variant: str, head: str = "Model", attention: str = "eager") -> transformers.PreTrainedConfig:
+    model_type, changes = VARIANTS[variant]
+    classes = 2 if head in ("QuestionAnswering", "PreTraining") else LABELS
+    body = {FAMILIES[model_type].names.get(name, name): value for name, value in _SHAPE.items()}
+    body |= {FAMILIES[model_type].names.get(name, name): value for name, value in changes.items()}
+    if model_type == "modernbert":
+        body |= {"pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2}
+    kind = getattr(transformers, FAMILIES[model_type].class_prefix + "Config")
+    config = kind(**body, num_labels=classes)
+    config._attn_implementation = attention
+    return config
+
+
+def pair(variant: str, head: str, attention: str = "eager") -> Pair:
+    """Both models in evaluation mode, every parameter at random."""
+    config = their_config(variant, head, attention)
+    ours = our_model(variant, head)
+    kind = ours.config.family.class_name(type(ours).__name__)
+    if attention == "sdpa" and ours.config.model_type in ("deberta-v2", "mpnet"):
+        config._attn_implementation = "eager"  # theirs has no other
+    theirs = getattr(transformers, kind)(config).eval()
+    result = theirs.load_state_dict(state_for_huggingface(ours), strict=False)
+    assert not result.unexpected_keys
+    assert {name for name in result.missing_keys if not is_tied(name)} == set()
+    return Pair(ours, theirs, head)
+
+
+def our_model(variant: str, head: str, seed: int = 0) -> nn.Module:
+    config = BertConfig.from_dict(their_config(variant, head).to_dict())
+    generator = torch.Generator().manual_seed(seed)
+    kind = getattr(lab, "BertModel" if head == "Model" else f"BertFor{head}")
+    model = kind(config, generator=generator)
+    with torch.no_grad():
+        for module in model.modules():
+            for name, parameter in module.named_parameters(recurse=False):
+                parameter.normal_(std=0.15, generator=generator)
+                if isinstance(module, LayerNorm) and name == "weight":
+                    parameter.add_(1.0)
+    return model.eval()
+
+
+def is_tied(name: str) -> bool:
+    """Whether a parameter in transformers is another one again: the masked-LM decoder."""
+    ends = ("decoder.weight", "decoder.bias", "vocab_projector.weight", "generator_lm_head.weight")
+    return name.endswith(("position_ids", *ends))
+
+
+def inputs(config: BertConfig) -> dict[str, Tensor]:
+    """Ids and a mask with padding of different lengths; two segments where the family has them."""
+    generator = torch.Generator().manual_seed(0)
+    lengths = torch.tensor([LENGTH, LENGTH - 3, LENGTH - 6])
+    mask = (torch.arange(LENGTH) < lengths[:, None]).long()
+    ids = torch.randint(3, VOCAB, (BATCH, LENGTH), generator=generator)
+    body = {"input_ids": torch.where(mask == 1, ids, config.pad_token_id), "attention_mask": mask}
+    if config.has_segments:
+        body["token_type_ids"] = (torch.arange(LENGTH) > lengths[:, None] // 2).long() * mask
+    return body
+
+
+def labels(head: str) -> dict[str, Tensor]:
+    generator = torch.Generator().manual_seed(1)
+
+    def of_tokens(classes: int) -> Tensor:
+        drawn = torch.randint(classes, (BATCH, LENGTH), generator=generator)
+        drawn[torch.rand(BATCH, LENGTH, generator=generator) < 0.5] = -100
+        drawn[:, LENGTH - 6 :] = -100
+        drawn[0, 1] = 0
+        return drawn
+
+    match head:
+        case "MaskedLM":
+            return {"labels": of_tokens(VOCAB)}
+        case "PreTraining":
+            return {"labels": of_tokens(VOCAB), "next_sentence_label": torch.tensor([0, 1, 1])}
+        case "SequenceClassification":
+            return {"labels": torch.tensor([4, 0, 2])}
+        case "TokenClassification":
+            return {"labels": of_tokens(LABELS)}
+        case "ReplacedTokenDetection":
+            return {"labels": torch.randint(2, (BATCH, LENGTH), generator=generator)}
+        case "QuestionAnswering":
+            return {"start_positions": torch.tensor([2, LENGTH + 4, 0]), "end_positions": torch.tensor([4, 0, LENGTH])}
+    return {}
