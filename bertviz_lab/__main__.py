@@ -2,21 +2,21 @@
 
 import argparse
 import dataclasses
-import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from bertviz_lab import strict_json
+from bertviz_lab.command_result import Result, write_file
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
-from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import command_parser, given_options
+from bertviz_lab.task_commands import encode_command, evaluate_command, predict_command
 
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -38,6 +38,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if isinstance(result, int):
         return result
+    for note in result.notes:
+        print(note, file=sys.stderr)
     if result.silent:
         pass
     elif options.json:
@@ -45,16 +47,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     elif result.text:
         print(result.text)
     return result.code
-
-
-@dataclasses.dataclass(frozen=True)
-class Result:
-    """The result of a command: text for people, JSON for programs."""
-
-    body: dict[str, Any]
-    text: str
-    code: int = 0
-    silent: bool = False  # not the main process of a distributed run
 
 
 def pretrain_command(options: argparse.Namespace) -> Result:
@@ -163,7 +155,7 @@ def attention_command(options: argparse.Namespace) -> Result:
     else:
         document = attention_document(trace.tokens, trace.encoding.token_type_ids, trace.attentions)
         content = strict_json.dumps(document, ensure_ascii=False).encode()
-    _write(path, content)
+    write_file(path, content)
     layers, heads, tokens, _ = trace.attentions.shape
     return Result(
         {"path": str(path), "layers": layers, "heads": heads, "tokens": trace.tokens},
@@ -181,49 +173,6 @@ def tokenize_command(options: argparse.Namespace) -> Result:
     lines = [f"{'token':20} {'id':>6} segment", *(f"{t:20} {i:6} {s:7}" for t, i, s in columns)]
     body = {"tokens": encoding.tokens, "ids": encoding.ids, "token_type_ids": encoding.token_type_ids}
     return Result(body | {"attention_mask": encoding.attention_mask, "offsets": encoding.offsets}, "\n".join(lines))
-
-
-def evaluate_command(options: argparse.Namespace) -> Result:
-    """Evaluate a model on texts or labelled examples."""
-    from bertviz_lab.training.finetuning.predict import evaluate_task
-    from bertviz_lab.training.pretraining.evaluate import evaluate_text
-
-    model, length = _load(options.model), options.seq_len
-    _warn(model.length_warning(length or 0))
-    if options.task == "probes":
-        from bertviz_lab.interpret import probe
-
-        scores = dict(probe(model, " ".join(options.data) or "auto").right)
-    elif not options.data:
-        raise InputError("Name the files to evaluate on, for example --data other.txt.")
-    elif options.task in TASKS:
-        reading = given_options(options, READING)
-        scores = evaluate_task(model, options.data, options.task, max_length=length, **reading)
-    else:
-        scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
-    return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()))
-
-
-def predict_command(options: argparse.Namespace) -> Result:
-    """Predict every text of a file with a fine-tuned model."""
-    from bertviz_lab.data.tasks.loading.raw_data import DropReport
-    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
-    from bertviz_lab.training.finetuning import predict
-
-    model, report = _load(options.model), DropReport()
-    columns = {"text_a": options.text_a, "text_b": options.text_b}
-    examples = read_inputs(options.data, predict.task_of(model), **columns, report=report)
-    _warn(predict.truncation_warning(model, examples))
-    head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
-    for dropped in report.dropped:
-        print(f"{dropped.count:,} left out: {dropped.reason} ({', '.join(dropped.where)})", file=sys.stderr)
-    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
-    table = io.StringIO()
-    predict.write_csv([head, *rows], table)
-    if options.out is None:
-        return Result(body, table.getvalue().rstrip("\n"))
-    _write(Path(options.out), table.getvalue().encode())
-    return Result(body | {"path": options.out}, f"{len(examples):,} predictions, written to {options.out}")
 
 
 def export_command(options: argparse.Namespace) -> Result:
@@ -291,13 +240,6 @@ def _warn(sentence: str) -> None:
         print(f"Note: {sentence}", file=sys.stderr)
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {error.strerror}.") from error
-
-
 _COMMANDS: dict[str, Callable[..., Result | int]] = {
     "pretrain": pretrain_command,
     "finetune": finetune_command,
@@ -307,6 +249,7 @@ _COMMANDS: dict[str, Callable[..., Result | int]] = {
     "next-sentence": next_sentence_command,
     "attention": attention_command,
     "tokenize": tokenize_command,
+    "encode": encode_command,
     "export": export_command,
     "runs": runs_command,
     "app": app_command,

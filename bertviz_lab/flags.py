@@ -72,6 +72,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     predict.add_argument("--text-a", default="", help="Column of the text; inferred if not given")
     predict.add_argument("--text-b", default="", help='Column of a second text, or "none"; inferred if not given')
 
+    encode = command("encode")
+    encode.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
+    encode.add_argument("--text-a", default="", help="Column of the text; inferred if not given")
+    encode.add_argument("--out", required=True, help="The .npy or .jsonl to write")
+    encode.add_argument("--normalize", action="store_true", help="Vectors of length 1, whose products are cosines")
+
     export = command("export")
     export.add_argument("--out", required=True, help="A new folder")
 

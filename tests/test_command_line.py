@@ -7,8 +7,10 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bertviz_lab import interpret, load_checkpoint
 from bertviz_lab.__main__ import main
 from tests.little import little_folder, little_text
 from tests.training.finetuning.support import TASKS, Files
@@ -200,6 +202,24 @@ def test_a_run_can_be_given_more_time_but_not_another_shape(capsys, text: str, t
 def test_an_unknown_tracker_is_one_clear_line(capsys, text: str, tmp_path: Path) -> None:
     arguments = ["pretrain", "--corpus", text, "--out", str(tmp_path / "run"), *TINY, "--tracker", "tensorbord"]
     assert "Accelerate knows" in refusal(capsys, *arguments)
+
+
+# Sentence embeddings
+
+
+def test_encode_writes_a_vector_for_each_text(capsys, model: str, tmp_path: Path) -> None:
+    (tmp_path / "texts.txt").write_text("the red cat\nan old house by the river\n", encoding="utf-8")
+    expected = interpret.encode(load_checkpoint(model), ["the red cat", "an old house by the river"])
+    base = ["encode", "--model", model, "--data", str(tmp_path / "texts.txt"), "--out"]
+    said = answer(capsys, *base, str(tmp_path / "v.npy"))
+    assert said == {"path": str(tmp_path / "v.npy"), "texts": 2, "dimension": 32, "pooling": "mean"}
+    np.testing.assert_allclose(np.load(tmp_path / "v.npy"), expected, atol=1e-6)
+    answer(capsys, *base, str(tmp_path / "v.jsonl"), "--normalize")
+    rows = [json.loads(line) for line in (tmp_path / "v.jsonl").read_text().splitlines()]
+    assert [row["text"] for row in rows] == ["the red cat", "an old house by the river"]
+    unit = expected / np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose([row["vector"] for row in rows], unit, atol=1e-6)
+    assert "must end in .npy or .jsonl" in refusal(capsys, *base, str(tmp_path / "v.csv"))
 
 
 # Fine-tuning

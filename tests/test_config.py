@@ -271,7 +271,10 @@ def test_every_option_of_fine_tuning_has_a_help_text_and_accepts_both_ends_of_it
         ({"train": ()}, "Name at least one labelled file"),
         ({"train": "a.csv"}, "--train takes a list of files"),
         ({"eval": "a.csv"}, "--eval takes a list of files"),
-        ({"task": "ner"}, "--task must be one of auto, classification, multilabel, regression, tokens, qa, not 'ner'"),
+        (
+            {"task": "ner"},
+            "--task must be one of auto, classification, multilabel, regression, tokens, qa, embeddings, not 'ner'",
+        ),
         ({"metric": "acuracy"}, "did you mean accuracy?"),
         ({"grid": "large"}, "--grid must be one of none, paper, small"),
         ({"like": "wiki-tiny"}, "--like goes with --model random"),

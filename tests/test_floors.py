@@ -26,6 +26,8 @@ FLOORS = {
     "show": 8,
     "doctor": 7,
     "flags": 1,
+    "command_result": 1,
+    "task_commands": 7,
     "__main__": 8,
     "__init__": 9,
 }

@@ -8,7 +8,7 @@ from bertviz_lab.config.options import option
 from bertviz_lab.config.training import TrainingConfig
 from bertviz_lab.errors import InputError
 
-TASKS = ("classification", "multilabel", "regression", "tokens", "qa")
+TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
 #: How labelled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
 #: What a run of `model` "random" starts from.
@@ -16,7 +16,7 @@ RANDOM = "random"
 #: Metrics for model selection; which are available depends on the task.
 METRIC_NAMES = (
     *("auto", "loss", "accuracy", "f1", "macro_f1", "micro_f1", "mcc"),
-    *("pearson", "spearman", "exact_match"),
+    *("pearson", "spearman", "exact_match", "mrr", "recall_at_1", "recall_at_10"),
 )
 
 #: name -> (learning rates, batch sizes, epochs): all combinations are tried.

@@ -13,7 +13,9 @@ from bertviz_lab.interpret.cost import check_passes
 from bertviz_lab.interpret.inputs import backbone, encode_inputs, variants_per_batch
 from bertviz_lab.interpret.targets import single_token
 from bertviz_lab.tokenization import Encoding
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, Pooling
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+from bertviz_lab.training.finetuning.embeddings.vectors import pool
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,40 @@ class Similarity:
     explained: float  # share of the variance
 
 
+@dataclass(frozen=True)
+class SearchHit:
+    """A text that was found: its place among the texts, from 0, and its cosine with the query."""
+
+    index: int
+    text: str
+    cosine: float
+
+
+def encode(
+    checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling | None = None, normalize: bool = False
+) -> NDArray[np.float32]:
+    """One vector for each text, (texts, hidden): its sentence embedding.
+
+    Pooled as the model's `1_Pooling/config.json` says, by default the mean; `normalize` makes vectors of length 1.
+    Raises `InputError` without a text or where one is empty.
+    """
+    if not texts:
+        raise InputError("Give at least one text.")
+    vectors: NDArray[np.float32] = pooled_vectors(checkpoint, texts, pooling or checkpoint.pooling or "mean").numpy()
+    if normalize:
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
+    return vectors
+
+
+def semantic_search(checkpoint: Checkpoint, query: str, texts: Sequence[str], top_k: int = 10) -> tuple[SearchHit, ...]:
+    """The texts nearest to a query by the cosine of their sentence embeddings. Raises `InputError` as `encode`."""
+    distinct = list(dict.fromkeys([query, *texts]))
+    vectors = dict(zip(distinct, encode(checkpoint, distinct, normalize=True), strict=True))
+    cosines = np.array([vectors[text] @ vectors[query] for text in texts])
+    nearest = np.argsort(-cosines, kind="stable")[:top_k]
+    return tuple(SearchHit(int(n), texts[n], float(cosines[n])) for n in nearest)
+
+
 @torch.inference_mode()
 def similarity(
     checkpoint: Checkpoint, texts: Sequence[str], *, pooling: Pooling | None = None, layer: int = -1
@@ -99,6 +135,7 @@ def similarity(
     return Similarity(tuple(texts), vectors, cosines, plane.project(vectors), plane.explained)
 
 
+@torch.inference_mode()
 def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Pooling, layer: int = -1) -> torch.Tensor:
     """One vector for each text, (texts, hidden), in padded batches of texts of similar length."""
     encodings = [encode_inputs(checkpoint, text).encoding for text in texts]
@@ -115,16 +152,6 @@ def pooled_vectors(checkpoint: Checkpoint, texts: Sequence[str], pooling: Poolin
         out = backbone(checkpoint)(ids_BL, mask_BL, output_hidden_states=True)
         vectors[batch] = pool(out.hidden_states[layer].float(), mask_BL, pooling)
     return vectors
-
-
-def pool(hidden_BLD: torch.Tensor, attention_mask_BL: torch.Tensor, pooling: Pooling) -> torch.Tensor:
-    """(batch, tokens, hidden) to (batch, hidden), over the attended tokens."""
-    if pooling == "cls":
-        return hidden_BLD[:, 0]
-    mask_BL1 = attention_mask_BL[..., None].bool()
-    if pooling == "max":
-        return hidden_BLD.masked_fill(~mask_BL1, -torch.inf).amax(1)
-    return (hidden_BLD * mask_BL1).sum(1) / mask_BL1.sum(1)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from bertviz_lab.data.tasks.examples import (
     LabelledText,
     LabelledWords,
     Question,
+    RelatedTexts,
     Task,
     labels_of_example,
     read_examples,
@@ -71,9 +72,9 @@ class Results:
 
     @cached_property
     def example_scores(self) -> NDArray[np.float64]:
-        """The score of each prediction, 0 to 1, (n,); for a regression, minus the absolute error.
+        """The score of each prediction, 0 to 1, (n,); for a regression or a cosine, minus the absolute error.
 
-        Of several labels the Jaccard index of the true and the predicted ones.
+        Of several labels the Jaccard index of the true and the predicted ones; of a rank its reciprocal.
         """
         return np.array([_example_score(e, p) for e, p in zip(self.examples, self.predictions, strict=True)])
 
@@ -147,6 +148,8 @@ class Results:
         """The metric of the slices."""
         if self.task in ("classification", "regression"):
             return "accuracy" if self.task == "classification" else "pearson"
+        if self.task == "embeddings" and self.metric == "loss":
+            return next(name for name in ("spearman", "mrr") if name in self.scores)
         return metric_of(self.task, self.labels) if self.metric == "loss" else self.metric
 
     def picked(self, truth: str | None = None, predicted: str | None = None) -> list[int]:
@@ -159,7 +162,7 @@ class Results:
         if truth is not None:
             true_names = [self._true_name(example) for example in self.examples]
             indices = [n for n in indices if true_names[n] == truth and self.predictions[n].label == predicted]  # type: ignore[assignment]
-        if self.task == "regression":
+        if self.task in ("regression", "embeddings"):
             return sorted(indices, key=lambda n: self.example_scores[n])
         scores = self.example_scores
         return sorted(indices, key=lambda n: (scores[n] == 1.0, round(float(scores[n]), 3), -self.confidences[n]))
@@ -196,6 +199,8 @@ def _prediction(body: dict[str, Any]) -> Prediction:
 
 
 def _example_score(example: Example, prediction: Prediction) -> float:
+    if isinstance(example, RelatedTexts):
+        return 1 / prediction.rank if example.score is None else -abs(example.score - float(prediction.label))
     if isinstance(example, LabelledWords):
         right = sum(a == b for a, b in zip(example.labels, prediction.labels, strict=True))
         return right / len(example.labels)
@@ -222,6 +227,8 @@ def _length_name(example: Example) -> str:
         words = len(example.words)
     elif isinstance(example, Question):
         words = len(example.passage.split())
+    elif isinstance(example, RelatedTexts):
+        words = len(example.positive.split())
     else:
         words = len(f"{example.text_a} {example.text_b or ''}".split())
     return next((f"up to {most} words" for most in _LENGTHS if words <= most), "longer")

@@ -1,6 +1,6 @@
 """Metrics: labels and predictions in, scores out.
 
-`classification` with `confusion_matrix` and `calibration`, `multi_label`, `regression`,
+`classification` with `confusion_matrix` and `calibration`, `multi_label`, `regression`, `retrieval`,
 `entities` (F1 of spans), `squad` (EM, F1).
 
 What is a mean over nothing (a class that never occurs, a report on no examples) is 0, never a warning; the count
@@ -13,6 +13,7 @@ from bertviz_lab.metrics.confusion_matrix import confusion_matrix
 from bertviz_lab.metrics.entities import EntityReport, entity_report, entity_spans
 from bertviz_lab.metrics.multi_label import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.metrics.regression import RegressionReport, regression_report
+from bertviz_lab.metrics.retrieval import RetrievalReport, cosine_ranks, retrieval_report
 from bertviz_lab.metrics.squad import AnswerReport, answer_f1, answer_report, exact_match, normalize_answer
 
 __all__ = [
@@ -24,16 +25,19 @@ __all__ = [
     "EntityReport",
     "MultiLabelReport",
     "RegressionReport",
+    "RetrievalReport",
     "answer_f1",
     "answer_report",
     "calibration",
     "choose_thresholds",
     "classification_report",
     "confusion_matrix",
+    "cosine_ranks",
     "entity_report",
     "entity_spans",
     "exact_match",
     "multi_label_report",
     "normalize_answer",
     "regression_report",
+    "retrieval_report",
 ]

@@ -5,6 +5,7 @@
 - `regression`: a text, or a pair, with a number (`LabelledText`, its label a float).
 - `tokens`: a sentence with a label for each word (`LabelledWords`).
 - `qa`: a question, and a passage that contains its answer or does not (`Question`).
+- `embeddings`: texts that belong together, with a score or with texts that do not belong to them (`RelatedTexts`).
 """
 
 import json
@@ -14,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, cast, get_args
 
-Task = Literal["classification", "multilabel", "regression", "tokens", "qa"]
+Task = Literal["classification", "multilabel", "regression", "tokens", "qa", "embeddings"]
 TASKS: tuple[Task, ...] = get_args(Task)
 
 
@@ -88,7 +89,30 @@ class Question:
     title: str = ""
 
 
-Example = LabelledText | LabelledWords | Question
+@dataclass(frozen=True, slots=True)
+class RelatedTexts:
+    """Texts whose embeddings are to be near each other, or far apart.
+
+    Attributes:
+        anchor: such as a question.
+        positive: a text that belongs to it, such as its answer; with a score the other text of the pair.
+        negatives: texts that do not belong to it; none with a score. As many in all examples of a data set.
+        score: the cosine that the two are to have, as a rule between 0 and 1; None where nobody gave one.
+        row: 1-based number of the row, line or record in its file, as messages name it.
+    """
+
+    anchor: str
+    positive: str
+    negatives: tuple[str, ...]
+    score: float | None
+    row: int
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return (self.anchor, self.positive, *self.negatives)
+
+
+Example = LabelledText | LabelledWords | Question | RelatedTexts
 
 
 def texts_of_example(example: Example) -> tuple[str, str | None]:
@@ -97,6 +121,8 @@ def texts_of_example(example: Example) -> tuple[str, str | None]:
         return example.text_a, example.text_b
     if isinstance(example, LabelledWords):
         return " ".join(example.words), None
+    if isinstance(example, RelatedTexts):
+        return example.anchor, example.positive
     return example.question, example.passage
 
 
@@ -104,6 +130,8 @@ def labels_of_example(example: Example) -> tuple[str, ...]:
     """The classes in an example: of its text, of each word, or whether its question has an answer; none for numbers."""
     if isinstance(example, LabelledText) and isinstance(example.label, tuple):
         return example.label
+    if isinstance(example, RelatedTexts):
+        return ()
     if isinstance(example, LabelledWords):
         return example.labels
     if isinstance(example, Question):
@@ -180,7 +208,7 @@ class TaskData:
     notes: tuple[str, ...] = ()
 
 
-_KINDS: dict[str, type] = {kind.__name__: kind for kind in (LabelledText, LabelledWords, Question)}
+_KINDS: dict[str, type] = {kind.__name__: kind for kind in (LabelledText, LabelledWords, Question, RelatedTexts)}
 
 
 def write_examples(path: Path, examples: Sequence[Example]) -> None:

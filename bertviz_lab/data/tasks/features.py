@@ -3,6 +3,7 @@
 - A text, or a pair, is one row: `[CLS] A [SEP]` or `[CLS] A [SEP] B [SEP]`; of a pair the longer text is truncated.
 - A sentence of labelled words is tokenized word by word, and the first piece of each word has its label (Devlin et
   al. 2018, section 5.3). A sentence too long for one row is split between words into several: no word is left out.
+- Texts that belong together are a row each.
 - A question with its passage is one row for each window, see `qa_windows`.
 """
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.config import IGNORE_INDEX
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
 from bertviz_lab.data.tasks.qa_windows import Window, make_windows
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.tokenization.encoding import truncated_lengths
@@ -50,6 +51,7 @@ class Features:
             (rows, 2) first and last token of an answer; or a list of (tokens,) classes.
         word_starts: for labelled words, the positions of the words' first pieces in each row.
         windows: for questions, the window of each row.
+        texts: rows of each example, where that is one number: 1, or those of texts that belong together.
     """
 
     ids: list[NDArray[np.int32]]
@@ -58,9 +60,11 @@ class Features:
     targets: NDArray[np.int64] | NDArray[np.float32] | list[NDArray[np.int64]]
     word_starts: list[NDArray[np.int64]] = field(default_factory=list)
     windows: list[Window] = field(default_factory=list)
+    texts: int = 1
 
     def __len__(self) -> int:
-        return len(self.ids)
+        """What a batch consists of: rows, or examples of several texts."""
+        return len(self.ids) // self.texts
 
 
 def encode_examples(
@@ -77,6 +81,8 @@ def encode_examples(
         return _words(cast(Sequence[LabelledWords], examples), tokenizer, labels, limits.max_length)
     if task == "qa":
         return _questions(cast(Sequence[Question], examples), tokenizer, limits, training)
+    if task == "embeddings":
+        return _related(cast(Sequence[RelatedTexts], examples), tokenizer, limits.max_length)
     return _texts(cast(Sequence[LabelledText], examples), task, tokenizer, labels, limits)
 
 
@@ -102,6 +108,26 @@ def _texts(
     else:
         targets = np.array([float(cast(float, example.label)) for example in examples], dtype=np.float32)
     return Features(rows, np.array(segment_b, dtype=np.int64), np.arange(len(rows)), targets)
+
+
+def _related(examples: Sequence[RelatedTexts], tokenizer: Tokenizer, max_length: int) -> Features:
+    """A row for each text; targets are scores, or 0 for each example where there are none."""
+    texts = [text for example in examples for text in example.texts]
+    distinct = list(dict.fromkeys(texts))
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    ids = (np.array([cls, *row[: max_length - 2], sep], dtype=np.int32) for row in tokenizer.ids(distinct))
+    row_of = dict(zip(distinct, ids, strict=True))
+    rows = [row_of[text] for text in texts]
+    scored = any(example.score is not None for example in examples)
+    return Features(
+        ids=rows,
+        segment_b=np.array([len(row) for row in rows], dtype=np.int64),
+        examples=np.array([n for n, example in enumerate(examples) for _ in example.texts], dtype=np.int64),
+        targets=np.array([e.score or 0.0 for e in examples], dtype=np.float32)
+        if scored
+        else np.zeros(len(examples), dtype=np.int64),
+        texts=len(examples[0].texts) if examples else 2,
+    )
 
 
 def multi_hot(examples: Sequence[LabelledText], labels: Sequence[str]) -> NDArray[np.float32]:

@@ -89,7 +89,7 @@ def _hold_out_texts(data: TaskData, share: float, seed: int) -> set[int]:
 
 def _strata(data: TaskData, groups: list[_Group]) -> Iterable[list[_Group]]:
     """Groups from each of which the same share is held out, in the order of their checksums."""
-    if data.task == "tokens":
+    if data.task in ("tokens", "embeddings"):
         return [groups]
     labels = [example.label for example in data.examples if isinstance(example, LabelledText)]
     if data.task == "multilabel":

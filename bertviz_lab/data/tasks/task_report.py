@@ -13,6 +13,7 @@ from bertviz_lab.data.tasks.examples import (
     Example,
     LabelledWords,
     Question,
+    RelatedTexts,
     Task,
     TaskData,
     labels_of_example,
@@ -32,6 +33,7 @@ _CONTRADICTIONS = {
     "multilabel": ("text occurs with different labels", "texts occur with different labels"),
     "regression": ("text occurs with more than one number", "texts occur with more than one number"),
     "tokens": ("sentence occurs with different labels", "sentences occur with different labels"),
+    "embeddings": ("pair occurs with different scores", "pairs occur with different scores"),
     "qa": ("question occurs with different answers", "questions occur with different answers"),
 }
 _MAX_TRUNCATED, _MAX_UNKNOWN, _MAX_DUPLICATES = 0.05, 0.02, 0.05  # shares above which a note says so
@@ -144,6 +146,8 @@ def _answer(example: Example) -> str:
         return " ".join(example.labels)
     if isinstance(example, Question):
         return "\n".join(sorted({answer.text for answer in example.answers}))
+    if isinstance(example, RelatedTexts):
+        return str(example.score)
     return str(example.label)
 
 
@@ -157,13 +161,19 @@ def _classes(train: TaskData, held_out: Sequence[Example]) -> tuple[ClassCount, 
 
 def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int) -> tuple[LengthHistogram, float]:
     sample = examples[:: max(1, -(-len(examples) // MAX_MEASURED))]
-    texts = [texts_of_example(example) for example in sample]
+    texts = [
+        pair
+        for example in sample
+        for pair in (
+            [(t, None) for t in example.texts] if isinstance(example, RelatedTexts) else [texts_of_example(example)]
+        )
+    ]
     first, second = [text for text, _ in texts], [pair or "" for _, pair in texts]
     passages = list(dict.fromkeys(second))
     encoded = zip(passages, tokenizer.ids(passages), strict=True)
     measured = {passage: (len(ids), ids.count(tokenizer.unk_id)) for passage, ids in encoded}
     total = unknown = 0
-    lengths = np.zeros(len(sample), np.int64)
+    lengths = np.zeros(len(texts), np.int64)
     for n, (ids, passage) in enumerate(zip(tokenizer.ids(first), second, strict=True)):
         length, unknown_there = measured[passage]
         lengths[n] = len(ids) + 2 + (length + 1 if length else 0)
@@ -180,7 +190,7 @@ def _measure(examples: Sequence[Example], tokenizer: Tokenizer, max_length: int)
         longest=longest,
         cut=int((lengths > max_length).sum()),
         max_length=max_length,
-        measured=len(sample),
+        measured=len(texts),
     )
     return histogram, unknown / total if total else 0.0
 

@@ -17,6 +17,7 @@ from bertviz_lab.data.tasks.examples import (
     LabelledText,
     LabelledWords,
     Question,
+    RelatedTexts,
     Task,
     texts_of_example,
 )
@@ -139,7 +140,7 @@ def _input_for(task: Task, example: Example) -> Example | None:
         if isinstance(example, LabelledText) and example.text_b:
             return Question(str(example.row), example.text_a, example.text_b, (), example.row)
         return example if isinstance(example, Question) else None
-    if isinstance(example, Question):
+    if isinstance(example, (Question, RelatedTexts)):
         return None
     if task == "tokens":
         if isinstance(example, LabelledWords):

@@ -129,6 +129,11 @@ TASK_SCORES = {
         "word overlap with the true answers (F1), and share of exact matches; higher is better",
         "no-answer baseline",
     ),
+    "embeddings": TaskScore(
+        (("mrr", "MRR"), ("recall_at_10", "recall@10"), ("spearman", "Spearman")),
+        "how high the right text ranks by cosine (MRR, recall@10), or how cosines correlate with scores (Spearman)",
+        "random ranking",
+    ),
 }
 
 

@@ -14,16 +14,18 @@ MAIN_MEASURES: dict[str, tuple[tuple[str, str], ...]] = {
     "regression": (("spearman", "rank correlation"),),
     "tokens": (("f1", "F1 of entities"), ("accuracy", "accuracy")),  # F1 only for entity labels
     "qa": (("f1", "F1 of answers"),),
+    "embeddings": (("spearman", "rank correlation"), ("mrr", "MRR")),
 }
 #: Baselines other than the majority class.
 _GUESSES = {
     "multilabel": "most-frequent-label baseline",
     "regression": "mean baseline",
     "qa": "no-answer baseline",
+    "embeddings": "random ranking",
 }
 RANDOM_WEIGHTS = "random weights"  # name of the trial that is never the best of several
 #: Scores that are not percentages.
-_PLAIN = ("loss", "mcc", "pearson", "spearman", "mse", "mae")
+_PLAIN = ("loss", "mrr", "mcc", "pearson", "spearman", "mse", "mae")
 
 
 def trials_payload(

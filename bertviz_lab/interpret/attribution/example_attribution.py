@@ -3,7 +3,15 @@
 import math
 from typing import cast
 
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, texts_of_example
+from bertviz_lab.data.tasks.examples import (
+    Example,
+    LabelledText,
+    LabelledWords,
+    Question,
+    RelatedTexts,
+    texts_of_example,
+)
+from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, attribute, check_attribution
 from bertviz_lab.interpret.inputs import ModelInputs, OnProgress, encode_inputs, nothing
 from bertviz_lab.interpret.predictions.token_labels import answer_question
@@ -35,6 +43,8 @@ def explain_example(
         else:
             known = against if against in checkpoint.config.labels else None
             target = choose_target(checkpoint, inputs, "label", choice=prediction.label, against=known)
+    elif isinstance(example, RelatedTexts):
+        raise InputError("Embeddings predict no label that tokens could be credited with.")
     else:
         text_b, start = _answer_window(checkpoint, example, prediction)
         inputs = encode_inputs(checkpoint, text_a, text_b)

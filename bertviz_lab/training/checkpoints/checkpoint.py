@@ -5,7 +5,6 @@ import math
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -31,14 +30,19 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.architectures import architecture_of
 from bertviz_lab.training.checkpoints.atomic_io import atomic_folder
 from bertviz_lab.training.checkpoints.pickled_weights import safetensors_of
+from bertviz_lab.training.checkpoints.sentence_transformers_files import (
+    Pooling,
+    read_max_seq_length,
+    read_pooling,
+    write_sentence_transformers_files,
+)
 
 #: Models with a head for a task.
 TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
-Pooling = Literal["mean", "cls", "max"]
-POOLINGS: tuple[Pooling, ...] = ("mean", "cls", "max")
-
-HUB_FILES = ["config.json", "1_Pooling/config.json", "vocab.txt", "tokenizer*.json", "README.md"]
+HUB_FILES = [
+    *("config.json", "1_Pooling/config.json", "sentence_bert_config.json", "vocab.txt", "tokenizer*.json", "README.md"),
+]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
 PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]
 
@@ -62,9 +66,10 @@ class Checkpoint:
 
     @property
     def max_length(self) -> int:
-        """Tokens that a text is truncated to: the trained length of a fine-tuned head, else the position embeddings."""
+        """Tokens that a text is truncated to: the trained length of a model for a task, else its positions."""
         positions = int(min(self.config.max_position_embeddings, self.limits.tokens))
-        return min(self.trained_length or positions, positions) if isinstance(self.model, TASK_MODELS) else positions
+        has_task = isinstance(self.model, TASK_MODELS) or self.pooling is not None
+        return min(self.trained_length or positions, positions) if has_task else positions
 
     def length_warning(self, tokens: int) -> str:
         """A sentence for an input of more tokens than the model was trained on; "" for any other."""
@@ -119,7 +124,7 @@ def load_checkpoint(source: str | Path, *, download: bool = True, most_bytes: fl
         path=folder,
         report=report,
         trained_length=read_trained_length(folder, config),
-        pooling=_read_pooling(folder),
+        pooling=read_pooling(folder),
     )
 
 
@@ -150,6 +155,8 @@ def write_checkpoint(
     positions = checkpoint.config.max_position_embeddings
     length = min(checkpoint.trained_length or positions, positions)
     checkpoint.tokenizer.save(folder, max_length=length, token_types=checkpoint.config.has_segments)
+    if checkpoint.pooling:
+        write_sentence_transformers_files(folder, checkpoint.pooling, checkpoint.config.hidden_size, length)
     if checkpoint.card:
         (folder / "README.md").write_text(checkpoint.card, encoding="utf-8")
 
@@ -232,7 +239,8 @@ def read_trained_length(folder: Path, config: BertConfig) -> int | None:
     `transformers` writes 1e30 where a tokenizer has no limit.
     """
     try:
-        length = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["model_max_length"]
+        body = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        length = read_max_seq_length(folder) or body["model_max_length"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     if not isinstance(length, int) or not 8 <= length <= 1_000_000:
@@ -267,17 +275,6 @@ def _fit(kind: type, config: BertConfig, shapes: dict[str, Tensor], name: str, m
             f"{words_of('bytes', most_bytes)}."
         )
     return report
-
-
-def _read_pooling(folder: Path) -> Pooling | None:
-    """What sentence-transformers saved beside the model, in its older form (a flag each) or its newer; None without."""
-    try:
-        body = json.loads((folder / "1_Pooling" / "config.json").read_text(encoding="utf-8"))
-        flags = {"mean": "pooling_mode_mean_tokens", "cls": "pooling_mode_cls_token", "max": "pooling_mode_max_tokens"}
-        modes = [body["pooling_mode"]] if "pooling_mode" in body else [m for m, flag in flags.items() if body.get(flag)]
-    except (OSError, ValueError, TypeError, AttributeError):
-        return None
-    return modes[0] if len(modes) == 1 and modes[0] in POOLINGS else None
 
 
 def _first_names(names: tuple[str, ...]) -> str:

@@ -29,6 +29,7 @@ _PIPELINES: dict[Task, str] = {
     "regression": "text-classification",
     "tokens": "token-classification",
     "qa": "question-answering",
+    "embeddings": "sentence-similarity",
 }
 _TASK_NAMES: dict[Task, str] = {
     "classification": "classification",
@@ -36,6 +37,7 @@ _TASK_NAMES: dict[Task, str] = {
     "regression": "rating",
     "tokens": "labelling words",
     "qa": "finding answers",
+    "embeddings": "sentence embeddings",
 }
 
 

@@ -16,6 +16,7 @@ from bertviz_lab.data.tasks.examples import (
     LabelledText,
     LabelledWords,
     Question,
+    RelatedTexts,
     Task,
     holds_examples,
     labels_of_example,
@@ -24,8 +25,14 @@ from bertviz_lab.data.tasks.examples import (
 from bertviz_lab.data.tasks.features import SHORTEST, Limits, encode_examples
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
-from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.model import (
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+)
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.embeddings.retrieval_file import read_retrieval_set, search_scores
 from bertviz_lab.training.finetuning.prediction import Prediction
 from bertviz_lab.training.finetuning.scoring import predict_examples, score
 from bertviz_lab.training.finetuning.task_data import resolve_file
@@ -48,6 +55,8 @@ def task_of(checkpoint: Checkpoint) -> Task:
         return "tokens"
     if isinstance(model, BertForQuestionAnswering):
         return "qa"
+    if isinstance(model, BertModel) and checkpoint.pooling:
+        return "embeddings"
     raise InputError(f"{checkpoint.name} is a {checkpoint.architecture}, which has not been fine-tuned for a task.")
 
 
@@ -73,7 +82,15 @@ def predict_with(
     allow_no_answer = checkpoint.config.handle_impossible_answer is not False
     thresholds = checkpoint.config.decision_thresholds
     return predict_examples(
-        model, examples, batches, task, labels, hardware, allow_no_answer=allow_no_answer, thresholds=thresholds
+        model,
+        examples,
+        batches,
+        task,
+        labels,
+        hardware,
+        allow_no_answer=allow_no_answer,
+        thresholds=thresholds,
+        pooling=checkpoint.pooling or "mean",
     )
 
 
@@ -107,6 +124,9 @@ def evaluate_task(
     if task != model_task and not (task == "classification" and model_task == "regression"):
         raise InputError(f"{checkpoint.name} was fine-tuned for {model_task}, not for {task}.")
     files = [resolve_file(str(path)) for path in paths]
+    if model_task == "embeddings" and (search := read_retrieval_set(files[0])) is not None:
+        longest = min(max_length or checkpoint.max_length, checkpoint.config.max_position_embeddings)
+        return search_scores(checkpoint, search, max_length=longest, threads=threads)
     examples: Sequence[Example]
     if all(map(holds_examples, files)):
         examples = [example for file in files for example in read_examples(Path(file))]
@@ -132,6 +152,8 @@ def _named(examples: Sequence[Example], labels: Sequence[str]) -> Sequence[Examp
 
 
 def _is_for(example: Example, task: Task) -> bool:
+    if isinstance(example, RelatedTexts):
+        return task == "embeddings"
     if isinstance(example, LabelledText):
         kinds: dict[type, Task] = {str: "classification", tuple: "multilabel"}
         return task == kinds.get(type(example.label), "regression")
@@ -141,7 +163,7 @@ def _is_for(example: Example, task: Task) -> bool:
 def prediction_table(
     checkpoint: Checkpoint, examples: Sequence[Example], predictions: Sequence[Prediction]
 ) -> Iterator[list[Any]]:
-    """Predictions as rows of a table, the first of which names the columns."""
+    """Predictions as rows of a table, the first of which names the columns. Raises `InputError` for embeddings."""
     task, labels = task_of(checkpoint), checkpoint.config.labels
     if task == "tokens":
         yield ["row", "word", "label", "probability"]
@@ -155,6 +177,8 @@ def prediction_table(
             span = [prediction.label, prediction.start, prediction.end]
             yield [question.row, question.question, *span, question.passage]
         return
+    if task == "embeddings":
+        raise InputError(f"{checkpoint.name} gives vectors, not labels: use the command encode.")
     texts = cast(Sequence[LabelledText], examples)
     pair = any(example.text_b for example in texts)
     names = [] if task == "regression" else [f"p({label})" for label in labels]

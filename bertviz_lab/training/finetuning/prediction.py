@@ -18,12 +18,14 @@ class Prediction:
     """A prediction for one example; which fields are set depends on the task.
 
     Attributes:
-        label: the class, or for regression the number as text, or the answer ("" for none).
+        label: the class, or for regression the number as text, or the answer ("" for none); of embeddings the cosine
+            of a pair as text.
         probabilities: of every class, in the order of the model's labels.
         labels: of words, one each; `certainty` is the probability of each. Of a text with any number of labels, those.
         start, end: characters of the answer in the passage.
         no_answer: how much likelier than the best answer none is, as a difference of scores.
         best: the best few answers, each (text, start, end, probability).
+        rank: of a positive among all candidates, from 1; 0 where nothing is ranked.
     """
 
     label: str = ""
@@ -34,6 +36,7 @@ class Prediction:
     end: int = 0
     no_answer: float = 0.0
     best: tuple[tuple[str, int, int, float], ...] = ()
+    rank: int = 0
 
 
 def write_predictions(

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from bertviz_lab.config import IGNORE_INDEX
 from bertviz_lab.data.tasks.answer_spans import AnswerPrediction, extract_answers
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
-from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, Task
+from bertviz_lab.data.tasks.examples import Example, LabelledText, LabelledWords, Question, RelatedTexts, Task
 from bertviz_lab.data.tasks.features import Features, multi_hot
 from bertviz_lab.metrics import (
     answer_report,
@@ -23,6 +23,10 @@ from bertviz_lab.metrics import (
     regression_report,
 )
 from bertviz_lab.model.losses import cross_entropy
+from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+from bertviz_lab.training.finetuning.embeddings.losses import cosine_loss, ranking_loss
+from bertviz_lab.training.finetuning.embeddings.ranking import random_baseline, related_predictions, related_scores
+from bertviz_lab.training.finetuning.embeddings.vectors import related_vectors
 from bertviz_lab.training.finetuning.label_sets import multi_label_predictions, multi_label_scores
 from bertviz_lab.training.finetuning.prediction import UNKNOWN, Prediction
 from bertviz_lab.training.finetuning.regression_targets import HUBER_DELTA
@@ -37,11 +41,15 @@ METRICS: dict[Task, str] = {
     "regression": "spearman",
     "tokens": "f1",
     "qa": "f1",
+    "embeddings": "mrr",
 }
 
 
-def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor, ...]:
-    """(logits,), or for questions (start, end), each (batch, tokens); no answer begins or ends in the padding."""
+def task_logits(model: nn.Module, batch: TaskBatch, task: Task, pooling: Pooling = "mean") -> tuple[Tensor, ...]:
+    """(logits,), or for questions (start, end), each (batch, tokens); no answer begins or ends in the padding.
+
+    For embeddings, the vectors of anchors, positives and negatives.
+    """
     inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
     if task == "qa":
         out = model(*inputs)
@@ -49,6 +57,8 @@ def task_logits(model: nn.Module, batch: TaskBatch, task: Task) -> tuple[Tensor,
             return out.start_logits, out.end_logits
         padding = ~batch.attention_mask
         return out.start_logits.masked_fill(padding, -torch.inf), out.end_logits.masked_fill(padding, -torch.inf)
+    if task == "embeddings":
+        return related_vectors(model, batch, pooling)
     if task == "tokens":
         return (model(*inputs).logits,)
     # Only [CLS] is read: the last layer computes no other token.
@@ -72,6 +82,10 @@ def task_loss(
         if huber:  # torch halves it
             return 2 * F.huber_loss(predicted, batch.targets, delta=HUBER_DELTA, reduction="sum") / count
         return F.mse_loss(predicted, batch.targets, reduction="sum") / count
+    if task == "embeddings":
+        if batch.targets.is_floating_point():
+            return cosine_loss(logits, batch.targets, batch.count)
+        return ranking_loss(logits)
     if task == "multilabel":
         summed = F.binary_cross_entropy_with_logits(
             logits[0].float(), batch.targets, pos_weight=weights, reduction="sum"
@@ -95,6 +109,7 @@ def predict_examples(
     *,
     allow_no_answer: bool = True,
     thresholds: Sequence[float] = (),
+    pooling: Pooling = "mean",
 ) -> tuple[list[Prediction], float]:
     """A prediction for each example, and the mean loss in nats (for regression the mean squared error).
 
@@ -108,13 +123,16 @@ def predict_examples(
     with evaluating(model):
         for batch in batches.in_order():
             batch = batch.to(on.device)
-            logits = task_logits(model, batch, task)
+            logits = task_logits(model, batch, task, pooling)
             loss += float(task_loss(logits, batch, task)) * batch.count
             count += batch.count
             arrays = [part.float().cpu().numpy() for part in logits]
             for index, row in enumerate(batch.rows.tolist()):
-                length = len(features.ids[row])
+                length = len(features.ids[row * features.texts])
                 outputs[row] = tuple(a[index, :length] if task in ("tokens", "qa") else a[index] for a in arrays)
+    if task == "embeddings":
+        vectors = [np.stack(parts) for parts in outputs]
+        return related_predictions(cast(Sequence[RelatedTexts], examples), vectors), loss / max(1, count)
     if task == "multilabel":
         return multi_label_predictions(outputs, labels, thresholds), loss / max(1, count)
     return _read(examples, features, outputs, task, labels, allow_no_answer), loss / max(1, count)
@@ -174,6 +192,8 @@ def score(
         truth, predicted = class_numbers(examples, predictions, labels)
         names = (*labels, UNKNOWN) if truth.max(initial=-1) == len(labels) else tuple(labels)
         return _values(classification_report(truth, predicted, names), "accuracy", "f1", "macro_f1", "mcc")
+    if task == "embeddings":
+        return related_scores(cast(Sequence[RelatedTexts], examples), predictions)
     if task == "multilabel":
         return _values(multi_label_scores(examples, predictions, labels), "micro_f1", "macro_f1", "subset_accuracy")
     if task == "regression":
@@ -247,6 +267,8 @@ def majority_baselines(
         shares = dict(zip(labels, counts / counts.sum(), strict=True))
         likelihoods = [shares.get(str(cast(LabelledText, e).label), 0.0) for e in held_out]
         return scores | {"loss": float(-np.mean(np.log([max(share, 1e-9) for share in likelihoods])))}
+    if task == "embeddings":
+        return random_baseline(cast(Sequence[RelatedTexts], held_out))
     if task == "multilabel":
         shares = multi_hot(cast(Sequence[LabelledText], train), labels).mean(0, dtype=np.float64)
         commonest = labels[int(shares.argmax())]

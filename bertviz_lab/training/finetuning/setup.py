@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -11,13 +12,19 @@ from torch import nn
 from bertviz_lab.config import BertConfig, FinetuneConfig, PretrainConfig
 from bertviz_lab.config.finetune import METRIC_NAMES, RANDOM
 from bertviz_lab.data.tasks.batches import TaskBatches
-from bertviz_lab.data.tasks.examples import LabelledText, Question, Task
+from bertviz_lab.data.tasks.examples import LabelledText, Question, RelatedTexts, Task
 from bertviz_lab.data.tasks.features import SHORTEST, Features, Limits, encode_examples
 from bertviz_lab.errors import InputError
-from bertviz_lab.model import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
+from bertviz_lab.model import (
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    BertModel,
+)
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
+from bertviz_lab.training.finetuning.embeddings.ranking import has_scores
 from bertviz_lab.training.finetuning.regression_targets import TargetScaler
 from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
@@ -31,6 +38,7 @@ _KINDS: dict[Task, type[nn.Module]] = {
     "regression": BertForSequenceClassification,
     "tokens": BertForTokenClassification,
     "qa": BertForQuestionAnswering,
+    "embeddings": BertModel,
 }
 _HEADS = ("classifier.", "qa_outputs.")
 
@@ -69,6 +77,9 @@ class Setup:
             raise InputError(f"{start.name} knows one segment only and cannot read pairs; choose another model.")
         baselines = majority_baselines(data.train, data.held_out, data.task, data.labels)
         metric = metric_of(data.task, data.labels, config.metric)
+        if data.task == "embeddings":
+            _require_whole_batches(config, data)
+            metric = "spearman" if config.metric == "auto" and "spearman" in baselines else metric
         if metric not in baselines and metric != "loss":
             names = ", ".join(name for name in METRIC_NAMES if name in baselines or name in ("auto", "loss"))
             raise InputError(f"--metric {metric} is no score of {data.task}; choose one of {names}.")
@@ -111,7 +122,7 @@ class Setup:
             causal_share=0.0,
             mask_probability=0.01,
             seq_len=max(8, min(512, longest)),
-            batch_size=max(trial.batch_size for trial in trials),
+            batch_size=min(4096, self.train.texts * max(trial.batch_size for trial in trials)),
             gradient_accumulation_steps=self.config.gradient_accumulation_steps,
             dropout=self.config.dropout,
         )
@@ -138,17 +149,27 @@ def start_of(config: FinetuneConfig, data: TaskSplits, folder: Path, is_main: bo
 
 def _model_config(config: FinetuneConfig, data: TaskSplits, start: BertConfig) -> BertConfig:
     unanswerable = any(not e.answers for e in data.train if isinstance(e, Question))
-    count = {"regression": 1, "qa": 2}.get(data.task, len(data.labels))
+    count = {"regression": 1, "qa": 2, "embeddings": 2}.get(data.task, len(data.labels))
     return start.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,
         classifier_dropout=None,
         num_labels=count,
-        id2label={"regression": ("number",), "qa": ()}.get(data.task, data.labels),
+        id2label={"regression": ("number",), "qa": (), "embeddings": ()}.get(data.task, data.labels),
         problem_type={"regression": "regression", "multilabel": "multi_label_classification"}.get(data.task),
         decision_thresholds=(),
         handle_impossible_answer=unanswerable if data.task == "qa" else None,
     )
+
+
+def _require_whole_batches(config: FinetuneConfig, data: TaskSplits) -> None:
+    """Raises `InputError` where in-batch negatives would be those of a part of the batch."""
+    parts = config.gradient_accumulation_steps * start_accelerator().num_processes
+    if parts > 1 and not has_scores(cast(Sequence[RelatedTexts], data.train)):
+        raise InputError(
+            "Pairs without scores are told apart from the rest of their batch, which must not be split: train in one "
+            "process with --gradient-accumulation-steps 1."
+        )
 
 
 def build_model(run: Setup, trial: Trial) -> nn.Module:

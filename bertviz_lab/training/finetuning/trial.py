@@ -200,7 +200,13 @@ class TrialRun:
 
     def _checkpoint(self) -> Checkpoint:
         setup = self.setup
-        return Checkpoint(self.model, setup.start.tokenizer, setup.model_config, trained_length=setup.trained_length)
+        return Checkpoint(
+            self.model,
+            setup.start.tokenizer,
+            setup.model_config,
+            trained_length=setup.trained_length,
+            pooling="mean" if setup.data.task == "embeddings" else None,
+        )
 
     @property
     def _head(self) -> nn.Linear:

@@ -12,6 +12,7 @@ _MEASURES = {
     "regression": ("spearman", "pearson"),
     "tokens": ("f1", "accuracy"),
     "qa": ("f1",),
+    "embeddings": ("spearman", "mrr"),
 }
 _PRETRAINING = ("mlm_accuracy",)
 _RANDOM = "random weights"  # the trial that a run is compared with

@@ -219,6 +219,7 @@ _TASKS = {
     "regression": "Regression: a number per text",
     "tokens": "Token classification (NER): a label per word",
     "qa": "Extractive question answering",
+    "embeddings": "Sentence embeddings: a vector per text",
 }
 
 

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 #: The weights in one answer of `/attention`; as text they take some ten bytes each.
 MOST_WEIGHTS = 2_000_000
 
+#: The texts in one question to `/embed`.
+MOST_TEXTS = 256
+
 _MOST_HANDED_OVER = 16
 
-NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify")
+NAMES = ("models", "tokenize", "fill_mask", "next_sentence", "attention", "classify", "embed")
 
 
 def add_endpoints(session: AppState) -> None:
@@ -99,7 +102,17 @@ def add_endpoints(session: AppState) -> None:
         found = predict(opened(model), checked(text_a), checked(text_b) or None)
         return {"labels": [asdict(label) for label in found.labels], "predicted": list(found.predicted)}
 
-    for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify):
+    def embed(texts: list[str], model: str = "") -> dict[str, Any]:
+        """A vector for each text: its sentence embedding, pooled as the model says, by default the mean."""
+        from bertviz_lab.interpret import encode
+
+        if not isinstance(texts, list) or not 1 <= len(texts) <= MOST_TEXTS:
+            raise InputError(f"texts must be a list of 1 to {MOST_TEXTS:,} texts.")
+        checkpoint = opened(model)
+        vectors = encode(checkpoint, [checked(text) for text in texts])
+        return {"vectors": vectors.tolist(), "pooling": checkpoint.pooling or "mean"}
+
+    for endpoint in (models, tokenize, fill_mask, next_sentence, attention, classify, embed):
         # Gradio's queue is first come, first served: it hands over more than are computed at a time, and the line lets
         # those who call take turns.
         answer = _in_line(_plainly(endpoint, session), session)

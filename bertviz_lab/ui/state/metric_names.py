@@ -7,6 +7,10 @@ NAMES = {
     "macro_f1": "Macro F1",
     "micro_f1": "Micro F1",
     "subset_accuracy": "Subset accuracy",
+    "mrr": "MRR",
+    "recall_at_1": "Recall@1",
+    "recall_at_5": "Recall@5",
+    "recall_at_10": "Recall@10",
     "mcc": "MCC",
     "spearman": "Spearman",
     "pearson": "Pearson",
@@ -21,4 +25,4 @@ NAMES = {
 
 def shown(name: str, value: float) -> str:
     """A share as a percentage, any other number with three digits."""
-    return f"{value:.3f}" if name in ("mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"
+    return f"{value:.3f}" if name in ("mrr", "mcc", "spearman", "pearson", "mae", "loss", "mse") else f"{value:.1%}"

@@ -18,6 +18,7 @@ _SAMPLES = {
     "regression": "paraphrases",
     "tokens": "entities:held-out",
     "qa": "town-questions:held-out",
+    "embeddings": "same-event",
 }
 _LOOKED_AT = 2_000  # examples of a run
 _MARK = re.compile(r" (?=[.,;:!?](?: |$))")

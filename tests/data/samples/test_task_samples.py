@@ -14,7 +14,14 @@ import pytest
 from bertviz_lab.config.finetune import TASKS, FinetuneConfig
 from bertviz_lab.data.samples import task_samples
 from bertviz_lab.data.samples.task_samples import TASK_SAMPLES, sample_path
-from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords, Question, TaskData, labels_of_example
+from bertviz_lab.data.tasks.examples import (
+    LabelledText,
+    LabelledWords,
+    Question,
+    RelatedTexts,
+    TaskData,
+    labels_of_example,
+)
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.errors import InputError
 
@@ -54,8 +61,8 @@ def read(name: str) -> TaskData:
 
 
 def test_each_sample_has_a_file_a_title_and_a_description() -> None:
-    names = ["sentiment", "topics", "guest-book", "paraphrases", "entities", "town-questions", "questions"]
-    assert list(TASK_SAMPLES) == names
+    names = "sentiment topics guest-book paraphrases entities town-questions same-event questions"
+    assert " ".join(TASK_SAMPLES) == names
     for name, sample in TASK_SAMPLES.items():
         assert sample.name == name
         assert sample.task in TASKS
@@ -267,10 +274,8 @@ def test_every_example_is_read_with_task_and_columns_inferred(name: str) -> None
     data = read_task([sample_path(name)])
     assert data.task == TASK_SAMPLES[name].task
     assert data.dropped == ()
-    kind = {"classification": LabelledText, "multilabel": LabelledText, "tokens": LabelledWords, "qa": Question}[
-        data.task
-    ]
-    assert all(isinstance(example, kind) for example in data.examples)
+    kinds = {"tokens": LabelledWords, "qa": Question, "embeddings": RelatedTexts}
+    assert all(isinstance(example, kinds.get(data.task, LabelledText)) for example in data.examples)
 
 
 def test_the_guest_book_has_entries_with_none_to_three_of_six_labels() -> None:

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 from gradio_client import Client
 from gradio_client.exceptions import AppError
 
 from bertviz_lab import BertForSequenceClassification, interpret
-from bertviz_lab.ui.server.api import NAMES
+from bertviz_lab.ui.server.api import MOST_TEXTS, NAMES
 from bertviz_lab.ui.state.app_state import AppState
 from tests.little import little_folder
 from tests.ui.pages import little_settings, serve
@@ -27,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
         client.close()
 
 
-def test_six_endpoints_and_no_more_are_public(page: Page) -> None:
+def test_seven_endpoints_and_no_more_are_public(page: Page) -> None:
     described = page[0].view_api(print_info=False, return_format="dict")
     assert isinstance(described, dict)
     assert set(described["named_endpoints"]) == {f"/{name}" for name in NAMES}
@@ -72,6 +73,18 @@ def test_attention_rows_sum_to_one(page: Page) -> None:
         for head in layer:
             assert len(head) == len(answer["tokens"])
             assert [sum(row) for row in head] == pytest.approx([1] * len(head), abs=1e-5)
+
+
+def test_embed_gives_a_vector_for_each_text(page: Page) -> None:
+    answer = page[0].predict([A, B, A], "little", api_name="/embed")
+    expected = interpret.encode(page[1].models.open("little"), [A, B, A])
+    assert answer["pooling"] == "mean"
+    np.testing.assert_allclose(answer["vectors"], expected, atol=1e-6)
+    for wrong in ([], [A] * (MOST_TEXTS + 1), A):
+        with pytest.raises(AppError, match="texts must be a list of 1 to 256 texts"):
+            page[0].predict(wrong, "little", api_name="/embed")
+    with pytest.raises(AppError, match="Type a sentence first"):
+        page[0].predict([A, ""], "little", api_name="/embed")
 
 
 def test_classify_labels_a_text(page: Page) -> None:

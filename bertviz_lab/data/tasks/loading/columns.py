@@ -17,10 +17,16 @@ from bertviz_lab.errors import InputError
 
 #: Names of the two texts of a pair, in lower case like all names here.
 PAIR_NAMES = (
-    ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"), ("#1 string", "#2 string"),
+    ("anchor", "positive"), ("sentence1", "sentence2"), ("premise", "hypothesis"), ("question1", "question2"),
+    ("#1 string", "#2 string"),
     ("question", "passage"), ("question", "sentence"), ("question", "context"), ("query", "passage"),
     ("query", "document"), ("claim", "evidence"), ("text_a", "text_b"), ("text1", "text2"), ("text_1", "text_2"),
     ("sentence_a", "sentence_b"), ("sentence_1", "sentence_2"), ("string1", "string2"), ("s1", "s2"),
+)  # fmt: skip
+#: Names of the columns of texts that belong together, for embeddings.
+RELATED_NAMES = (
+    ("query", "positive"), ("question", "positive"), ("question", "answer"),
+    ("questions", "answers"), ("query", "answer"), ("source", "target"), ("title", "body"), *PAIR_NAMES,
 )  # fmt: skip
 #: Names of a single text and of the label, the likeliest first.
 SINGLE_TEXT_NAMES = (
@@ -135,7 +141,8 @@ def has_header(rows: list[list[str]], options: ReadOptions) -> bool:
         return True
     columns = [[row[c].strip() if c < len(row) else "" for row in rows[1:]] for c in range(len(titles))]
     recurs = [title in set(column) for title, column in zip(titles, columns, strict=True)]
-    known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in PAIR_NAMES for name in pair)}
+    pairs = RELATED_NAMES if options.task == "embeddings" else PAIR_NAMES
+    known_names = {*LABEL_NAMES, *SINGLE_TEXT_NAMES, *(name for pair in pairs for name in pair)}
     if any(name in known_names for name in lower) and not any(
         r and title for r, title in zip(recurs, titles, strict=True)
     ):

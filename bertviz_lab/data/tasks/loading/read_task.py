@@ -52,18 +52,19 @@ from bertviz_lab.data.tasks.loading.raw_data import (
     quoted_list,
 )
 from bertviz_lab.data.tasks.loading.read_options import ReadOptions
+from bertviz_lab.data.tasks.loading.related_texts import read_related
 from bertviz_lab.data.tasks.loading.squad import UNIT
 from bertviz_lab.data.tasks.loading.tables import check_numbers, file_info, label_counts, labelled_texts
 from bertviz_lab.errors import InputError
 
 Paths = Sequence[str | Path] | str | Path
 _DESCRIPTIONS: dict[type, str] = {
-    RawTable: "texts with a label each",
+    RawTable: "a table of texts",
     RawSentences: "words with a label each",
     RawQuestions: "questions about passages",
 }
 _TASKS: dict[type, tuple[Task, ...]] = {
-    RawTable: ("classification", "multilabel", "regression"),
+    RawTable: ("classification", "multilabel", "regression", "embeddings"),
     RawSentences: ("tokens",),
     RawQuestions: ("qa",),
 }
@@ -189,6 +190,12 @@ def _read_tables(splits: list[_RawSplit], options: ReadOptions, names: Sequence[
     all_tables = [cast(RawTable, file) for files, _ in splits for file in files]
     for table in all_tables:
         split_header(table, options)
+    named = {name.lower() for name in all_tables[0].names or ()}
+    if options.task == "embeddings" or (options.task == "auto" and named >= {"anchor", "positive"}):
+        return [
+            _task_data("embeddings", examples, infos, report)
+            for examples, infos, report in read_related(cast(list[tuple[list[RawTable], DropReport]], splits), options)
+        ]
     if options.task == "multilabel" and not options.label and join_indicator_columns(all_tables):
         options = replace(options, label=JOINED_COLUMN)
     tables: list[list[tuple[RawTable, Columns]]] = []  # of each split

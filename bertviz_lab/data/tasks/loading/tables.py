@@ -183,8 +183,8 @@ def labelled_texts(table: RawTable, columns: Columns, cells: LabelCells, report:
     return examples
 
 
-def check_numbers(table: RawTable, columns: Columns) -> None:
-    """Raises `InputError`, naming the first, where half the labels or more are not numbers."""
+def check_numbers(table: RawTable, columns: Columns, needed: str = "regression needs") -> None:
+    """Raises `InputError`, naming the first, where half the labels or more are not numbers; `needed` says for what."""
     rows = [
         (n, row[columns.label]) for n, row in zip(table.numbers, table.rows, strict=True) if len(row) == table.width
     ]
@@ -194,8 +194,8 @@ def check_numbers(table: RawTable, columns: Columns) -> None:
         number, label = not_numbers[0]
         raise InputError(
             f"{quoted(label)} in {row_location(table.file_name, table.unit, number)}, "
-            f"{table.describe_column(columns.label)}, is no number, as regression needs; name another column, or "
-            "choose classification."
+            f"{table.describe_column(columns.label)}, is no number, as {needed}; name another column, or choose "
+            "another task."
         )
 
 

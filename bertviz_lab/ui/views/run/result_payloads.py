@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any, cast
 
-from bertviz_lab.data.tasks.examples import LabelledWords, Question
+from bertviz_lab.data.tasks.examples import LabelledWords, Question, RelatedTexts
 from bertviz_lab.figures.payload import Payload
 from bertviz_lab.figures.training.examples import (
     AnswerExample,
@@ -20,6 +20,7 @@ from bertviz_lab.ui.state.metric_names import NAMES, shown
 
 if TYPE_CHECKING:  # the page opens without PyTorch
     from bertviz_lab.interpret import Results
+    from bertviz_lab.training.finetuning.prediction import Prediction
 
 _MOST_LISTED = 200
 
@@ -73,7 +74,11 @@ def listed_view(results: "Results", places: list[int], title: str = "Held-out ex
     """The examples at some places, in that order."""
     examples = [_as_shown(results, place) for place in places[:_MOST_LISTED]]
     wrong = int((results.example_scores < 1).sum())
-    sentence = "" if results.task == "regression" else f"{wrong:,} of {len(results.examples):,} have an error."
+    sentence = (
+        ""
+        if any(score < 0 for score in results.example_scores) or results.task == "regression"
+        else f"{wrong:,} of {len(results.examples):,} have an error."
+    )
     if len(places) > _MOST_LISTED:
         sentence += f" The first {_MOST_LISTED} are shown."
     return examples_payload(examples, title=title, sentence=sentence, key=results.task, file="examples")
@@ -94,6 +99,8 @@ def _as_shown(results: "Results", place: int) -> Shown:
             probability=float(results.confidences[place]) if prediction.label else None,
             detail=example.passage[:200],
         )
+    if isinstance(example, RelatedTexts):
+        return _as_pair(example, prediction, place)
     if results.task == "regression":
         return NumberExample(
             index=place,
@@ -111,6 +118,14 @@ def _as_shown(results: "Results", place: int) -> Shown:
         predicted=_joined(prediction.labels) if several else prediction.label,
         probability=max(prediction.probabilities),
     )
+
+
+def _as_pair(example: RelatedTexts, prediction: "Prediction", place: int) -> Shown:
+    texts: dict[str, Any] = {"index": place, "text": example.anchor, "text_b": example.positive}
+    cosine = float(prediction.label)
+    if example.score is not None:
+        return NumberExample(**texts, truth=example.score, predicted=cosine)
+    return LabelExample(**texts, truth="rank 1", predicted=f"rank {prediction.rank}", probability=cosine)
 
 
 def _joined(labels: tuple[str, ...]) -> str:

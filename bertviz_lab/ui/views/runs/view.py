@@ -69,6 +69,7 @@ _TASK_NAMES = {
     "regression": "Regression",
     "tokens": "Token classification",
     "qa": "Question answering",
+    "embeddings": "Sentence embeddings",
 }
 
 

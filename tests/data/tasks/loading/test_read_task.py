@@ -17,7 +17,7 @@ def test_the_task_can_be_chosen(tmp_path):
     assert read_task(path, "regression").examples[1].label == 2.0
     with pytest.raises(InputError, match=r'"neg" in "b\.csv" row 2, column "label", is no number'):
         read_task(written(tmp_path, "b.csv", table()), "regression")
-    with pytest.raises(InputError, match="which is classification, multilabel, regression, not qa"):
+    with pytest.raises(InputError, match="which is classification, multilabel, regression, embeddings, not qa"):
         read_task(path, "qa")
     with pytest.raises(InputError, match="not tokens"):
         read_task(path, "tokens")
@@ -92,5 +92,5 @@ def test_two_files_of_different_tasks_are_refused(tmp_path):
 def test_questions_and_labelled_texts_do_not_mix(tmp_path):
     questions = written(tmp_path, "a.json", squad(question("one", "1890", 24)))
     texts = written(tmp_path, "b.jsonl", "\n".join(map(json.dumps, RECORDS)))
-    with pytest.raises(InputError, match=r"questions about passages, .* texts with a label each"):
+    with pytest.raises(InputError, match=r"questions about passages, .* a table of texts"):
         read_pair(questions, texts)

@@ -38,9 +38,9 @@ def test_booleans_are_classes_and_decimals_regression_targets(tmp_path):
     assert data.examples[3].label == 0.75
 
 
-def test_records_with_several_labels_are_dropped(tmp_path):
+def test_records_with_several_labels_are_dropped_where_one_is_asked_for(tmp_path):
     lines = [{"text": f"film {n}", "labels": [n % 2] if n else [0, 1]} for n in range(8)]
-    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))))
+    data = read_task(written(tmp_path, "a.jsonl", "\n".join(map(json.dumps, lines))), "classification")
     assert len(data.examples) == 7
     assert [(d.count, d.where) for d in data.dropped] == [(1, ('"a.jsonl" record 1',))]
 

@@ -46,7 +46,7 @@ def test_lines_that_begin_with_a_label_are_read(tmp_path):
 
 def test_fasttext_labels_lose_their_prefix_and_lines_with_several_labels_are_dropped(tmp_path):
     lines = "__label__a one more\n__label__b two\n__label__a __label__b both\n__label__a three\n__label__b four\n"
-    data = read_task(written(tmp_path, "a.txt", lines))
+    data = read_task(written(tmp_path, "a.txt", lines), "classification")
     assert rows_of(data) == [("one more", None, "a"), ("two", None, "b"), ("three", None, "a"), ("four", None, "b")]
     assert [(d.count, d.where) for d in data.dropped] == [(1, ('"a.txt" line 3',))]
 

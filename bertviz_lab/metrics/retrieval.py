@@ -1,0 +1,59 @@
+"""Scores of a search: where the right candidates stand in the ranking of each query."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_AT_ONCE = 256  # queries whose similarities with all candidates are in memory together
+
+
+@dataclass(frozen=True)
+class RetrievalReport:
+    """Means over queries, each between 0 and 1.
+
+    `mrr` is the reciprocal rank of the first right candidate (Voorhees 1999), `recall_at_k` the share of the right
+    candidates among the first k.
+    """
+
+    count: int
+    mrr: float
+    recall_at_1: float
+    recall_at_5: float
+    recall_at_10: float
+
+
+def retrieval_report(ranks: Sequence[Sequence[int]]) -> RetrievalReport:
+    """From the ranks, from 1, of the right candidates of each query."""
+    if not ranks:
+        return RetrievalReport(0, 0.0, 0.0, 0.0, 0.0)
+
+    def recall(k: int) -> float:
+        return float(np.mean([np.mean(np.asarray(row) <= k) for row in ranks]))
+
+    return RetrievalReport(
+        len(ranks), float(np.mean([1 / min(row) for row in ranks])), recall(1), recall(5), recall(10)
+    )
+
+
+def cosine_ranks(
+    queries: NDArray[np.floating], candidates: NDArray[np.floating], right: Sequence[Sequence[int]]
+) -> list[list[int]]:
+    """The ranks of the right candidates of each query by cosine, from 1; of equals the worst.
+
+    `queries` (queries, hidden), `candidates` (candidates, hidden); `right` are the indices of each query's.
+    """
+    queries, candidates = _unit(queries), _unit(candidates)
+    ranks = []
+    for start in range(0, len(queries), _AT_ONCE):
+        cosines = queries[start : start + _AT_ONCE] @ candidates.T
+        for row, wanted in zip(cosines, right[start : start + _AT_ONCE], strict=True):
+            ranks.append([int((row >= row[index]).sum()) for index in wanted])
+    return ranks
+
+
+def _unit(vectors: NDArray[np.floating]) -> NDArray[np.floating]:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: NDArray[np.floating] = vectors / np.where(norms > 0, norms, 1.0)
+    return unit

@@ -1,0 +1,87 @@
+"""The commands that use a model on files: `evaluate`, `predict` and `encode`."""
+
+import argparse
+import io
+from pathlib import Path
+
+from bertviz_lab import strict_json
+from bertviz_lab.command_result import Result, write_file
+from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.errors import InputError
+from bertviz_lab.flags import given_options
+
+
+def evaluate_command(options: argparse.Namespace) -> Result:
+    """Evaluate a model on texts or labelled examples."""
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.finetuning.predict import evaluate_task
+    from bertviz_lab.training.pretraining.evaluate import evaluate_text
+
+    model, length = load_checkpoint(options.model), options.seq_len
+    notes = _notes(model.length_warning(length or 0))
+    if options.task == "probes":
+        from bertviz_lab.interpret import probe
+
+        scores = dict(probe(model, " ".join(options.data) or "auto").right)
+    elif not options.data:
+        raise InputError("Name the files to evaluate on, for example --data other.txt.")
+    elif options.task in TASKS:
+        reading = given_options(options, READING)
+        scores = evaluate_task(model, options.data, options.task, max_length=length, **reading)
+    else:
+        scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
+    return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes)
+
+
+def predict_command(options: argparse.Namespace) -> Result:
+    """Predict every text of a file with a fine-tuned model."""
+    from bertviz_lab.data.tasks.loading.raw_data import DropReport
+    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+    from bertviz_lab.training.finetuning import predict
+
+    model, report = load_checkpoint(options.model), DropReport()
+    columns = {"text_a": options.text_a, "text_b": options.text_b}
+    examples = read_inputs(options.data, predict.task_of(model), **columns, report=report)
+    notes = _notes(predict.truncation_warning(model, examples))
+    head, *rows = predict.prediction_table(model, examples, predict.predict_with(model, examples)[0])
+    notes += tuple(f"{row.count:,} left out: {row.reason} ({', '.join(row.where)})" for row in report.dropped)
+    body = {"predictions": [dict(zip(head, row, strict=True)) for row in rows], "left_out": report.dropped_rows}
+    table = io.StringIO()
+    predict.write_csv([head, *rows], table)
+    if options.out is None:
+        return Result(body, table.getvalue().rstrip("\n"), notes=notes)
+    write_file(Path(options.out), table.getvalue().encode())
+    done = f"{len(examples):,} predictions, written to {options.out}"
+    return Result(body | {"path": options.out}, done, notes=notes)
+
+
+def encode_command(options: argparse.Namespace) -> Result:
+    """Write the sentence embedding of every text of a file."""
+    import numpy as np
+
+    from bertviz_lab.data.tasks.examples import LabelledText
+    from bertviz_lab.data.tasks.unlabelled_inputs import read_inputs
+    from bertviz_lab.interpret import encode
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
+
+    path = Path(options.out)
+    if path.suffix.lower() not in (".npy", ".jsonl"):
+        raise InputError(f"--out {path} must end in .npy or .jsonl.")
+    model = load_checkpoint(options.model)
+    examples = read_inputs(options.data, "classification", text_a=options.text_a, text_b="none")
+    texts = [example.text_a for example in examples if isinstance(example, LabelledText)]
+    vectors = encode(model, texts, normalize=options.normalize)
+    if path.suffix.lower() == ".npy":
+        content = io.BytesIO()
+        np.save(content, vectors)
+        write_file(path, content.getvalue())
+    else:
+        rows = (strict_json.dumps({"text": t, "vector": v.tolist()}) for t, v in zip(texts, vectors, strict=True))
+        write_file(path, "".join(f"{row}\n" for row in rows).encode())
+    body = {"path": str(path), "texts": len(texts), "dimension": vectors.shape[1], "pooling": model.pooling or "mean"}
+    return Result(body, f"{len(texts):,} vectors of {vectors.shape[1]} numbers, written to {path}")
+
+
+def _notes(warning: str) -> tuple[str, ...]:
+    return (f"Note: {warning}",) if warning else ()

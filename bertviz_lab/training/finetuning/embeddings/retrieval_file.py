@@ -1,0 +1,70 @@
+"""A file of questions, candidates and which of them are right, as JSON: what a search is scored on."""
+
+import json
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.metrics import cosine_ranks
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.finetuning.embeddings.ranking import retrieval_scores
+from bertviz_lab.training.finetuning.embeddings.vectors import embed_rows
+from bertviz_lab.training.loop.hardware import choose_hardware
+
+_LARGEST = 500_000_000  # bytes
+
+
+@dataclass(frozen=True)
+class RetrievalSet:
+    """Questions, the candidates of all of them, and the indices of each one's right candidates."""
+
+    questions: tuple[str, ...]
+    candidates: tuple[str, ...]
+    right: tuple[tuple[int, ...], ...]
+
+
+def read_retrieval_set(path: str | Path) -> RetrievalSet | None:
+    """`{"questions": [...], "candidates": [...], "ground_truths": [[index, ...], ...]}`; None for any other file.
+
+    Raises `InputError` where such a file does not fit together.
+    """
+    path = Path(path)
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size > _LARGEST:
+        return None
+    try:
+        body: Any = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    if not isinstance(body, dict) or not {"questions", "candidates", "ground_truths"} <= body.keys():
+        return None
+    questions, candidates, right = (body[name] for name in ("questions", "candidates", "ground_truths"))
+    texts = all(isinstance(part, list) and all(isinstance(t, str) and t.strip() for t in part) and part
+                for part in (questions, candidates))  # fmt: skip
+    if not texts or not isinstance(right, list) or len(right) != len(questions):
+        raise InputError(f"{path.name} needs questions, candidates, and for each question a list in ground_truths.")
+    for number, wanted in enumerate(right, 1):
+        known = isinstance(wanted, list) and all(type(i) is int and 0 <= i < len(candidates) for i in wanted)
+        if not known or not wanted:
+            raise InputError(
+                f"Question {number:,} of {path.name} has no right candidate among the {len(candidates):,}."
+            )
+    return RetrievalSet(tuple(questions), tuple(candidates), tuple(map(tuple, right)))
+
+
+def search_scores(checkpoint: Checkpoint, search: RetrievalSet, *, max_length: int, threads: int) -> dict[str, float]:
+    """How high the right candidates of each question rank by cosine: MRR and recall at 1, 5 and 10."""
+    texts = list(dict.fromkeys([*search.questions, *search.candidates]))
+    tokenizer, model = checkpoint.tokenizer, checkpoint.model
+    cls, sep = tokenizer.cls_id, tokenizer.sep_id
+    rows = [np.array([cls, *ids[: max_length - 2], sep], dtype=np.int32) for ids in tokenizer.ids(texts)]
+    device = choose_hardware("fp32", checkpoint.config, threads).device
+    if device.type != "cpu":  # the caller's model stays on its device
+        model = deepcopy(model).to(device)
+    vectors = embed_rows(model, rows, tokenizer.pad_id, device, checkpoint.pooling or "mean")
+    place = {text: number for number, text in enumerate(texts)}
+    questions, candidates = (vectors[[place[text] for text in part]] for part in (search.questions, search.candidates))
+    return retrieval_scores(cosine_ranks(questions, candidates, search.right))

@@ -1,0 +1,58 @@
+"""Pooling: the final hidden states of a text to one vector."""
+
+from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from bertviz_lab.data.tasks.batches import TaskBatch
+from bertviz_lab.training.checkpoints.sentence_transformers_files import Pooling
+
+_AT_ONCE = 64
+
+
+def pool(hidden_BLD: Tensor, attention_mask_BL: Tensor, pooling: Pooling) -> Tensor:
+    """(batch, tokens, hidden) to (batch, hidden), over the attended tokens."""
+    if pooling == "cls":
+        return hidden_BLD[:, 0]
+    mask_BL1 = attention_mask_BL[..., None].bool()
+    if pooling == "max":
+        return hidden_BLD.masked_fill(~mask_BL1, -torch.inf).amax(1)
+    return (hidden_BLD * mask_BL1).sum(1) / mask_BL1.sum(1)
+
+
+@torch.inference_mode()
+def embed_rows(
+    model: nn.Module, rows: Sequence[NDArray[np.int32]], pad_id: int, device: torch.device, pooling: Pooling
+) -> NDArray[np.float32]:
+    """One vector for each row of token ids, (rows, hidden), in batches of rows of like length."""
+    order = np.argsort([-len(row) for row in rows], kind="stable")
+    vectors: list[NDArray[np.float32]] = [np.empty(0, dtype=np.float32)] * len(rows)
+    for start in range(0, len(order), _AT_ONCE):
+        chosen = order[start : start + _AT_ONCE]
+        padded = pad_sequence([torch.tensor(rows[n]).long() for n in chosen], batch_first=True, padding_value=pad_id)
+        lengths = torch.tensor([len(rows[n]) for n in chosen])
+        mask_BL = (torch.arange(padded.shape[1])[None] < lengths[:, None]).to(device)
+        hidden_BLD = model(padded.to(device), mask_BL).last_hidden_state
+        for row, vector in zip(chosen, pool(hidden_BLD.float(), mask_BL, pooling).cpu().numpy(), strict=True):
+            vectors[row] = vector
+    return np.stack(vectors)
+
+
+def related_vectors(model: nn.Module, batch: TaskBatch, pooling: Pooling = "mean") -> tuple[Tensor, ...]:
+    """The vectors of each text of the examples, (batch, hidden): anchors, positives, and negatives where there are any.
+
+    Each kind of text is one batch of the model, as wide as its longest.
+    """
+    masks = cast(Tensor, batch.attention_mask).unbind(1)
+    vectors = []
+    for ids_BL, mask_BL in zip(batch.input_ids.unbind(1), masks, strict=True):
+        width = int(mask_BL.sum(1).max()) if len(mask_BL) else 1
+        ids_BL, mask_BL = ids_BL[:, :width], mask_BL[:, :width]
+        hidden_BLD = model(ids_BL, mask_BL, torch.zeros_like(ids_BL)).last_hidden_state
+        vectors.append(pool(hidden_BLD.float(), mask_BL, pooling))
+    return tuple(vectors)
