@@ -1,12 +1,13 @@
-"""Tokenization: text to token ids and back, by WordPiece or byte-level BPE.
+"""Tokenization: text to token ids and back, by WordPiece, byte-level BPE or Unigram.
 
 In reading order: `tokenizer` (train, load, encode, decode), `encoding` (its result, truncation), `pipeline`
 (normalizer, pre-tokenizer, post-processor), `trainers` (the WordPiece and the BPE trainer), `tokenizer_files` (Hugging
-Face folders), `explain` (tokenization step by step), `mask_spelling` (advice for a misspelt [MASK]).
+Face folders; `sentencepiece_file` for those of DeBERTa), `explain` (tokenization step by step), `mask_spelling` (advice
+for a misspelt [MASK]).
 """
 
 from bertviz_lab.tokenization.encoding import Encoding, truncated_lengths
-from bertviz_lab.tokenization.explain import MergeStep, SplitStep, WordSplit, explain
+from bertviz_lab.tokenization.explain import MergeStep, PathStep, PieceScore, SplitStep, WordSplit, explain
 from bertviz_lab.tokenization.mask_spelling import check_mask_spelling
 from bertviz_lab.tokenization.pipeline import SpecialTokens
 from bertviz_lab.tokenization.tokenizer import Algorithm, Tokenizer
@@ -15,6 +16,8 @@ __all__ = [
     "Algorithm",
     "Encoding",
     "MergeStep",
+    "PathStep",
+    "PieceScore",
     "SpecialTokens",
     "SplitStep",
     "Tokenizer",

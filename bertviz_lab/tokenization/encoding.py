@@ -12,11 +12,12 @@ class Encoding:
 
     - `text_a`, `text_b`: the texts as given; `text_b` is None for a single text.
     - `ids`, `tokens`: the token at each position, as id and as string.
-    - `token_type_ids`: 0 through the first `[SEP]`, 1 after it, 0 at padding.
+    - `token_type_ids`: 0 through the first `[SEP]`, 1 after it, 0 at padding. Which text a token is of; a model has
+      segment embeddings for it where `BertConfig.has_segments`, and else does not look at it.
     - `attention_mask`: 1 where there is a token, 0 at padding.
     - `special_tokens_mask`: 1 at tokens that the tokenizer added (`[CLS]`, `[SEP]`, padding). A `[MASK]` in the text
       is part of the text: 0.
-    - `offsets`: (start, end) in characters of the position's own text; (0, 0) at added tokens.
+    - `offsets`: (start, end) in characters of the position's own text; (0, 0) at added tokens, empty at Unigram's "▁".
     - `word_ids`: index of the word in its own text, from 0; None at added tokens.
     - `dropped_a`, `dropped_b`: the tokens truncated from the end of each text.
     """

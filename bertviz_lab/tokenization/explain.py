@@ -1,13 +1,14 @@
 """How a text is split, step by step.
 
 A reference implementation of what `Tokenizer.encode` gets from a fast library, which records the steps: for WordPiece
-the candidates, for BPE the merges. Tests hold the two equal.
+the candidates, for BPE the merges, for Unigram the pieces that could end at each place. Tests hold the two equal.
 """
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from tokenizers import PreTokenizedString
 
@@ -17,6 +18,7 @@ from bertviz_lab.tokenization.tokenizer import Tokenizer
 
 # Every step holds the whole word, so the steps of a word grow with the square of its length.
 _LONGEST_MERGED_WORD = 1000
+_UNKNOWN_PENALTY = 10.0  # of `tokenizers`, models/unigram: K_UNK_PENALTY
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,28 @@ class MergeStep:
     pieces_after: tuple[str, ...]
 
 
+class PieceScore(NamedTuple):
+    """A piece that could be the last of a word's beginning."""
+
+    piece: str
+    score: float  # its log-probability
+    total: float  # the sum of the best split of that beginning which ends with it
+
+
+@dataclass(frozen=True)
+class PathStep:
+    """One piece of Unigram's best split: `candidates` end at the same place, the offset `end`; the first is taken.
+
+    An unknown character is a candidate with the worst log-probability less 10.
+    """
+
+    end: int
+    candidates: tuple[PieceScore, ...]
+
+
+Steps = tuple[SplitStep, ...] | tuple[MergeStep, ...] | tuple[PathStep, ...]
+
+
 @dataclass(frozen=True)
 class WordSplit:
     """A word of the text and its tokens.
@@ -56,7 +80,7 @@ class WordSplit:
     start: int
     end: int
     pieces: tuple[str, ...]
-    steps: tuple[SplitStep, ...] | tuple[MergeStep, ...]
+    steps: Steps
 
 
 def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
@@ -68,11 +92,13 @@ def explain(tokenizer: Tokenizer, text: str) -> tuple[WordSplit, ...]:
     splits = []
     for normalized, start, end, is_special in _words(tokenizer, replace_surrogates(text)):
         pieces: tuple[str, ...] = (normalized,)
-        steps: tuple[SplitStep, ...] | tuple[MergeStep, ...] = ()
+        steps: Steps = ()
         if is_special:
             pass
         elif tokenizer.algorithm == "wordpiece":
             pieces, steps = _longest_match(tokenizer, normalized)
+        elif tokenizer.algorithm == "unigram":
+            pieces, steps = _best_path(tokenizer, normalized)
         else:
             pieces, steps = _merge(tokenizer, normalized)
         splits.append(WordSplit(text[start:end], normalized, start, end, pieces, steps))
@@ -129,6 +155,46 @@ def _merge(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[Merg
         steps.append(MergeStep(pieces, pair, ranks[pair], merged))
         pieces = merged
     return pieces, tuple(steps)
+
+
+def _best_path(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[PathStep, ...]]:
+    """Unigram: of all splits into pieces, the one with the largest sum of log-probabilities (Viterbi's algorithm).
+
+    Source: Kudo 2018, "Subword Regularization", section 3.2; unknown characters in a row are one unknown token.
+    """
+    if len(word) > _LONGEST_MERGED_WORD:
+        raise InputError(
+            f"A word of {len(word):,} characters is too long to show how it is split: "
+            f"shorten it to {_LONGEST_MERGED_WORD:,}."
+        )
+    scores = tokenizer.piece_scores
+    longest = max(map(len, scores))
+    unknown_score = min(scores.values()) - _UNKNOWN_PENALTY
+    totals = [0.0]
+    ending: list[tuple[PieceScore, ...]] = [()]  # at each offset, the best first
+    for end in range(1, len(word) + 1):
+        found = []
+        for start in range(max(0, end - longest), end):
+            piece = word[start:end]
+            if piece in scores:
+                found.append(PieceScore(piece, scores[piece], totals[start] + scores[piece]))
+        if word[end - 1] not in scores:
+            found.append(PieceScore(word[end - 1], unknown_score, totals[end - 1] + unknown_score))
+        found.sort(key=lambda candidate: -candidate.total)  # of equal ones the longest, which began first
+        ending.append(tuple(found))
+        totals.append(found[0].total)
+    steps = []
+    end = len(word)
+    while end:
+        steps.append(PathStep(end, ending[end]))
+        end -= len(ending[end][0].piece)
+    pieces: list[str] = []
+    for step in reversed(steps):
+        piece = step.candidates[0].piece
+        token = piece if piece in scores else tokenizer.special.unk
+        if token != tokenizer.special.unk or pieces[-1:] != [token]:
+            pieces.append(token)
+    return tuple(pieces), tuple(reversed(steps))
 
 
 def _best_merge(pieces: tuple[str, ...], ranks: Mapping[tuple[str, str], int]) -> tuple[int, tuple[str, str]] | None:

@@ -5,7 +5,8 @@ words that are split in quadratic time. So the stages must be known ones that wo
 the text, and texts of the worst shapes are tried in a confined process first.
 """
 
-from collections.abc import Iterator
+import base64
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +15,25 @@ from bertviz_lab.errors import InputError
 #: Stages of a pipeline, each linear in the text.
 _KNOWN = frozenset(
     "Sequence "
-    "BertNormalizer Lowercase NFC NFD NFKC NFKD Nmt Replace Strip StripAccents Prepend ByteLevel "
+    "BertNormalizer Lowercase NFC NFD NFKC NFKD Nmt Precompiled Replace Strip StripAccents Prepend ByteLevel "
     "BertPreTokenizer CharDelimiterSplit Digits Metaspace Punctuation Split UnicodeScripts Whitespace WhitespaceSplit "
     "BertProcessing RobertaProcessing TemplateProcessing "
     "BPEDecoder ByteFallback CTC Fuse WordPiece".split()
 )
-#: Regular expressions of published pipelines: a run of spaces, and the words of GPT-2.
+#: Regular expressions of published pipelines: runs of spaces, line breaks, and the words of GPT-2.
 _KNOWN_PATTERNS = frozenset(
     (
         " {2,}",
         r"\s+",
+        r"\s{2,}|[\n\r\t]",
         r"\d",
         r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
         r"'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     )
 )
 _STAGES = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
-_LONGEST_WORD = 1_000  # characters; WordPiece takes time quadratic in them
+_LONGEST_WORD = 1_000  # characters; WordPiece takes time quadratic in them, Unigram times those of its longest piece
+_LONGEST_REPLACEMENT = 72  # bytes; the ligature of 18 letters in NFKC has 33
 _MOST_ADDED = 20_000  # tokens outside the vocabulary
 _TRIED_CHARACTERS = 50_000
 #: Repeated to texts of that length: one word, words, punctuation, accents, scripts without spaces, spaces, emoji.
@@ -59,12 +62,41 @@ def check_stages(state: dict[str, Any], path: Path) -> None:
         expression = pattern.get("Regex") if isinstance(pattern, dict) else None
         if expression is not None and expression not in _KNOWN_PATTERNS:
             raise _refusal(path, f"its regular expression {str(expression)[:40]!r} is not one of a known pipeline")
+        if kind == "Precompiled":
+            check_charsmap(_decoded(part.get("precompiled_charsmap"), path), path)
         if kind in ("Replace", "Prepend") and _grows(part):
             raise _refusal(path, "it replaces text by longer text")
     if (state["model"].get("max_input_chars_per_word") or 0) > _LONGEST_WORD:
         raise _refusal(path, f"it splits words of more than {_LONGEST_WORD:,} characters")
+    if state["model"].get("type") == "Unigram":
+        check_pieces((str(entry[0]) for entry in state["model"]["vocab"] if isinstance(entry, list) and entry), path)
     if len(state.get("added_tokens") or ()) > _MOST_ADDED:
         raise _refusal(path, f"it has more than {_MOST_ADDED:,} added tokens")
+
+
+def check_pieces(pieces: Iterable[str], path: Path) -> None:
+    """Raises `InputError` where a Unigram vocabulary has a piece so long that splitting would take quadratic time."""
+    if any(len(piece) > _LONGEST_WORD for piece in pieces):
+        raise _refusal(path, f"it has a piece of more than {_LONGEST_WORD:,} characters")
+
+
+def check_charsmap(charsmap: bytes, path: Path) -> None:
+    """Raises `InputError` where SentencePiece's table of replacements makes text much longer.
+
+    It is the size of a trie, the trie, and the replacements, each with a zero after it.
+    """
+    trie = int.from_bytes(charsmap[:4], "little")
+    if len(charsmap) < 4 or 4 + trie > len(charsmap):
+        raise _refusal(path, "its table of character replacements is damaged")
+    if any(len(text) > _LONGEST_REPLACEMENT for text in charsmap[4 + trie :].split(b"\0")):
+        raise _refusal(path, "it replaces text by longer text")
+
+
+def _decoded(text: Any, path: Path) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except (ValueError, TypeError) as error:
+        raise _refusal(path, "its table of character replacements is damaged") from error
 
 
 def try_tokenizer(folder: Path) -> int:

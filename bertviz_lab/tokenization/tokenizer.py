@@ -19,7 +19,8 @@ from bertviz_lab.tokenization.encoding import Encoding, kept_positions
 from bertviz_lab.tokenization.pipeline import SpecialTokens, replace_surrogates, trim_span
 from bertviz_lab.tokenization.trainers import train_bpe, train_wordpiece
 
-Algorithm = Literal["wordpiece", "bpe"]
+Algorithm = Literal["wordpiece", "bpe", "unigram"]
+_ALGORITHMS: dict[str, Algorithm] = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram"}
 # Texts per call of the library: enough for every core, few enough that their encodings fit in memory.
 _BATCH = 1024
 
@@ -72,7 +73,7 @@ class Tokenizer:
         Args:
             texts: Sentences, paragraphs or whole files; read once, as a stream.
             vocab_size: Maximum number of tokens, including special ones.
-            algorithm: "wordpiece" or "bpe".
+            algorithm: "wordpiece" or "bpe"; Unigram is read from others' files, and not trained here.
             lowercase: Lowercase the text (WordPiece also strips accents).
             min_frequency: Minimum number of occurrences of a pair of pieces to be merged.
             on_progress: Called now and then with the number of characters read; an exception ends training.
@@ -156,13 +157,18 @@ class Tokenizer:
         kept, cut_a, cut_b = kept_positions(segments, room)
         padding = max(0, (pad_to or 0) - len(kept))
 
-        ids, types, offsets, words = full.ids, full.type_ids, full.offsets, full.word_ids
+        ids, offsets, words = full.ids, full.offsets, full.word_ids
+        types = full.type_ids if text_b is None or 1 in full.type_ids else _sides(segments)
         tokens = [self.tokens[token_id] for token_id in ids]
         texts = (text_a, text_b or "")
 
         def span(position: int) -> tuple[int, int]:
             segment = segments[position]
-            return (0, 0) if segment is None else trim_span(texts[segment], *offsets[position])
+            if segment is None:
+                return 0, 0
+            if tokens[position] == "▁":  # the space alone, for which the library may give the letter after it
+                return offsets[position][0], offsets[position][0]
+            return trim_span(texts[segment], *offsets[position])
 
         return Encoding(
             text_a=text_a,
@@ -218,8 +224,8 @@ class Tokenizer:
 
     @cached_property
     def algorithm(self) -> Algorithm:
-        """The algorithm, "wordpiece" or "bpe"."""
-        return "bpe" if self._model["type"] == "BPE" else "wordpiece"
+        """The algorithm, "wordpiece", "bpe" or "unigram" (SentencePiece)."""
+        return _ALGORITHMS[self._model["type"]]
 
     @cached_property
     def lowercase(self) -> bool:
@@ -233,6 +239,7 @@ class Tokenizer:
 
         In WordPiece these begin with "##". In byte-level BPE a word begins with a space ("Ġ"), white space or
         punctuation, and all other tokens continue one: a heuristic, wrong at the start of a text or after a bracket.
+        In Unigram likewise, with "▁" for the space.
         """
         special = {*self.special.all, ""}
         flags = [token not in special and self._continues(token) for token in self.tokens]
@@ -243,7 +250,9 @@ class Tokenizer:
     def _continues(self, token: str) -> bool:
         if self.algorithm == "wordpiece":
             return token.startswith(self.continuation_prefix) and token != self.continuation_prefix
-        first = decoders.ByteLevel().decode([token])[:1]
+        first = token[:1] if self.algorithm == "unigram" else decoders.ByteLevel().decode([token])[:1]
+        if first == "▁":
+            return False
         return not (first.isspace() or unicodedata.category(first or "a")[0] == "P")
 
     # How words are split, for `explain`
@@ -272,6 +281,17 @@ class Tokenizer:
         )
         return {(left, right): rank for rank, (left, right) in enumerate(pairs)}
 
+    @cached_property
+    def piece_scores(self) -> Mapping[str, float]:
+        """The log-probability of each piece of Unigram; empty for the others."""
+        return dict(self._model["vocab"]) if self.algorithm == "unigram" else {}
+
+    @cached_property
+    def pair_separators(self) -> int:
+        """How many separators stand between the texts of a pair: one in BERT, two in RoBERTa."""
+        segments = self.backend.encode("a", "a").sequence_ids
+        return segments.index(1) - max(index for index, segment in enumerate(segments) if segment == 0) - 1
+
     # Identity
 
     @cached_property
@@ -286,6 +306,12 @@ class Tokenizer:
     def __repr__(self) -> str:
         case = "lowercased" if self.lowercase else "cased"
         return f"Tokenizer({self.algorithm}, {case}, {self.vocab_size:,} tokens, {self.fingerprint})"
+
+
+def _sides(segments: Sequence[int | None]) -> list[int]:
+    """0 through the first separator, 1 after it, in families whose own segment ids are all 0."""
+    last_of_a = max((index for index, segment in enumerate(segments) if segment == 0), default=0)
+    return [int(index > last_of_a + 1) for index in range(len(segments))]
 
 
 def _rebuild(state: str, special: SpecialTokens) -> Tokenizer:

@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from tokenizers import Tokenizer as Backend
+from tokenizers import processors
 
 from bertviz_lab.config.limits import words_of
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization.foreign import check_stages
-from bertviz_lab.tokenization.pipeline import SpecialTokens, template, wordpiece_backend
+from bertviz_lab.tokenization.pipeline import SpecialTokens, bpe_backend, template, wordpiece_backend
+from bertviz_lab.tokenization.sentencepiece_file import read_sentencepiece
 
 #: Ten times the largest that is published; as Python objects a file takes ten times its size.
 _MOST_BYTES = 48_000_000
@@ -18,7 +20,9 @@ _ROBERTA_SPELLING = SpecialTokens(pad="<pad>", unk="<unk>", cls="<s>", sep="</s>
 
 
 def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
-    """The tokenizer in `folder`: from tokenizer.json, else from vocab.txt with an optional tokenizer_config.json.
+    """The tokenizer in `folder`: from tokenizer.json, else from what older folders of its family have instead.
+
+    That is vocab.txt (BERT, ELECTRA), vocab.json and merges.txt (RoBERTa) or spm.model (DeBERTa).
 
     Raises:
         InputError: The folder or both files are missing, or they are not a tokenizer for BERT.
@@ -41,7 +45,38 @@ def read_folder(folder: Path) -> tuple[Backend, SpecialTokens]:
             chinese_chars=config.get("tokenize_chinese_chars", True),
         )
         return backend, special
+    if (folder / "vocab.json").is_file() and (folder / "merges.txt").is_file():
+        return _read_byte_level_bpe(folder, declared)
+    if (folder / "spm.model").is_file():
+        path = folder / "spm.model"
+        flags = {"lowercase": "do_lower_case", "split_by_punct": "split_by_punct"}
+        options = {name: bool(config.get(key)) for name, key in flags.items()}
+        backend = read_sentencepiece(path, _read_bytes(path), **options)
+        return backend, _special_tokens(backend.get_vocab(with_added_tokens=True), declared, path)
+    for name in ("sentencepiece.bpe.model", "spiece.model"):
+        if (folder / name).is_file():
+            raise InputError(
+                f"The folder {folder} has only {name} of its tokenizer: save it with transformers' AutoTokenizer, "
+                "which writes the tokenizer.json that is read here."
+            )
     raise InputError(f"The folder {folder} holds no tokenizer: tokenizer.json and vocab.txt are both missing.")
+
+
+def _read_byte_level_bpe(folder: Path, declared: dict[str, Any]) -> tuple[Backend, SpecialTokens]:
+    """RoBERTa's tokenizer from vocab.json and merges.txt, one pair a line after a line with the version."""
+    vocab = _read_object(folder / "vocab.json")
+    lines = [line.rstrip("\r") for line in _read_text(folder / "merges.txt").split("\n")]
+    merges = [tuple(line.split(" ")) for line in lines if line and not line.startswith("#version")]
+    if not all(isinstance(number, int) for number in vocab.values()) or any(len(pair) != 2 for pair in merges):
+        raise InputError(f"vocab.json and merges.txt in {folder} are not those of a byte-level BPE tokenizer.")
+    special = _special_tokens(vocab, declared, folder / "vocab.json")
+    try:
+        backend = bpe_backend(vocab, merges, lowercase=False, special=special)  # type: ignore[arg-type]
+    except Exception as error:  # the library raises bare Exception: a merge of pieces that are no tokens
+        raise InputError(f"vocab.json and merges.txt in {folder} do not belong together ({error}).") from error
+    cls, sep = ((name, vocab[name]) for name in (special.cls, special.sep))
+    backend.post_processor = processors.RobertaProcessing(sep, cls, True, False)  # offsets without spaces, none added
+    return backend, special
 
 
 def read_vocab_file(path: Path, *, lowercase: bool) -> tuple[Backend, SpecialTokens]:
@@ -137,8 +172,8 @@ def _read_tokenizer_json(path: Path, declared: dict[str, Any]) -> tuple[Backend,
         raise InputError(f'The file {path} is not a saved tokenizer: it has no "model" with a vocabulary.')
     # Early versions of the format do not name the model.
     kind = model.get("type") or ("BPE" if "merges" in model else "WordPiece")
-    if kind not in ("WordPiece", "BPE"):
-        raise InputError(f"The tokenizer {path} is of the kind {kind}: only WordPiece and BPE can be used here.")
+    if kind not in ("WordPiece", "BPE", "Unigram"):
+        raise InputError(f"The tokenizer {path} is of the kind {kind}: WordPiece, BPE and Unigram can be used here.")
     check_stages(state, path)
     try:
         backend = Backend.from_str(json.dumps(state))
@@ -181,14 +216,20 @@ def _is_lowercased(vocab: dict[str, int]) -> bool:
 def _read_text(path: Path) -> str:
     """The text of a file, without a byte-order mark."""
     try:
+        return _read_bytes(path).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"The file {path} is not UTF-8 text (byte {error.start} is not): save it as UTF-8.") from error
+
+
+def _read_bytes(path: Path) -> bytes:
+    """Everything in a file that is not too large for a tokenizer's."""
+    try:
         size = path.stat().st_size
         if size > _MOST_BYTES:
             raise InputError(f"{path.name} has {words_of('bytes', size)}: no tokenizer of BERT has that many.")
-        return path.read_bytes().decode("utf-8-sig")
+        return path.read_bytes()
     except OSError as error:
         raise InputError(f"The file {path} cannot be read: {error.strerror or error}.") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"The file {path} is not UTF-8 text (byte {error.start} is not): save it as UTF-8.") from error
 
 
 def _read_object(path: Path, *, required: bool = True) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def saved(folder: Path, **changes: object) -> Path:
         ({"decoder": {"type": "Replace", "pattern": {"Regex": "(x*)*y"}, "content": ""}}, "regular expression"),
         ({"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "aa"}}, "longer text"),
         ({"normalizer": {"type": "Prepend", "prepend": "a" * 100}}, "longer text"),
-        ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAA"}}, "stage 'Precompiled'"),
+        ({"normalizer": {"type": "Lua"}}, "stage 'Lua'"),
     ],
     ids=["normalizer", "in a sequence", "split", "decoder", "growing", "prepending", "unknown"],
 )

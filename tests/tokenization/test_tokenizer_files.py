@@ -206,7 +206,7 @@ def test_folder_without_a_tokenizer_names_both_files(tmp_path):
         ("[1, 2]", "holds no JSON object"),
         ("{}", 'it has no "model"'),
         ('{"model": {"type": "WordPiece"}}', 'it has no "model" with a vocabulary'),
-        ('{"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": 0}}', "of the kind Unigram"),
+        ('{"model": {"type": "Unigram", "vocab": [["a", 0.0]], "unk_id": 0}}', r"lacks \[PAD\]"),
         ('{"model": {"type": "WordPiece", "vocab": {"a": "b"}}}', "not a tokenizer that can be read"),
     ],
 )

@@ -95,8 +95,10 @@ def _texts(
     rows, segment_b = [], []
     for example, first, second in zip(examples, firsts, seconds, strict=True):
         pair = example.text_b is not None
-        keep_a, keep_b = truncated_lengths(len(first), len(second), limits.max_length - (3 if pair else 2))
-        row = [cls, *first[:keep_a], sep]
+        separators = [sep] * (tokenizer.pair_separators if pair else 1)
+        added = 1 + len(separators) + pair
+        keep_a, keep_b = truncated_lengths(len(first), len(second), limits.max_length - added)
+        row = [cls, *first[:keep_a], *separators]
         segment_b.append(len(row))
         rows.append(np.array([*row, *second[:keep_b], sep] if pair else row, dtype=np.int32))
     targets: NDArray[np.int64] | NDArray[np.float32]

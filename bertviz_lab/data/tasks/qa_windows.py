@@ -101,6 +101,7 @@ def make_windows(
     if max_length < _SHORTEST:
         raise InputError(f"A length of {max_length} is too short for a question and a passage: choose at least 8.")
     max_question_length = min(max_question_length, (max_length - _SPECIAL) // 2)
+    separators = [tokenizer.sep_id] * tokenizer.pair_separators
     encoded_questions = tokenize_spans(tokenizer, [question.question for question in questions])
     passages = list(dict.fromkeys(question.passage for question in questions))
     encoded_passages = dict(zip(passages, tokenize_spans(tokenizer, passages), strict=True))
@@ -108,7 +109,7 @@ def make_windows(
     windows: list[Window] = []
     for index, (question, (question_ids, _)) in enumerate(zip(questions, encoded_questions, strict=True)):
         passage_ids, spans = encoded_passages[question.passage]
-        prefix = [tokenizer.cls_id, *question_ids[:max_question_length].tolist(), tokenizer.sep_id]
+        prefix = [tokenizer.cls_id, *question_ids[:max_question_length].tolist(), *separators]
         capacity = max_length - len(prefix) - 1
         size = len(spans), capacity
         if size not in ranges_by_size:
@@ -155,7 +156,7 @@ def tokenize_spans(tokenizer: Tokenizer, texts: Sequence[str]) -> list[tuple[NDA
     if any(name in text for text in clean for name in tokenizer.special.all):
         backend = Backend.from_str(backend.to_str())
         backend.encode_special_tokens = True
-    has_space = tokenizer.algorithm == "bpe"  # in its tokens, before a word
+    has_space = tokenizer.algorithm != "wordpiece"  # in its tokens, before a word
     result = []
     for text, encoding in zip(texts, backend.encode_batch(clean, add_special_tokens=False), strict=True):
         spans = encoding.offsets

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.tokenization import MergeStep, SplitStep, WordSplit
+from bertviz_lab.tokenization import MergeStep, PathStep, SplitStep, WordSplit
 
 _MAX_WORDS = 60
 _MAX_STEPS = 40
@@ -27,9 +27,13 @@ def splitting_payload(words: Sequence[WordSplit], algorithm: str, *, unknown: st
     return to_json({"algorithm": algorithm, "words": shown, "more": max(0, len(words) - _MAX_WORDS)})
 
 
-def _step(step: SplitStep | MergeStep) -> dict[str, Any]:
+def _step(step: SplitStep | MergeStep | PathStep) -> dict[str, Any]:
     if isinstance(step, MergeStep):
         return {"before": list(step.pieces_before), "pair": list(step.pair), "rank": int(step.rank)}
+    if isinstance(step, PathStep):
+        best, *others = [f"{candidate.piece} {candidate.total:.1f}" for candidate in step.candidates[:_MAX_CANDIDATES]]
+        skipped = len(step.candidates) - 1 - len(others)
+        return {"tried": [*others, best], "skipped": skipped, "found": best}
     candidates = list(step.candidates)
     shown = candidates if len(candidates) <= _MAX_CANDIDATES else [*candidates[: _MAX_CANDIDATES - 4], *candidates[-4:]]
     return {"tried": shown, "skipped": len(candidates) - len(shown), "found": step.match}

@@ -41,7 +41,8 @@ from bertviz_lab.training.checkpoints.sentence_transformers_files import (
 TASK_MODELS = (BertForSequenceClassification, BertForTokenClassification, BertForQuestionAnswering)
 
 HUB_FILES = [
-    *("config.json", "1_Pooling/config.json", "sentence_bert_config.json", "vocab.txt", "tokenizer*.json", "README.md"),
+    *("config.json", "1_Pooling/config.json", "sentence_bert_config.json", "README.md"),
+    *("tokenizer*.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt", "spm.model"),
 ]
 SAFETENSORS = ["*.safetensors", "*.safetensors.index.json"]
 PICKLES = ["pytorch_model*.bin", "pytorch_model.bin.index.json"]

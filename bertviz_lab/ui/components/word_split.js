@@ -1,4 +1,4 @@
-// Greedy longest match (WordPiece) or merges (BPE), one word at a time, as it was worked out.
+// Greedy longest match (WordPiece), merges (BPE) or the best path (Unigram), one word at a time, as it was worked out.
 
 const view = onPayload('Type a sentence above to see how the tokenizer splits its words.', show);
 const rule = h('p', { class: 'quiet rule' });
@@ -12,6 +12,8 @@ const RULES = {
     + 'that continues from there, marked with ##, and so on. If no piece matches, the word becomes [UNK].',
   bpe: 'Byte-pair encoding (BPE) starts from single bytes and repeatedly merges the adjacent pair that was learned first, '
     + 'until no learned pair is left. Ġ stands for the space before a word.',
+  unigram: 'Unigram (SentencePiece) takes the split with the largest sum of log-probabilities. Each line has the piece taken, '
+    + 'after others that end at the same place, with the best sum up to there. ▁ stands for the space before a word.',
 };
 
 function show(body) {

@@ -19,7 +19,7 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
     try:
         checkpoint = session.models.open(model or "")
         config, tokenizer = checkpoint.config, checkpoint.tokenizer
-        kind = "WordPiece" if tokenizer.algorithm == "wordpiece" else "BPE"
+        kind = {"wordpiece": "WordPiece", "bpe": "BPE", "unigram": "Unigram"}[tokenizer.algorithm]
         items = [
             ("Layers", f"{config.num_hidden_layers}"),
             ("Hidden size", f"{config.hidden_size}"),
