@@ -120,6 +120,11 @@ def head_logits(model: Any, kind: TargetKind, hidden_BD: Tensor) -> Tensor:
     return model.nsp(pool(model.bert, hidden_BD))
 
 
+def text_position(checkpoint: Checkpoint) -> int | None:
+    """What a text's classifier reads: the position of [CLS], or None where it is the mean of all tokens."""
+    return 0 if checkpoint.config.classifier_pooling == "cls" else None
+
+
 def final_vectors(
     checkpoint: Checkpoint, positions: int | Tensor | None, arguments: dict[str, Tensor], **options: Any
 ) -> Tensor:
@@ -165,7 +170,7 @@ def choose_target(
         position = 0
         if kind == "next" and 1 not in inputs.encoding.token_type_ids:
             raise InputError("Type both sentence A and sentence B.")
-    reads_all = kind == "label" and checkpoint.config.classifier_pooling == "mean"
+    reads_all = kind == "label" and text_position(checkpoint) is None
     if choice is None:
         vectors = final_vectors(checkpoint, None if reads_all else position, inputs.arguments())
         index = int(head_logits(model, kind, vectors)[0].argmax())

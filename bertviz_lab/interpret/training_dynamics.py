@@ -20,7 +20,7 @@ from bertviz_lab.interpret.predictions.predictions import (
     ranked,
 )
 from bertviz_lab.interpret.predictions.token_labels import PassageAnswer, WordLabel, answer_question, label_words
-from bertviz_lab.interpret.targets import head_logits
+from bertviz_lab.interpret.targets import head_logits, text_position
 from bertviz_lab.model import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -107,6 +107,7 @@ def analyze_snapshot(
     )
     states_SLD = torch.cat(out.hidden_states)
     next_logits = head_logits(model, "next", states_SLD[-1, :1])[0].float() if predicts_next else None
+    read = states_SLD[-1, :1] if text_position(checkpoint) == 0 else states_SLD[-1:]
     return SnapshotAnalysis(
         encoding=encoding,
         attentions=attentions,
@@ -114,7 +115,7 @@ def analyze_snapshot(
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if predicts_tokens else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),
         losses=_losses(checkpoint, inputs) if predicts_tokens else None,
-        labels=classify_vector(checkpoint, states_SLD[-1, :1]) if classifies else (),
+        labels=classify_vector(checkpoint, read) if classifies else (),
         words=label_words(checkpoint, text_a).words if isinstance(model, BertForTokenClassification) else (),
         answer=_answer(checkpoint, text_a, text_b),
         vectors=word_embeddings(checkpoint, projected),

@@ -166,9 +166,11 @@ class Tokenizer:
             segment = segments[position]
             if segment is None:
                 return 0, 0
-            if tokens[position] == "▁":  # the space alone, for which the library may give the letter after it
-                return offsets[position][0], offsets[position][0]
-            return trim_span(texts[segment], *offsets[position])
+            start, end = offsets[position]
+            if tokens[position] == "▁":  # the space alone: no character of its word, whose first the library may give
+                start = end if texts[segment][start:end].isspace() else start
+                return start, start
+            return trim_span(texts[segment], start, end)
 
         return Encoding(
             text_a=text_a,

@@ -17,6 +17,7 @@ from bertviz_lab.interpret.targets import (
     label_scores,
     require_head,
     single_token,
+    text_position,
 )
 from bertviz_lab.tokenization import Encoding, Tokenizer, check_mask_spelling
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -191,7 +192,7 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
     """Label a text or a pair. Raises `InputError` when the model is not a sequence classifier."""
     require_head(checkpoint, "label")
     inputs = encode_inputs(checkpoint, text_a, text_b)
-    labels = classify_vector(checkpoint, final_vectors(checkpoint, 0, inputs.arguments()))
+    labels = classify_vector(checkpoint, final_vectors(checkpoint, text_position(checkpoint), inputs.arguments()))
     ranking = sorted(labels, key=lambda label: -label.score)
     if not is_multi_label(checkpoint):
         return Classification(inputs.encoding, tuple(ranking), predicted=(ranking[0].label,))
@@ -201,7 +202,10 @@ def classify(checkpoint: Checkpoint, text_a: str, text_b: str | None = None) -> 
     return Classification(inputs.encoding, tuple(ranking), True, reached)
 
 
-def classify_vector(checkpoint: Checkpoint, first_1D: Tensor) -> tuple[LabelScore, ...]:
-    """The labels of a classifier in their order, or the number of a regression, from the final state of [CLS]."""
-    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", first_1D)[0])
+def classify_vector(checkpoint: Checkpoint, states: Tensor) -> tuple[LabelScore, ...]:
+    """The labels of a classifier in their order, or the number of a regression, from the final state of [CLS].
+
+    `states` is (1, hidden), or (1, tokens, hidden) for a classifier that reads the mean.
+    """
+    scores = label_scores(checkpoint, head_logits(checkpoint.model, "label", states)[0])
     return tuple(LabelScore(*pair) for pair in zip(checkpoint.config.labels, scores.tolist(), strict=True))

@@ -1,0 +1,102 @@
+"""Every analysis answers on every family, and what a family lacks is said."""
+
+import numpy as np
+import pytest
+import torch
+
+from bertviz_lab import InputError, interpret
+from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
+
+every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
+TEXT_B = "a small dog ran"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory):
+    root = tmp_path_factory.mktemp("families")
+    return {model_type: family_checkpoint(model_type, root / model_type) for model_type in MODEL_TYPES}
+
+
+def masked(checkpoint) -> str:
+    return f"the red {checkpoint.tokenizer.special.mask} sat on the mat"
+
+
+@every_family
+def test_the_last_layer_of_the_lens_is_the_prediction(model_type, checkpoints):
+    checkpoint = checkpoints[model_type]
+    (prediction,) = interpret.fill_mask(checkpoint, masked(checkpoint), top_k=3, text_b=TEXT_B).masks
+    lens = interpret.logit_lens(checkpoint, masked(checkpoint), TEXT_B, top_k=3)
+    assert len(lens.layers) == 3
+    assert [c.token for c in lens.layers[-1].candidates] == [c.token for c in prediction.candidates]
+    assert lens.layers[-1].probability == pytest.approx(prediction.candidates[0].probability, abs=1e-5)
+
+
+@every_family
+def test_attention_is_traced_over_both_texts(model_type, checkpoints):
+    trace = interpret.trace_text(checkpoints[model_type], "the red cat", TEXT_B)
+    assert trace.attentions.shape == (2, 2, len(trace.tokens), len(trace.tokens))
+    np.testing.assert_allclose(trace.attentions.sum(-1), 1, atol=1e-5)
+    assert {0, 1} == set(trace.encoding.token_type_ids)
+
+
+@every_family
+def test_ablation_without_its_effect_would_be_the_baseline(model_type, checkpoints):
+    checkpoint = checkpoints[model_type]
+    ablation = interpret.ablate_heads(checkpoint, masked(checkpoint))
+    inputs = interpret.encode_inputs(checkpoint, masked(checkpoint))
+    mask = torch.ones(1, 2, 2)
+    mask[0, 1, 0] = 0
+    with torch.no_grad():
+        out = checkpoint.model(**inputs.arguments(), head_mask=mask)
+    expected = out.logits[0, ablation.target.position].log_softmax(-1)[ablation.target.index]
+    assert ablation.without_head[1, 0] == pytest.approx(float(expected), abs=1e-4)
+
+
+@every_family
+def test_attribution_and_norms_and_likelihood_answer(model_type, checkpoints):
+    checkpoint = checkpoints[model_type]
+    text = masked(checkpoint)
+    tokens = len(checkpoint.tokenizer.encode(text))
+    assert interpret.attribute(checkpoint, text).scores.shape == (tokens,)
+    assert interpret.norms_by_layer(checkpoint, text).feed_forward.shape == (2, tokens)
+    assert np.isfinite(interpret.pseudo_log_likelihood(checkpoint, "the red cat sat").total)
+    assert len(interpret.nearest_tokens(checkpoint, "the", top_k=2)) == 2
+
+
+@every_family
+def test_the_parts_of_the_embeddings_that_a_family_lacks_are_named_and_zero(model_type, checkpoints):
+    parts = interpret.embedding_sum(checkpoints[model_type], "the red cat", TEXT_B)
+    has_segments = model_type in ("albert", "electra")
+    has_positions = model_type not in ("deberta-v2", "modernbert")
+    assert ("segment" in parts.lacking) == (not has_segments)
+    assert ("position" in parts.lacking) == (not has_positions)
+    assert parts.position.any() == has_positions
+    np.testing.assert_allclose(parts.token + parts.segment + parts.position, parts.total, atol=1e-6)
+
+
+@every_family
+def test_next_sentence_says_that_the_family_was_not_trained_for_it(model_type, checkpoints):
+    with pytest.raises(InputError, match=r"which was not pretrained on next-sentence prediction.*choose a BERT"):
+        interpret.next_sentence(checkpoints[model_type], "the red cat sat", TEXT_B)
+    assert interpret.target_kinds(checkpoints[model_type]) == ("token",)
+
+
+@every_family
+def test_fine_tuned_heads_answer(model_type, tmp_path):
+    of_texts = family_checkpoint(model_type, tmp_path / "a", "SequenceClassification")
+    assert sum(label.score for label in interpret.classify(of_texts, "the cat", TEXT_B).labels) == pytest.approx(1)
+    of_tokens = family_checkpoint(model_type, tmp_path / "b", "TokenClassification")
+    assert [word.text for word in interpret.label_words(of_tokens, "the red cat").words] == ["the", "red", "cat"]
+    of_answers = family_checkpoint(model_type, tmp_path / "c", "QuestionAnswering")
+    assert interpret.answer_question(of_answers, "who sat?", "the red cat sat on the mat").best
+
+
+def test_the_prediction_of_a_classifier_that_reads_the_mean_is_explained_by_all_its_tokens(tmp_path):
+    checkpoint = family_checkpoint("modernbert", tmp_path, "SequenceClassification", classifier_pooling="mean")
+    best, *_ = interpret.classify(checkpoint, "the red cat").labels
+    inputs = interpret.encode_inputs(checkpoint, "the red cat")
+    target = interpret.choose_target(checkpoint, inputs, "label")
+    assert target.name == best.label
+    assert interpret.class_scores(checkpoint, inputs, target)[target.index] == pytest.approx(best.score, abs=1e-5)
+    ablation = interpret.ablate_heads(checkpoint, "the red cat", target=target)
+    assert ablation.baseline == pytest.approx(np.log(best.score), abs=1e-4)

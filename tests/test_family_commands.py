@@ -1,0 +1,81 @@
+"""The command line on a folder of each family: it answers, or says in a sentence why it does not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.__main__ import main
+from tests.family_checkpoints import MODEL_TYPES, family_folder
+from tests.little import SENTENCES, little_text
+
+every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
+_MASKS = {"roberta": "<mask>", "xlm-roberta": "<mask>", "camembert": "<mask>", "mpnet": "<mask>"}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, str]:
+    root = tmp_path_factory.mktemp("families")
+    return {model_type: str(family_folder(model_type, root / model_type)) for model_type in MODEL_TYPES}
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
+    assert main([*arguments, "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+@every_family
+def test_fill_mask_attention_and_tokenize_answer(model_type, folders, capsys, tmp_path: Path):
+    model = folders[model_type]
+    mask = _MASKS.get(model_type, "[MASK]")
+    filled = answer(capsys, "fill-mask", "--model", model, f"the red {mask} sat", "--top-k", "2")
+    assert len(filled["masks"][0]["candidates"]) == 2
+    out = tmp_path / "attention.json"
+    texts = ("--text-a", "the red cat", "--text-b", "a dog ran")
+    drawn = answer(capsys, "attention", "--model", model, *texts, "--out", str(out))
+    assert drawn["layers"] == drawn["heads"] == 2
+    assert json.loads(out.read_text())["tokens"] == drawn["tokens"]
+    tokens = answer(capsys, "tokenize", "--model", model, "the red cat", "--text-b", "a dog ran")
+    assert tokens["tokens"] == drawn["tokens"]
+
+
+@every_family
+def test_next_sentence_is_refused_in_a_sentence(model_type, folders, capsys):
+    assert main(["next-sentence", "--model", folders[model_type], "--text-a", "a cat", "--text-b", "it sat"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "was not pretrained on next-sentence prediction" in captured.err
+    assert "Traceback" not in captured.err
+
+
+@every_family
+def test_a_fine_tuned_model_predicts_a_file(model_type, capsys, tmp_path: Path):
+    model = family_folder(model_type, tmp_path / "model", "SequenceClassification")
+    data = tmp_path / "texts.csv"
+    data.write_text("text,other\n" + "".join(f"{sentence},1\n" for sentence in SENTENCES[:3]))
+    predicted = answer(capsys, "predict", "--model", str(model), "--data", str(data), "--text-a", "text")
+    assert len(predicted["predictions"]) == 3
+
+
+@pytest.mark.parametrize("model_type", ["roberta", "albert", "electra", "deberta-v2", "modernbert", "mpnet"])
+def test_training_goes_on_from_a_family_and_leaves_one_of_it(model_type, folders, capsys, tmp_path: Path):
+    text = tmp_path / "text.txt"
+    text.write_text(little_text())
+    options = ("--seq-len", "16", "--batch-size", "4", "--threads", "1", "--steps", "2", "--objective", "mlm")
+    start = ("--init-from", folders[model_type], "--corpus", str(text), "--out", str(tmp_path / "run"))
+    trained = answer(capsys, "pretrain", *start, *options)
+    assert trained["mlm_loss"] > 0
+    config = json.loads((Path(trained["path"]) / "config.json").read_text())
+    assert config["model_type"] == model_type
+    scores = answer(capsys, "evaluate", "--model", trained["path"], "--task", "mlm", "--data", str(text))
+    assert scores["mlm_loss"] > 0
+
+    rows = [f"{sentence} {number},{'cat' in sentence}" for number in range(6) for sentence in SENTENCES]
+    data = tmp_path / "rows.csv"
+    data.write_text("\n".join(["text,label", *rows]))
+    tuning = ("--task", "classification", "--train", str(data), "--model", trained["path"])
+    limits = ("--epochs", "1", "--max-length", "16", "--out", str(tmp_path / "tuned"), "--threads", "1")
+    tuned = answer(capsys, "finetune", *tuning, *limits)
+    named = json.loads((Path(tuned["path"]) / "config.json").read_text())["architectures"]
+    assert named[0].endswith("ForSequenceClassification")
+    assert named[0] != "BertForSequenceClassification"
