@@ -179,8 +179,17 @@ def export_command(options: argparse.Namespace) -> Result:
     """Export a model as a Hugging Face folder."""
     from bertviz_lab.training.checkpoints.checkpoint import export_checkpoint
 
-    path = export_checkpoint(_load(options.model), Path(options.out))
-    return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
+    checkpoint = _load(options.model)
+    path = export_checkpoint(checkpoint, Path(options.out))
+    if not options.onnx:
+        return Result({"path": str(path)}, f"Written to {path}; transformers can load it")
+    from bertviz_lab.training.checkpoints.onnx_export import export_onnx
+
+    report = export_onnx(checkpoint, path)
+    card = f"{checkpoint.card.rstrip()}\n\n{report.card_section()}\n".lstrip()
+    (path / "README.md").write_text(card, encoding="utf-8")
+    body = {"path": str(path)} | dataclasses.asdict(report) | {"onnx": str(report.path)}
+    return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
 
 
 def runs_command(options: argparse.Namespace) -> Result:

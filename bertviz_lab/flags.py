@@ -80,6 +80,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
 
     export = command("export")
     export.add_argument("--out", required=True, help="A new folder")
+    export.add_argument("--onnx", action="store_true", help="Also as ONNX graphs, in 32 bits and with 8-bit weights")
 
     runs = command("runs", model=False)
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")

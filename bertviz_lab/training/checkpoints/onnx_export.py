@@ -1,0 +1,210 @@
+"""ONNX: a model as a graph for runtimes without PyTorch, checked against the model that it came from.
+
+The layout is that of Optimum and transformers.js: `onnx/model.onnx`, and `onnx/model_quantized.onnx` with the weights
+of its matrices in 8 bits (dynamic quantization: activations are quantized while it runs).
+"""
+
+import importlib
+import io
+import logging
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from bertviz_lab.data.probes import PROBES
+from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+FOLDER = "onnx"
+_OUTPUTS = ("prediction_logits", "seq_relationship_logits", "start_logits", "end_logits", "logits", "last_hidden_state")
+_MOST_DIFFERENCE = 1e-3  # between outputs, which are sums of a thousand products in 32 bits
+_TEXTS, _LATENCY_TOKENS, _REPEATS = 64, 64, 15
+
+Arrays = dict[str, NDArray[Any]]
+Run = Callable[[Arrays], list[NDArray[Any]]]
+
+
+@dataclass(frozen=True)
+class OnnxReport:
+    """What was written and measured."""
+
+    path: Path
+    bytes: dict[str, int]  # of each file, and of the PyTorch weights in 32 bits under "PyTorch"
+    difference: float  # the largest between outputs of the graph and of the model
+    agreement: float  # share of outputs whose highest class is the same in 8 bits
+    milliseconds: dict[str, float]  # median for one text of 64 tokens, by file and for "PyTorch"
+
+    def card_section(self) -> str:
+        """A section of the model card, in Markdown."""
+        rows = [f"| {name} | {self.bytes[name] / 1e6:.1f} | {self.milliseconds[name]:.1f} |" for name in self.bytes]
+        return "\n".join(
+            [
+                "## ONNX",
+                "",
+                f"`{FOLDER}/model.onnx` differs from the PyTorch model by at most {self.difference:.1e}. "
+                f"`{FOLDER}/model_quantized.onnx` has 8-bit weights (dynamic quantization) and gives the same highest "
+                f"class for {self.agreement:.1%} of outputs on {_TEXTS} sentences.",
+                "",
+                f"| model | MB | ms for {_LATENCY_TOKENS} tokens |",
+                "|---|---|---|",
+                *rows,
+            ]
+        )
+
+
+class _Graph(nn.Module):
+    """The model with its inputs by position and its outputs as a tuple."""
+
+    def __init__(self, model: nn.Module, outputs: Sequence[str]) -> None:
+        super().__init__()
+        self.model, self.outputs = model, outputs
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        out = self.model(*inputs)
+        return tuple(getattr(out, name) for name in self.outputs)
+
+
+def export_onnx(checkpoint: Checkpoint, folder: Path) -> OnnxReport:
+    """Write `onnx/model.onnx` and its quantized variant below `folder`, and compare both with the model.
+
+    Raises `InputError` where the libraries are missing or the graph does not compute what the model does.
+    """
+    _require("onnx", "onnxruntime", "onnxscript")
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    place = folder / FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    plain, quantized = place / "model.onnx", place / "model_quantized.onnx"
+    batch = _batch(checkpoint, [pair.good for pair in PROBES["english"].pairs[:3]])
+    outputs = _export(checkpoint.model, batch, plain, checkpoint.config.max_position_embeddings)
+    with _quiet():
+        quantize_dynamic(plain, quantized, weight_type=QuantType.QInt8)
+
+    runs: dict[str, Run] = {"PyTorch": _torch_run(checkpoint.model, outputs)}
+    runs |= {path.name: _onnx_run(path) for path in (plain, quantized)}
+    difference, agreement = _compare(checkpoint, runs["PyTorch"], runs[plain.name], runs[quantized.name])
+    if not difference < _MOST_DIFFERENCE:
+        raise InputError(
+            f"The ONNX graph differs from the model by {difference:.2g}; it was not exported as it should."
+        )
+    weights = sum(parameter.numel() * 4 for parameter in checkpoint.model.parameters())
+    return OnnxReport(
+        path=place,
+        bytes={"PyTorch": weights} | {path.name: path.stat().st_size for path in (plain, quantized)},
+        difference=difference,
+        agreement=agreement,
+        milliseconds=_latencies(checkpoint, runs),
+    )
+
+
+def _require(*modules: str) -> None:
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            raise InputError(f"ONNX export needs {name}: pip install 'bertviz-lab[onnx]'.") from None
+
+
+def _export(model: nn.Module, batch: Arrays, path: Path, positions: int) -> tuple[str, ...]:
+    inputs = tuple(torch.from_numpy(array) for array in batch.values())
+    with torch.no_grad():
+        out = model(*inputs)
+    outputs = tuple(name for name in _OUTPUTS if getattr(out, name, None) is not None)
+    if len(outputs) > 1:
+        outputs = tuple(name for name in outputs if name != "last_hidden_state")
+    axes = {0: torch.export.Dim("batch_size"), 1: torch.export.Dim("sequence_length", max=positions)}
+    with _quiet():
+        program = torch.onnx.export(
+            _Graph(model, outputs).eval(),
+            inputs,
+            input_names=list(batch),
+            output_names=list(outputs),
+            dynamic_shapes={"inputs": tuple(axes for _ in inputs)},
+            dynamo=True,
+            verbose=False,
+        )
+        assert program is not None
+        program.save(path)
+    return outputs
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Libraries tell about each other and about themselves."""
+    disabled = logging.root.manager.disable
+    logging.disable(logging.ERROR)
+    try:
+        with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(disabled)
+
+
+def _torch_run(model: nn.Module, outputs: Sequence[str]) -> Run:
+    def run(batch: Arrays) -> list[NDArray[Any]]:
+        with torch.no_grad():
+            out = model(*(torch.from_numpy(array) for array in batch.values()))
+        return [getattr(out, name).numpy() for name in outputs]
+
+    return run
+
+
+def _onnx_run(path: Path) -> Run:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    return lambda batch: session.run(None, batch)
+
+
+def _compare(checkpoint: Checkpoint, model: Run, plain: Run, quantized: Run) -> tuple[float, float]:
+    """The largest difference to the graph, and the share of equal classes in 8 bits, over batches of unlike lengths."""
+    sentences = [pair.good for pair in PROBES["english"].pairs][:_TEXTS]
+    difference, equal, total = 0.0, 0, 0
+    for start in range(0, len(sentences), 8):
+        batch = _batch(checkpoint, sentences[start : start + 8])
+        shown = batch["attention_mask"].astype(bool)
+        for true, graph, small in zip(model(batch), plain(batch), quantized(batch), strict=True):
+            if true.shape[:2] == shown.shape:  # one output a token: padding does not count
+                true, graph, small = true[shown], graph[shown], small[shown]
+            difference = max(difference, float(np.abs(true - graph).max()))
+            if true.ndim > 1 and true.shape[-1] > 1:
+                equal += int((true.argmax(-1) == small.argmax(-1)).sum())
+                total += int(np.prod(true.shape[:-1]))
+    return difference, equal / total if total else 1.0
+
+
+def _latencies(checkpoint: Checkpoint, runs: dict[str, Run]) -> dict[str, float]:
+    """Median milliseconds of each, in turns."""
+    sentences = " ".join(pair.good for pair in PROBES["english"].pairs[:_LATENCY_TOKENS])
+    batch = {name: array[:, :_LATENCY_TOKENS].copy() for name, array in _batch(checkpoint, [sentences]).items()}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(_REPEATS):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run(batch)
+            times[name].append(1000 * (time.perf_counter() - start))
+    return {name: statistics.median(taken[1:]) for name, taken in times.items()}
+
+
+def _batch(checkpoint: Checkpoint, sentences: Sequence[str]) -> Arrays:
+    """Padded inputs, (texts, tokens) each, in the order of the model's arguments."""
+    encodings = [checkpoint.tokenizer.encode(text, max_length=checkpoint.max_length) for text in sentences]
+    longest = max(len(encoding.ids) for encoding in encodings)
+    ids = np.full((len(encodings), longest), checkpoint.config.pad_token_id, np.int64)
+    mask = np.zeros_like(ids)
+    for row, encoding in enumerate(encodings):
+        ids[row, : len(encoding.ids)] = encoding.ids
+        mask[row, : len(encoding.ids)] = 1
+    batch: Arrays = {"input_ids": ids, "attention_mask": mask}
+    return batch | {"token_type_ids": np.zeros_like(ids)}
