@@ -7,7 +7,7 @@ def test_every_visitor_gets_their_own_answers_and_no_error() -> None:
     result = load.measure(6, 0.4, run_seconds=5)
     assert result["errors"] == {}
     assert result["mixed_up"] == 0
-    assert result["answers_checked"] > 10
+    assert result["answers_checked"] >= 6
     assert result["runs"]["started"] >= 1
     assert result["runs"]["lost"] == 0
     assert result["tracebacks"] == 0

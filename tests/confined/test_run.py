@@ -114,14 +114,14 @@ def test_an_answer_of_another_type_is_an_error_and_nothing_is_unpickled(tmp_path
 def test_each_piece_of_work_has_a_copy_of_its_own_of_a_process_that_is_ready():
     workers = Workers(("tests.confined.work",))
     workers.warm_up()
-    (ready,) = ready_below()
+    ready = ready_of(workers)
     first, second = (workers.run(partial(work.process_ids), LIMITS) for _ in range(2))
     assert first != second
     assert ready not in (*first, *second)
-    assert ready_below() == [ready]
+    assert ready_of(workers) == ready
     wait_until(lambda: not any(psutil.pid_exists(pid) for pid in (*first, *second)))
     workers.close()
-    assert not ready_below()
+    wait_until(lambda: not psutil.pid_exists(ready))
 
 
 @linux
@@ -144,7 +144,7 @@ def test_a_copy_that_waits_is_killed(monkeypatch):
     monkeypatch.setattr("bertviz_lab.confined.run._GRACE_SECONDS", 0.5)
     workers = Workers(("tests.confined.work",))
     workers.warm_up()
-    (ready,) = ready_below()
+    ready = ready_of(workers)
     with pytest.raises(TimeLimitError):
         workers.run(partial(work.asleep), Confinement(500_000_000, 0.2))
     wait_until(lambda: not psutil.Process(ready).children(recursive=True))
@@ -168,11 +168,11 @@ def test_work_begins_within_milliseconds_of_the_question():
 def test_the_process_that_is_copied_is_replaced_when_it_has_died():
     workers = Workers()
     workers.warm_up()
-    (ready,) = ready_below()
+    ready = ready_of(workers)
     psutil.Process(ready).kill()
     assert workers.run(partial(work.wordy, 2), LIMITS) == "aa"
     assert workers.run(partial(work.wordy, 2), LIMITS) == "aa"
-    assert ready_below() not in ([], [ready])
+    assert ready_of(workers) != ready
     workers.close()
 
 
@@ -198,10 +198,10 @@ def test_only_so_many_work_at_a_time(monkeypatch):
     workers.close()
 
 
-def ready_below() -> list[int]:
-    """The processes of confined workers that this one has started."""
-    children = psutil.Process().children()
-    return [child.pid for child in children if "bertviz_lab.confined." in " ".join(child.cmdline())]
+def ready_of(workers: Workers) -> int:
+    """The process that is copied."""
+    assert workers._template is not None
+    return workers._template.pid
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
