@@ -192,6 +192,27 @@ def export_command(options: argparse.Namespace) -> Result:
     return Result(body, f"Written to {path}; transformers and onnxruntime can load it\n\n{report.card_section()}")
 
 
+def push_command(options: argparse.Namespace) -> Result:
+    """Publish a model on the Hugging Face hub; --dry-run shows what would be sent."""
+    from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
+
+    publication = push_to_hub(
+        _load(options.model),
+        options.repo,
+        private=not options.public,
+        dry_run=options.dry_run,
+        license=options.license,
+        language=tuple(options.language),
+        datasets=tuple(options.datasets),
+        base_model=options.base_model,
+    )
+    files = "\n".join(f"{size:>12,}  {name}" for name, size in publication.bytes.items())
+    seen = "private" if publication.private else "public"
+    head = f"Sent to {publication.url}" if publication.url else "Nothing was sent (--dry-run); this would be"
+    body = dataclasses.asdict(publication)
+    return Result(body, f"{head}\n{options.repo}, {seen}:\n{files}\n\n{publication.card}")
+
+
 def runs_command(options: argparse.Namespace) -> Result:
     """List the runs of a folder, newest first."""
     from bertviz_lab.jobs import Runs
@@ -260,6 +281,7 @@ _COMMANDS: dict[str, Callable[..., Result | int]] = {
     "tokenize": tokenize_command,
     "encode": encode_command,
     "export": export_command,
+    "push": push_command,
     "runs": runs_command,
     "app": app_command,
     "doctor": doctor_command,

@@ -82,6 +82,15 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     export.add_argument("--out", required=True, help="A new folder")
     export.add_argument("--onnx", action="store_true", help="Also as ONNX graphs, in 32 bits and with 8-bit weights")
 
+    push = command("push")
+    push.add_argument("--repo", required=True, metavar="USER/NAME", help="The model's name on the hub")
+    push.add_argument("--public", action="store_true", help="For everybody to see; a new model is private otherwise")
+    push.add_argument("--dry-run", action="store_true", help="Send nothing; print the files and the card")
+    push.add_argument("--license", help="Such as apache-2.0")
+    push.add_argument("--language", nargs="*", default=(), help="Such as en")
+    push.add_argument("--datasets", nargs="*", default=(), help="Ids of the hub")
+    push.add_argument("--base-model", help="The hub id of the model that it was fine-tuned from")
+
     runs = command("runs", model=False)
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
 

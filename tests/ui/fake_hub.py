@@ -1,5 +1,6 @@
 """A Hugging Face hub on this machine: repositories in memory, and what was asked of it."""
 
+import base64
 import json
 import threading
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ class FakeHub:
     repositories: dict[str, dict[str, bytes]] = field(default_factory=dict)
     sent: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    created: list[dict[str, object]] = field(default_factory=list)  # what was asked to be made
+    refuses: str = ""  # the sentence with which it refuses uploads
     claimed: int | None = None  # the size that it says each file has, where that is a lie
 
     def add(self, model: str, folder: Path, **more: bytes) -> None:
@@ -58,6 +61,31 @@ def fake_hub() -> Iterator[FakeHub]:
 
         do_HEAD = do_GET
 
+        def do_POST(self) -> None:
+            hub.sent.append(self.headers.get("Authorization") or "")
+            hub.asked.append(self.path)
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            if hub.refuses:
+                self._answer(json.dumps({"error": hub.refuses}).encode(), "application/json", status=403)
+            elif self.path == "/api/repos/create":
+                made = json.loads(body)
+                hub.created.append(made)
+                url = f"{hub.address}/{made['organization']}/{made['name']}"
+                self._answer(json.dumps({"url": url}).encode(), "application/json")
+            elif "/preupload/" in self.path:
+                paths = [file["path"] for file in json.loads(body)["files"]]
+                modes = [{"path": path, "uploadMode": "regular", "shouldIgnore": False} for path in paths]
+                self._answer(json.dumps({"files": modes}).encode(), "application/json")
+            elif "/commit/" in self.path:
+                model = self.path.removeprefix("/api/models/").split("/commit/")[0]
+                lines = [json.loads(line)["value"] for line in body.splitlines() if b'"file"' in line]
+                files = {line["path"]: base64.b64decode(line["content"]) for line in lines}
+                hub.repositories[model] = hub.repositories.get(model, {}) | files
+                commit = {"commitUrl": f"{hub.address}/{model}/commit/1", "commitOid": "1" * 40, "success": True}
+                self._answer(json.dumps(commit).encode(), "application/json")
+            else:
+                self._answer(b"{}", "application/json")
+
         def _info(self, model: str) -> dict[str, object]:
             siblings = [{"rfilename": name, "size": size} for name, size in self._sizes(model).items()]
             return {"id": model, "modelId": model, "sha": hub.revision(model), "siblings": siblings}
@@ -69,15 +97,15 @@ def fake_hub() -> Iterator[FakeHub]:
         def _sizes(self, model: str) -> dict[str, int]:
             return {name: hub.claimed or len(body) for name, body in hub.repositories[model].items()}
 
-        def _answer(self, body: bytes, media: str, commit: str = "", name: str = "") -> None:
-            self.send_response(200)
+        def _answer(self, body: bytes, media: str, commit: str = "", name: str = "", status: int = 200) -> None:
+            self.send_response(status)
             self.send_header("Content-Type", media)
             self.send_header("Content-Length", str(len(body)))
             if commit:
                 self.send_header("X-Repo-Commit", commit)
                 self.send_header("ETag", f'"{commit[:20]}{name.encode().hex()}{len(body)}"')
             self.end_headers()
-            if self.command == "GET":
+            if self.command != "HEAD":
                 self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
