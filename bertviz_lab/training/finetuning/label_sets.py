@@ -5,15 +5,28 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from bertviz_lab.data.tasks.examples import Example, LabelledText
-from bertviz_lab.data.tasks.features import multi_hot
+from bertviz_lab.data.tasks.features import Features, multi_hot
 from bertviz_lab.metrics import MultiLabelReport, choose_thresholds, multi_label_report
 from bertviz_lab.training.finetuning.prediction import UNKNOWN, Prediction
 
 #: A label applies from this probability on where no other threshold was chosen.
 _HALF = (0.5,)
+
+
+@torch.no_grad()
+def start_at_label_frequencies(head: nn.Linear, train: Features) -> None:
+    """Set the biases of a new head to the log-odds of the labels (Lin et al. 2017, section 3.3).
+
+    From biases of zero the first steps only make all rare labels less likely, by the weights too, and a small model
+    does not recover from what that does to its pooled vector.
+    """
+    shares = torch.from_numpy(np.asarray(train.targets)).float().mean(0).clamp(1e-4, 1 - 1e-4)
+    head.bias.copy_(torch.logit(shares))
 
 
 def multi_label_predictions(

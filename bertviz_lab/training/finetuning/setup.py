@@ -25,6 +25,7 @@ from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.embeddings.ranking import has_scores
+from bertviz_lab.training.finetuning.label_sets import start_at_label_frequencies
 from bertviz_lab.training.finetuning.regression_targets import TargetScaler
 from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
@@ -184,6 +185,8 @@ def build_model(run: Setup, trial: Trial) -> nn.Module:
         same_labels = (before.labels, before.problem_type) == (run.model_config.labels, run.model_config.problem_type)
         same_task = same_labels and isinstance(run.start.model, type(model))
         load_state(model, {name: t for name, t in known.items() if same_task or not name.startswith(_HEADS)})
+    if run.data.task == "multilabel" and not same_task:
+        start_at_label_frequencies(model.get_submodule("classifier"), run.train)  # type: ignore[arg-type]
     if run.target_scaler and same_task:  # the head that was loaded predicts the original unit
         run.target_scaler.standardize_head(model.get_submodule("classifier"))  # type: ignore[arg-type]
     return model.train()

@@ -1,8 +1,10 @@
-"""Try it, folded away: a file of texts in, a table of predictions out."""
+"""Try it, folded away: a file of texts in, a table of predictions out, or the texts by their similarity to a query."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import gradio as gr
@@ -14,15 +16,16 @@ from bertviz_lab.ui.forms.training_view import upload_size
 from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.uploads import uploaded_paths
-from bertviz_lab.ui.server.validation import MOST_CHARACTERS
+from bertviz_lab.ui.server.validation import MOST_CHARACTERS, checked
 from bertviz_lab.ui.state.app_state import AppState
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
-    from bertviz_lab.data.tasks.examples import Example
+    from bertviz_lab.data.tasks.examples import Example, Task
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 _QUESTIONS = 20  # that a file of texts may cost as much as
 _CHARACTERS_PER_TOKEN = 3
+_SHOWN = 80  # characters of a text in a sentence
 _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", ".conllu"]
 
 
@@ -30,8 +33,14 @@ def create_whole_file(session: AppState) -> None:
     """Draw the part and join it."""
     with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
         gr.HTML(
-            "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each."
-            "</p>"
+            "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each. "
+            "With a query, any model ranks the texts instead: semantic search.</p>"
+        )
+        query = gr.Textbox(
+            label="Query (optional)",
+            info="The texts are ranked by the cosine of their sentence embeddings and the query's.",
+            max_lines=1,
+            elem_id="try-file-query",
         )
         files = gr.File(
             label=f"Your texts, up to {upload_size(session.settings.limits)}",
@@ -41,19 +50,51 @@ def create_whole_file(session: AppState) -> None:
         )
         message = notice(elem_id="try-file-message")
         table = gr.DownloadButton("Download the predictions", visible=False, elem_id="try-file-table")
-    files.upload(
+    gr.on(
+        [files.upload, query.submit],
         partial(predict_file, session),
-        [message, files],  # in place of the message goes the model of Explore
+        [message, files, query],  # in place of the message goes the model of Explore
         [table, message],
-        js="(_, files) => [window.Lab.page.input.model, files]",
+        js="(_, files, query) => [window.Lab.page.input.model, files, query]",
         **QUIET | {"concurrency_limit": 1},
     )
     files.clear(lambda: (gr.update(visible=False), ""), None, [table, message], **QUIET)
 
 
-def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
-    """The table of predictions for the download button, and a sentence."""
-    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS
+def predict_file(session: AppState, model: str, file: str, query: str = "") -> tuple[Any, str]:
+    """The table of predictions, or of the texts by their similarity to a query, and a sentence."""
+    try:
+        if not file:
+            raise InputError("Upload a file of texts first.")
+        answer = search_file if checked(query).strip() else _predict
+        table, sentence = answer(session, model, file, query.strip())
+    except Exception as error:
+        return gr.update(visible=False), notice_payload(sentence_of(error, shared=session.settings.shared))
+    return gr.update(value=str(table), visible=True), notice_payload(sentence, "good")
+
+
+def search_file(session: AppState, model: str, file: str, query: str) -> tuple[Path, str]:
+    """The texts of a file by the cosine of their embeddings and that of a query, and a sentence on the nearest."""
+    from bertviz_lab.data.tasks.examples import LabelledText
+    from bertviz_lab.interpret import semantic_search
+    from bertviz_lab.training.finetuning.predict import write_csv
+
+    (path,) = uploaded_paths(file)
+    checkpoint, examples, dropped = _inputs(session, model, path, "classification")
+    texts = [f"{e.text_a} {e.text_b or ''}".strip() for e in examples if isinstance(e, LabelledText)]
+    # The file may take as much as twenty questions, which has been checked.
+    limits = replace(checkpoint.limits, operations=checkpoint.limits.operations * _QUESTIONS)
+    hits = semantic_search(replace(checkpoint, limits=limits), query, texts, top_k=len(texts))
+    table = download_folder() / f"{path.stem}-search.csv"
+    rows = [[place, examples[hit.index].row, round(hit.cosine, 4), hit.text] for place, hit in enumerate(hits, 1)]
+    with table.open("w", encoding="utf-8", newline="") as stream:
+        write_csv([["rank", "row", "cosine", "text"], *rows], stream)
+    nearest = "; ".join(f"“{hit.text[:_SHOWN]}” ({hit.cosine:.2f})" for hit in hits[:3])
+    return table, " ".join([f"{len(texts):,} texts ranked by {checkpoint.name}. Nearest: {nearest}.", *dropped])
+
+
+def _predict(session: AppState, model: str, file: str, query: str) -> tuple[Path, str]:
+    """The table of predictions, and a sentence."""
     from bertviz_lab.training.finetuning.predict import (
         predict_with,
         prediction_table,
@@ -62,26 +103,33 @@ def predict_file(session: AppState, model: str, file: str) -> tuple[Any, str]:
         write_csv,
     )
 
-    try:
-        name = session.models.tuned(model)
-        if not name:
-            raise InputError("Choose a model that was fine-tuned first.")
-        (path,) = uploaded_paths(file)
-        checkpoint = session.models.open(name)
-        max_inputs = min(session.settings.limits.predicted_texts, MAX_INPUTS)
-        read = session.files.inputs(path, task_of(checkpoint), max_inputs, MOST_CHARACTERS)
-        examples = read.examples
-        _check_cost(checkpoint, examples)
-        predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
-        table = download_folder() / f"{path.stem}-predicted.csv"
-        with table.open("w", encoding="utf-8", newline="") as stream:
-            write_csv(prediction_table(checkpoint, examples, predictions), stream)
-    except Exception as error:
-        return gr.update(visible=False), notice_payload(sentence_of(error, shared=session.settings.shared))
-    sentences = [f"{len(examples):,} predictions by {checkpoint.name}."]
-    sentences += [truncation_warning(checkpoint, examples)]
-    sentences += [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
-    return gr.update(value=str(table), visible=True), notice_payload(" ".join(sentences), "good")
+    name = session.models.tuned(model)
+    if not name:
+        raise InputError("Choose a model that was fine-tuned first, or type a query.")
+    (path,) = uploaded_paths(file)
+    task = task_of(session.models.open(name))
+    if task == "embeddings":
+        raise InputError("This model gives vectors: type a query that the texts are to be compared with.")
+    checkpoint, examples, dropped = _inputs(session, name, path, task)
+    predictions, _ = predict_with(checkpoint, examples, threads=session.settings.threads)
+    table = download_folder() / f"{path.stem}-predicted.csv"
+    with table.open("w", encoding="utf-8", newline="") as stream:
+        write_csv(prediction_table(checkpoint, examples, predictions), stream)
+    sentences = [f"{len(examples):,} predictions by {checkpoint.name}.", truncation_warning(checkpoint, examples)]
+    return table, " ".join([*sentences, *dropped])
+
+
+def _inputs(
+    session: AppState, model: str, path: Path, task: "Task"
+) -> "tuple[Checkpoint, tuple[Example, ...], list[str]]":
+    """The model, the texts of a file that it may be asked about, and sentences on the rows that were dropped."""
+    from bertviz_lab.data.tasks.unlabelled_inputs import MAX_INPUTS
+
+    checkpoint = session.models.open(model)
+    read = session.files.inputs(path, task, min(session.settings.limits.predicted_texts, MAX_INPUTS), MOST_CHARACTERS)
+    _check_cost(checkpoint, read.examples)
+    dropped = [f"{d.count:,} dropped: {d.reason} ({', '.join(d.where[:3])})." for d in read.dropped]
+    return checkpoint, read.examples, dropped
 
 
 def _check_cost(checkpoint: "Checkpoint", examples: "Sequence[Example]") -> None:

@@ -134,6 +134,36 @@ def test_a_file_of_more_text_than_twenty_questions_is_refused_with_what_would_do
     assert re.match(r"These 1,000 texts are too much for this page .* it takes about \d{3} of", body(told)["text"])
 
 
+def test_a_whole_file_is_ranked_by_its_similarity_to_a_query(tuned: AppState, tmp_path: Path) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("the red cat sat\nan old house by the river\n=1+1\n", encoding="utf-8")
+    texts = ["the red cat sat", "an old house by the river", "=1+1"]
+    for model in ("little", RUN):
+        update, told = whole_file.predict_file(tuned, model, str(path), " an old house ")
+        with Path(update["value"]).open(encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        hits = interpret.semantic_search(tuned.models.open(model), "an old house", texts)
+        assert [row["text"].removeprefix("'") for row in rows] == [hit.text for hit in hits]
+        assert [float(row["cosine"]) for row in rows] == pytest.approx([hit.cosine for hit in hits], abs=1e-4)
+        assert [int(row["row"]) for row in rows] == [hit.index + 1 for hit in hits]
+        assert body(told)["text"].startswith(
+            f"3 texts ranked by {tuned.models.open(model).name}. Nearest: “{hits[0].text}”"
+        )
+    assert "Upload a file" in body(whole_file.predict_file(tuned, RUN, "", "cat")[1])["text"]
+
+
+def test_a_search_on_a_shared_page_may_cost_twenty_questions(
+    tuned: AppState, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "texts.txt"
+    path.write_text("".join(f"the red cat sat on number {n}\n" for n in range(300)), encoding="utf-8")
+    checkpoint = tuned.models.open(RUN)
+    for operations, sentence in ((30_000_000, "300 texts ranked"), (1_000_000, "These 300 texts are too much")):
+        little = dataclasses.replace(checkpoint, limits=QuestionLimits(operations=operations))
+        monkeypatch.setattr(tuned.models, "open", lambda name, little=little: little)
+        assert body(whole_file.predict_file(tuned, RUN, str(path), "the cat")[1])["text"].startswith(sentence)
+
+
 def test_a_whole_file_comes_back_as_a_table(tuned: AppState, tmp_path: Path) -> None:
     path = tmp_path / "texts.txt"
     path.write_text("the red cat sat\n\n=1+1\n", encoding="utf-8")
