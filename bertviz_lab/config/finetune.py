@@ -86,6 +86,12 @@ class FinetuneConfig(TrainingConfig):
     freeze_layers: int = option(
         0, "Number of frozen layers from the bottom, with the embeddings; 0 trains all", low=0, high=48
     )
+    lora: int = option(
+        0,
+        "Rank of LoRA adapters, which are trained in place of the backbone (needs PEFT); 0 trains all",
+        low=0,
+        high=256,
+    )
     class_weights: str = option(
         "none", "Class weights in the loss; balanced weighs rare classes up", choices=("none", "balanced")
     )
@@ -115,6 +121,11 @@ class FinetuneConfig(TrainingConfig):
         if not self.train:
             raise InputError("Name at least one labelled file, for example --train reviews.csv.")
         super().__post_init__()
+        if self.lora and (self.freeze_layers or self.layerwise_lr_decay != 1.0 or self.model == RANDOM):
+            raise InputError(
+                "--lora trains adapters of a model's layers: it goes with no --freeze-layers, --layerwise-lr-decay or "
+                "random model."
+            )
         if self.like and self.model != RANDOM:
             raise InputError("--like goes with --model random.")
 

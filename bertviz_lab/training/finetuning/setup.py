@@ -26,6 +26,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.finetuning.embeddings.ranking import has_scores
 from bertviz_lab.training.finetuning.label_sets import start_at_label_frequencies
+from bertviz_lab.training.finetuning.lora import require_peft
 from bertviz_lab.training.finetuning.regression_targets import TargetScaler
 from bertviz_lab.training.finetuning.scoring import majority_baselines, metric_of
 from bertviz_lab.training.finetuning.task_data import TaskSplits, texts_of
@@ -64,6 +65,8 @@ class Setup:
     @classmethod
     def prepared(cls, config: FinetuneConfig, data: TaskSplits, start: Checkpoint, folder: Path) -> "Setup":
         """Rows of token ids for the examples, and the shape of the model."""
+        if config.lora:
+            require_peft()
         positions, known = start.config.max_position_embeddings, start.trained_length
         length = config.length_for(data.task, positions, known)
         limits = Limits.fitting(length, config.stride, config.max_question_length)

@@ -21,6 +21,7 @@ from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import load_training_state, save_training_state
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.label_sets import tuned_thresholds, with_thresholds
+from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
 from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.regression_targets import head_state, load_head_state
 from bertviz_lab.training.finetuning.scoring import class_weights, predict_examples, score, task_logits, task_loss
@@ -64,7 +65,9 @@ class TrialRun:
         self.progress = Progress(**state.get("progress", {}))
         self.early_stopping = EarlyStopping(setup.metric, config.patience)
         self.snapshots = SnapshotWriter(setup.folder / "snapshots", config.snapshot_room * 1_000_000)
-        self.model = build_model(setup, trial)  # as it is saved: not wrapped for several processes
+        self.model = build_model(setup, trial)  # not wrapped for several processes
+        if config.lora and not trial.random:
+            add_adapters(self.model, config.lora)
         if saved:
             self._load_weights(saved.path)
         self.optimizer = build_finetuning_optimizer(self.model, config, trial.learning_rate)
@@ -119,7 +122,8 @@ class TrialRun:
         with self._original_unit():
             predictions, loss = self._predict(model)
             scores = {"loss": loss, **score(data.held_out, predictions, data.task, data.labels)}
-            self.early_stopping.update(scores, stream.epoch * self.batches.in_an_epoch + stream.number, self.model)
+            step = stream.epoch * self.batches.in_an_epoch + stream.number
+            self.early_stopping.update(scores, step, merged(self.model))
         return scores
 
     def should_stop_early(self) -> bool:
@@ -130,7 +134,9 @@ class TrialRun:
 
         def write(fresh: Path) -> None:
             with self._original_unit():
-                write_checkpoint(self._checkpoint(), fresh)
+                write_checkpoint(self._checkpoint(merged(self.model)), fresh)
+            if self._has_adapters:
+                save_adapters(self.model, fresh)
             if self.setup.target_scaler:  # exactly as it is trained, which rescaling twice would not give back
                 write_tensors(head_state(self._head), fresh / _STANDARDIZED_HEAD)
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
@@ -152,7 +158,7 @@ class TrialRun:
             return ""
         length, is_main = self.setup.trained_length, self.hardware.is_main
         with self._original_unit():
-            return self.snapshots.save(self.model, progress.step, trained_length=length, write=is_main)
+            return self.snapshots.save(merged(self.model), progress.step, trained_length=length, write=is_main)
 
     def probe(self, progress: Progress) -> None:
         """A model that learns a task is not asked about its language."""
@@ -171,11 +177,11 @@ class TrialRun:
     def keep(self) -> None:
         """The trial's best model becomes that of the run, with its predictions for the validation set."""
         setup, best = self.setup, self.early_stopping
-        load_state(self.model, best.weights)
-        predictions, _ = self._predict(self.model)
+        model = merged(self.model)
+        load_state(model, best.weights)
+        predictions, _ = self._predict(model)
         write_predictions(setup.folder / "predictions.jsonl", setup.data.held_out, predictions)
-        self.model.eval()
-        checkpoint = self._checkpoint()
+        checkpoint = self._checkpoint(model.eval())
         if setup.data.task == "multilabel":
             thresholds = self._thresholds(predictions)
             checkpoint = replace(checkpoint, config=checkpoint.config.replace(decision_thresholds=thresholds))
@@ -186,6 +192,8 @@ class TrialRun:
     def _predict(self, model: nn.Module) -> tuple[list[Prediction], float]:
         """The held-out examples' predictions and their mean loss; several labels with the thresholds that suit them."""
         data, allow_no_answer = self.setup.data, self.setup.model_config.handle_impossible_answer is not False
+        if self._has_adapters and model is self._wrapped:  # scored as it is saved
+            model = merged(self.model)
         predictions, loss = predict_examples(
             model, data.held_out, self.held_out, data.task, data.labels, self.hardware, allow_no_answer=allow_no_answer
         )
@@ -198,10 +206,14 @@ class TrialRun:
         data = self.setup.data
         return tuned_thresholds(data.held_out, predictions, data.labels, self.setup.config.thresholds)
 
-    def _checkpoint(self) -> Checkpoint:
+    @property
+    def _has_adapters(self) -> bool:
+        return bool(self.setup.config.lora) and not self.trial.random
+
+    def _checkpoint(self, model: nn.Module) -> Checkpoint:
         setup = self.setup
         return Checkpoint(
-            self.model,
+            model,
             setup.start.tokenizer,
             setup.model_config,
             trained_length=setup.trained_length,
@@ -219,6 +231,9 @@ class TrialRun:
 
     def _load_weights(self, folder: Path) -> None:
         """The weights of a checkpoint, as they were trained."""
+        if self._has_adapters:
+            load_adapters(self.model, folder)
+            return
         load_state(self.model, state_for_huggingface(load_checkpoint(folder).model))
         if (folder / _STANDARDIZED_HEAD).is_file():
             load_head_state(self._head, read_tensors([folder / _STANDARDIZED_HEAD]))

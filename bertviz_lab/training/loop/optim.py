@@ -66,7 +66,7 @@ def build_finetuning_optimizer(
     """
     depths = _depths(model)
     layers = max(depths.values(), default=0)
-    for parameter in model.parameters():
+    for parameter in () if settings.lora else model.parameters():  # with adapters, which are trained is decided already
         parameter.requires_grad_(
             depths.get(id(parameter), layers + 1) > settings.freeze_layers or settings.freeze_layers == 0
         )

@@ -17,7 +17,7 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
 from bertviz_lab.training.finetuning.early_stopping import is_better
-from bertviz_lab.training.finetuning.label_sets import with_thresholds
+from bertviz_lab.training.finetuning.label_sets import start_at_label_frequencies, with_thresholds
 from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import (
     class_weights,
@@ -182,6 +182,13 @@ def test_the_loss_of_several_labels_weighs_those_that_apply_up_as_torch_does():
     (logits,) = task_logits(model_of("multilabel"), batch, "multilabel")
     expected = binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=weight)
     torch.testing.assert_close(task_loss((logits,), batch, "multilabel", weight), expected)
+
+
+def test_a_new_head_of_several_labels_starts_at_their_frequencies():
+    features = features_of("multilabel", TOKENIZER)
+    head = torch.nn.Linear(8, 2)
+    start_at_label_frequencies(head, features)
+    np.testing.assert_allclose(head.bias.detach().sigmoid(), features.targets.mean(0), rtol=1e-5)
 
 
 def test_softmax_is_torch_s_and_does_not_overflow():
