@@ -100,3 +100,19 @@ def test_the_prediction_of_a_classifier_that_reads_the_mean_is_explained_by_all_
     assert interpret.class_scores(checkpoint, inputs, target)[target.index] == pytest.approx(best.score, abs=1e-5)
     ablation = interpret.ablate_heads(checkpoint, "the red cat", target=target)
     assert ablation.baseline == pytest.approx(np.log(best.score), abs=1e-4)
+
+
+def test_two_families_fill_the_same_mask_and_their_words_are_matched(checkpoints):
+    unigram, pieces = checkpoints["xlm-roberta"], checkpoints["electra"]
+    for text in ("the red [MASK] sat", "the red <mask> sat"):
+        comparison = interpret.compare_fill_mask([unigram, pieces], text, top_k=5)
+        (candidates,) = comparison.masks
+        assert not any(candidate.token.startswith("▁") for candidate in candidates if candidate.token != "▁")
+        in_both = [candidate for candidate in candidates if None not in candidate.probabilities]
+        for candidate in in_both:
+            token_id = unigram.tokenizer.id(f"▁{candidate.token}")
+            if token_id is None:
+                token_id = unigram.tokenizer.id(candidate.token)
+            (prediction,) = interpret.fill_mask(unigram, "the red <mask> sat", word=token_id).masks
+            assert prediction.asked.probability == pytest.approx(candidate.probabilities[0], abs=1e-6)
+        assert in_both

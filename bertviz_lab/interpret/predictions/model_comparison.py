@@ -1,6 +1,6 @@
 """Predictions and attention of several models compared."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.trace import TextTrace
 from bertviz_lab.interpret.predictions.predictions import candidates_of, mask_probabilities
+from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
@@ -41,17 +42,32 @@ def compare_fill_mask(
 ) -> FillComparison:
     """Predict the same masked tokens with several models; each tokenizes the text with its own vocabulary.
 
+    The mask token may be that of any of the models. Candidates of different tokenizers are matched as words: BPE's "Ġ"
+    and Unigram's "▁" for the space before one are left out.
+
     Raises `InputError` as `fill_mask` does, for the first model that cannot answer.
     """
-    tables = [mask_probabilities(checkpoint, text, text_b)[2] for checkpoint in checkpoints]
+    masks_of_all = {checkpoint.tokenizer.special.mask for checkpoint in checkpoints}
+    are_alike = len({checkpoint.tokenizer.fingerprint for checkpoint in checkpoints}) == 1
+    tables = []
+    for checkpoint in checkpoints:
+        own = checkpoint.tokenizer.special.mask
+        texts = (_spelt(text, masks_of_all, own), text_b and _spelt(text_b, masks_of_all, own))
+        tables.append(mask_probabilities(checkpoint, *texts)[2])
     masks = []
     for rows in zip(*tables, strict=False):  # truncation may drop more masks for one model than for another
         top_candidates = [
             candidates_of(checkpoint.tokenizer, row_V, min(top_k, len(row_V)))
             for checkpoint, row_V in zip(checkpoints, rows, strict=True)
         ]
-        tokens = dict.fromkeys(candidate.token for candidates in top_candidates for candidate in candidates)
-        ids = {token: [checkpoint.tokenizer.id(token) for checkpoint in checkpoints] for token in tokens}
+        tokens = dict.fromkeys(
+            candidate.token if are_alike else _word(candidate.token)
+            for candidates in top_candidates
+            for candidate in candidates
+        )
+        ids = {
+            token: [_token_id(checkpoint.tokenizer, token, are_alike) for checkpoint in checkpoints] for token in tokens
+        }
         masks.append(
             tuple(
                 ComparedCandidate(
@@ -62,6 +78,23 @@ def compare_fill_mask(
             )
         )
     return FillComparison(tuple(checkpoint.name for checkpoint in checkpoints), tuple(masks))
+
+
+def _spelt(text: str, masks: Iterable[str], own: str) -> str:
+    for mask in masks:
+        text = text.replace(mask, own)
+    return text
+
+
+def _word(token: str) -> str:
+    return token.lstrip("Ġ▁") or token
+
+
+def _token_id(tokenizer: Tokenizer, word: str, is_token: bool) -> int | None:
+    """The id of a word after a space, or else of the piece itself."""
+    mark = "" if is_token else {"wordpiece": "", "bpe": "Ġ", "unigram": "▁"}[tokenizer.algorithm]
+    after_space = tokenizer.id(mark + word)
+    return tokenizer.id(word) if after_space is None else after_space
 
 
 def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.float32]:

@@ -71,7 +71,9 @@ def nsp(state: AppState, visitor: Visitor, names: Names, text_a: Text, text_b: T
         raise InputError("Type a sentence B, and each model predicts whether it follows.")
     checkpoints, labels = _opened(state, visitor, names)
     shares = [
-        next_sentence(checkpoint, text_a, text_b).is_next if hasattr(checkpoint.model, "nsp") else None
+        next_sentence(checkpoint, text_a, text_b).is_next
+        if hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp
+        else None
         for checkpoint in checkpoints
     ]
     return follows_payload(labels, shares)

@@ -20,7 +20,7 @@ def heads(state: AppState, model: ModelName) -> dict[str, Any]:
     checkpoint = state.models.open(model)
     return {
         "mlm": hasattr(checkpoint.model, "mlm"),
-        "nsp": hasattr(checkpoint.model, "nsp"),
+        "nsp": hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp,
         "task": checkpoint.kind if state.models.is_task_model(model) else "",
     }
 
