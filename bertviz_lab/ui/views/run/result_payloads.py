@@ -13,6 +13,7 @@ from bertviz_lab.figures.training.examples import (
     examples_payload,
 )
 from bertviz_lab.figures.training.finetuning import confusion_payload, per_class_payload, slices_payload
+from bertviz_lab.figures.training.panels import TASK_SCORES
 from bertviz_lab.figures.training.trials import trials_payload
 from bertviz_lab.metrics import ClassificationReport
 from bertviz_lab.ui.components.facts import facts_payload
@@ -42,7 +43,8 @@ def summary_view(results: "Results") -> str:
     items = [(NAMES[name], shown(name, value)) for name, value in results.scores.items() if name in NAMES]
     guess = results.guess.get(results.metric)
     if guess is not None:
-        items.append(("Majority-class baseline", shown(results.metric, guess)))
+        baseline = TASK_SCORES[results.task].baseline
+        items.append((baseline[:1].upper() + baseline[1:], shown(results.metric, guess)))
     random = [trial for trial in results.trials if trial["random"]]
     if random:
         items.append(("Random-weights baseline", shown(results.metric, random[0]["scores"][results.metric])))
