@@ -35,7 +35,9 @@ class FinetuneConfig(TrainingConfig):
     Raises `InputError` naming the option when a value is out of range.
     """
 
-    adjustable: ClassVar[frozenset[str]] = frozenset("threads checkpoint_every keep_checkpoints tracker".split())
+    adjustable: ClassVar[frozenset[str]] = frozenset(
+        "gradient_checkpointing threads checkpoint_every keep_checkpoints tracker".split()
+    )
 
     task: str = option("auto", "Task; auto infers it from the data", choices=("auto", *TASKS))
     train: tuple[str, ...] = option(

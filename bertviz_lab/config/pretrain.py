@@ -56,8 +56,8 @@ class PretrainConfig(TrainingConfig):
 
     #: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
     adjustable: ClassVar[frozenset[str]] = frozenset(
-        "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps threads eval_every checkpoint_every "
-        "keep_checkpoints snapshot_room probes tracker".split()
+        "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps gradient_checkpointing threads "
+        "eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
     )
 
     corpus: tuple[str, ...] = option(

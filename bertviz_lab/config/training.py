@@ -20,6 +20,9 @@ class TrainingConfig:
     gradient_accumulation_steps: int = option(
         1, "Gradient accumulation: micro-batches per optimizer step, to use less memory", low=1, high=4096
     )
+    gradient_checkpointing: bool = option(
+        False, "Gradient checkpointing: keep less in memory and compute each layer twice, a third slower"
+    )
     learning_rate: float | None = option(
         None, "Peak learning rate; by default one suited to the model size", low=1e-7, high=1.0
     )

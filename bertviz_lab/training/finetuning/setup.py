@@ -128,6 +128,7 @@ class Setup:
             seq_len=max(8, min(512, longest)),
             batch_size=min(4096, self.train.texts * max(trial.batch_size for trial in trials)),
             gradient_accumulation_steps=self.config.gradient_accumulation_steps,
+            gradient_checkpointing=self.config.gradient_checkpointing,
             dropout=self.config.dropout,
         )
         advice = "choose a smaller --model, --max-length or --batch-size"

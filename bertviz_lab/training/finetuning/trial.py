@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.prefetch import Prefetcher
 from bertviz_lab.data.tasks.batches import TaskBatch, TaskBatches
+from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.model.weights import load_state, read_tensors, state_for_huggingface, write_tensors
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint, save_checkpoint, write_checkpoint
@@ -71,6 +72,7 @@ class TrialRun:
         if saved:
             self._load_weights(saved.path)
         self.optimizer = build_finetuning_optimizer(self.model, config, trial.learning_rate)
+        set_gradient_checkpointing(self.model, config.gradient_checkpointing)
         self._wrapped = hardware.prepare(self.model)
         weighted = config.class_weights == "balanced" and bool(setup.data.labels)
         weights = class_weights(setup.train, len(setup.data.labels)) if weighted else None

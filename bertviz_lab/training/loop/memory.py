@@ -11,7 +11,7 @@ Four things are in memory at the worst moment of a step, the start of the backwa
    vectors of the intermediate size, before and after its activation function. In bf16, inputs of matrix products take
    half the bytes. Dropout adds a byte for each number it may drop, and on the CPU it needs explicit attention: four
    matrices of (tokens x tokens) in fp32 for every head. The last layer computes most of this for the predicted
-   positions only.
+   positions only. With gradient checkpointing only the input of every layer is kept, and all of one layer at a time.
 4. The logits: for every predicted position one number for every token of the vocabulary, and its gradient. On a GPU
    also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not one in seven: then this
    is the largest item.
@@ -102,11 +102,10 @@ def _activations(
         attended += plain * hidden
         attending += plain * hidden + (4 * plain + 1) * model.num_attention_heads * settings.seq_len
     tokens = rows * settings.seq_len
-    layers = (
-        (model.num_hidden_layers - 1) * tokens * (attended + attending)
-        + tokens * attended
-        + (predicted + rows) * attending
-    )
+    layer, last = tokens * (attended + attending), tokens * attended + (predicted + rows) * attending
+    layers = (model.num_hidden_layers - 1) * layer + last
+    if settings.gradient_checkpointing:  # the input of each layer, and all of one
+        layers = min(layers, model.num_hidden_layers * tokens * plain * hidden + max(layer, last))
     return layers + (2 * tokens + 4 * predicted) * plain * hidden  # and the embeddings, and the head before its logits
 
 

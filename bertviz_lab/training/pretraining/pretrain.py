@@ -11,6 +11,7 @@ from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.errors import InputError
+from bertviz_lab.model.encoder import set_gradient_checkpointing
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.atomic_io import remove_partial_writes, write_json
 from bertviz_lab.training.checkpoints.checkpoint import (
@@ -97,6 +98,7 @@ def pretrain(
     torch.manual_seed(config.seed + hardware.rank)
     raw_model = build_model(objective, model_config, config.seed, start)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
+    set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
     model = hardware.prepare(raw_model)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(raw_model, config, peak)

@@ -32,18 +32,15 @@ _FILE_TYPES = [".txt", ".csv", ".tsv", ".jsonl", ".json", ".parquet", ".conll", 
 def create_whole_file(session: AppState) -> None:
     """Draw the part and join it."""
     with gr.Accordion("Batch inference on a file", open=False, elem_id="try-file-part"):
-        gr.HTML(
-            "<p>Upload a file with one text per line, or a table; you get back a table with the prediction for each. "
-            "With a query, any model ranks the texts instead: semantic search.</p>"
-        )
         query = gr.Textbox(
             label="Query (optional)",
-            info="The texts are ranked by the cosine of their sentence embeddings and the query's.",
+            info="Without one you get a prediction for each text; with one the texts ranked by the cosine of their "
+            "sentence embeddings and the query's: semantic search.",
             max_lines=1,
             elem_id="try-file-query",
         )
         files = gr.File(
-            label=f"Your texts, up to {upload_size(session.settings.limits)}",
+            label=f"One text per line, or a table, up to {upload_size(session.settings.limits)}",
             file_types=_FILE_TYPES,
             height=120,
             elem_id="try-file",

@@ -58,17 +58,16 @@ def create_finetune(session: AppState) -> TrainingView:
     with gr.Accordion("Parsing options", open=False, elem_id="examples-reading", elem_classes="settings"):
         drawn |= _reading_controls(defaults)
     gr.HTML("<h2>3. Choose a model and fine-tune it</h2>")
-    with gr.Row(equal_height=False):
-        drawn["model"] = start = gr.Dropdown(
-            session.models.starts(NOBODY),
-            value=session.models.default() or RANDOM,
-            label=controls.label_of(_FIELDS["model"]),
-            info=controls.help_of(_FIELDS["model"]),
-            filterable=False,
-            min_width=280,
-            elem_id="tuning-model",
-        )
-        drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
+    drawn["model"] = start = gr.Dropdown(
+        session.models.starts(NOBODY),
+        value=session.models.default() or RANDOM,
+        label=controls.label_of(_FIELDS["model"]),
+        info=controls.help_of(_FIELDS["model"]),
+        filterable=False,
+        min_width=280,
+        elem_id="tuning-model",
+    )
+    drawn |= controls.draw(FinetuneConfig, ("epochs", "seeds"), defaults, prefix="tuning")
     drawn |= controls.draw(FinetuneConfig, ("random_baseline",), defaults, prefix="tuning")
     for name, title, group in options.TUNING_GROUPS:
         with gr.Accordion(title, open=False, elem_id=f"tuning-{name}", elem_classes="settings"):

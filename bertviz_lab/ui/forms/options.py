@@ -41,6 +41,7 @@ GROUPS = (
             "adam_beta2",
             "max_grad_norm",
             "gradient_accumulation_steps",
+            "gradient_checkpointing",
             "precision",
         ),
     ),
@@ -53,7 +54,10 @@ GROUPS = (
 )
 
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
-TUNING_NOT_ON_THE_PAGE = ("train", "eval", "test", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room")
+TUNING_NOT_ON_THE_PAGE = (
+    *("train", "eval", "test", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
+    *("gradient_checkpointing", "thresholds"),
+)
 TUNING_GROUPS = (
     (
         "learning",
@@ -77,7 +81,7 @@ TUNING_GROUPS = (
     (
         "keeping",
         "Evaluation and checkpoints",
-        ("metric", "thresholds", "evals_per_epoch", "patience", "grid", "checkpoint_every", "seed"),
+        ("metric", "evals_per_epoch", "patience", "grid", "checkpoint_every", "seed"),
     ),
     ("random", "Random initialisation", ("preset", "vocab_size")),
 )
@@ -105,7 +109,6 @@ LABELS = {
     "lora": "LoRA rank",
     "class_weights": "Class weights",
     "metric": "Model selection metric",
-    "thresholds": "Decision thresholds",
     "evals_per_epoch": "Evaluations per epoch",
     "patience": "Early-stopping patience",
     "grid": "Hyperparameter search",
@@ -139,6 +142,7 @@ LABELS = {
     "adam_beta2": "Adam beta2",
     "max_grad_norm": "Gradient clipping (max norm)",
     "gradient_accumulation_steps": "Gradient accumulation steps",
+    "gradient_checkpointing": "Gradient checkpointing",
     "precision": "Precision",
     "layers": "Layers",
     "heads": "Attention heads per layer",
@@ -210,6 +214,7 @@ HELP = {
     "adam_beta2": "Decay rate of AdamW's second-moment estimate (the paper: 0.999).",
     "max_grad_norm": "Gradients with a larger norm are scaled down to it.",
     "gradient_accumulation_steps": "Micro-batches per optimizer step, to use less memory.",
+    "gradient_checkpointing": "Keeps less in memory and computes each layer twice: the same result, a third slower.",
     "precision": "Floating-point format; auto picks the fastest that this hardware supports.",
     "layers": "If empty, as the model size has.",
     "heads": "If empty, as the model size has; they split the hidden size equally.",

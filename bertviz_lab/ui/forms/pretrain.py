@@ -60,17 +60,16 @@ def create_pretrain(session: AppState) -> TrainingView:
     gr.HTML("<h2>3. Choose a model and train it</h2>")
     defaults = form.filled_in("lab", choices[0][1])
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
-    with gr.Row(equal_height=False):
-        chosen["init_from"] = start = gr.Dropdown(
-            session.models.starts(NOBODY),
-            value=RANDOM,
-            label=controls.label_of(_FIELDS["init_from"]),
-            info=controls.help_of(_FIELDS["init_from"]),
-            filterable=False,
-            min_width=280,
-            elem_id="option-init_from",
-        )
-        chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
+    chosen["init_from"] = start = gr.Dropdown(
+        session.models.starts(NOBODY),
+        value=RANDOM,
+        label=controls.label_of(_FIELDS["init_from"]),
+        info=controls.help_of(_FIELDS["init_from"]),
+        filterable=False,
+        min_width=280,
+        elem_id="option-init_from",
+    )
+    chosen |= controls.draw(PretrainConfig, ("time_budget",), defaults)
     for name, title, group in options.GROUPS:
         with gr.Accordion(title, open=False, elem_id=f"options-{name}", elem_classes="settings"):
             chosen |= controls.draw(PretrainConfig, group, defaults)
