@@ -99,12 +99,13 @@ def component(
     value: str,
     label: str,
     above: str = "",
+    below: str = "",
     server_functions: Sequence[Callable[..., Any]] = (),
     **options: Any,
 ) -> gr.HTML:
     """A `gr.HTML` that asks the bundle to mount an island, which draws its whole inside.
 
-    `above` is HTML of ours that stands above it, such as a heading: a component of its own costs a kilobyte a visit.
+    `above` and `below` are HTML of ours, such as a heading: a component of its own costs a kilobyte a visit.
 
     Gradio does not wait for the scripts of the page's head: places that ask before the bundle is there stand in line.
     The template is a fixed string that holds no `value`: Gradio evaluates templates, so what a person typed
@@ -118,7 +119,7 @@ def component(
     return gr.HTML(
         value=value,
         label=label,
-        html_template=f'{above}<section class="lab lab-{assembly.name}"></section>',
+        html_template=f'{above}<section class="lab lab-{assembly.name}"></section>{below}',
         js_on_load=f"(window.Lab ??= []).push(['{assembly.name}', element, props, trigger, server, watch]) // {events}",
         apply_default_css=False,
         server_functions=[standalone_page, *server_functions],

@@ -215,6 +215,7 @@ HELP = {
     "max_grad_norm": "Gradients with a larger norm are scaled down to it.",
     "gradient_accumulation_steps": "Micro-batches per optimizer step, to use less memory.",
     "gradient_checkpointing": "Keeps less in memory and computes each layer twice: the same result, a third slower.",
+    "lora": "Trains small adapters of this rank in place of the backbone (needs PEFT); 0 trains all of it.",
     "precision": "Floating-point format; auto picks the fastest that this hardware supports.",
     "layers": "If empty, as the model size has.",
     "heads": "If empty, as the model size has; they split the hidden size equally.",

@@ -56,8 +56,8 @@ def create_pretrain(session: AppState) -> TrainingView:
             height=150,
             elem_id="text-files",
         )
-    health = health_cards(above=step("2. Check the corpus"), elem_id="text-health")
-    gr.HTML("<h2>3. Choose a model and train it</h2>")
+    headings = {"above": step("2. Check the corpus"), "below": step("3. Choose a model and train it")}
+    health = health_cards(**headings, elem_id="text-health")
     defaults = form.filled_in("lab", choices[0][1])
     chosen = controls.draw(PretrainConfig, ("preset", "recipe"), defaults)
     chosen["init_from"] = start = gr.Dropdown(
