@@ -42,7 +42,7 @@ def test_the_page_has_four_workspaces(settings: Settings) -> None:
 
 def test_the_page_stays_light(settings: Settings) -> None:
     page = build(settings).get_config_file()
-    assert len(page["components"]) <= 180
+    assert len(page["components"]) <= 170
     assert len(page["dependencies"]) <= 60
     assert len(json.dumps(page)) <= 160_000  # bytes: Gradio never compresses them
 
