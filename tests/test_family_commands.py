@@ -4,8 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
+from transformers import AutoModelForMaskedLM
 
+from bertviz_lab import load_checkpoint
 from bertviz_lab.__main__ import main
+from bertviz_lab.config.families import FROM_SCRATCH
 from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import SENTENCES, little_text
 
@@ -79,3 +83,35 @@ def test_training_goes_on_from_a_family_and_leaves_one_of_it(model_type, folders
     named = json.loads((Path(tuned["path"]) / "config.json").read_text())["architectures"]
     assert named[0].endswith("ForSequenceClassification")
     assert named[0] != "BertForSequenceClassification"
+
+
+@pytest.mark.parametrize("model_type", FROM_SCRATCH)
+def test_a_small_one_is_trained_from_random_weights_and_opens_in_transformers(model_type, capsys, tmp_path: Path):
+    text = tmp_path / "text.txt"
+    text.write_text(little_text())
+    options = ("--preset", "tiny", "--vocab-size", "200", "--seq-len", "16", "--batch-size", "4", "--threads", "1")
+    run = ("--corpus", str(text), "--out", str(tmp_path / "run"), "--steps", "3")
+    trained = answer(capsys, "pretrain", "--family", model_type, *run, *options)
+    assert trained["mlm_loss"] > 0
+    assert ("nsp_loss" in trained) == (model_type in ("bert", "albert"))
+    checkpoint = load_checkpoint(trained["path"])
+    assert checkpoint.config.model_type == model_type
+    theirs = AutoModelForMaskedLM.from_pretrained(trained["path"]).eval()
+    ids = torch.tensor([checkpoint.tokenizer.encode("the red [MASK] sat").ids])
+    with torch.no_grad():
+        ours = checkpoint.model(ids)
+        logits = ours.logits if hasattr(ours, "logits") else ours.prediction_logits
+        torch.testing.assert_close(logits, theirs(ids).logits, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--family", "roberta", "--objective", "mlm+sop"), "RoBERTa has neither sentence-order prediction nor"),
+        (("--family", "modernbert", "--init-from", "wiki-mini"), "--init-from brings its model's family"),
+        (("--family", "t5"), "must be one of bert, roberta, albert, deberta-v2, modernbert"),
+    ],
+)
+def test_a_family_is_not_given_what_it_has_not(options, reason, capsys, tmp_path: Path):
+    assert main(["pretrain", "--corpus", "sample:tiny-town", "--out", str(tmp_path / "run"), *options]) == 2
+    assert reason in capsys.readouterr().err

@@ -117,6 +117,9 @@ def _as_modern(values: Body) -> Body:
     }
 
 
+#: Families that can be trained from random weights here, by MLM (ALBERT with SOP too).
+FROM_SCRATCH = ("bert", "roberta", "albert", "deberta-v2", "modernbert")
+
 #: model_type -> family. What is not here is refused.
 FAMILIES: dict[str, Family] = {
     family.model_type: family
@@ -132,7 +135,14 @@ FAMILIES: dict[str, Family] = {
             own=("share_layers",),
             to_file=lambda values: values | {"position_embedding_type": "absolute"},
         ),
-        Family("roberta", "RoBERTa", "Roberta", "roberta.", **_ROBERTA),
+        Family(
+            "roberta",
+            "RoBERTa",
+            "Roberta",
+            "roberta.",
+            scratch={"type_vocab_size": 1, "layer_norm_eps": 1e-5, "max_position_embeddings": 513},
+            **_ROBERTA,
+        ),
         Family("xlm-roberta", "XLM-RoBERTa", "XLMRoberta", "roberta.", **_ROBERTA),
         Family("camembert", "CamemBERT", "Camembert", "roberta.", **_ROBERTA),
         Family(
@@ -178,6 +188,7 @@ FAMILIES: dict[str, Family] = {
             },
             names={"classifier_dropout": "classifier_dropout_prob"},
             own=("embedding_size",),
+            scratch={"embedding_size": 64},
             from_file=_one_group,
             to_file=lambda values: (
                 values
@@ -234,6 +245,14 @@ FAMILIES: dict[str, Family] = {
                 *("position_biased_input", "pooler_act", "pos_att_type", "share_att_key", "norm_rel_ebd"),
                 *("position_buckets", "max_relative_positions"),
             ),
+            scratch={
+                "relative_attention": True,
+                "position_biased_input": False,
+                "share_att_key": True,
+                "norm_rel_ebd": "layer_norm",
+                "pos_att_type": ("c2p", "p2c"),
+                "position_buckets": 256,
+            },
             from_file=_disentangled,
             to_file=_as_deberta,
         ),
@@ -280,6 +299,7 @@ FAMILIES: dict[str, Family] = {
                 *("norm_bias", "attention_bias", "mlp_bias", "classifier_bias", "classifier_pooling", "decoder_bias"),
                 *("mlm_act", "layer_types", "local_attention", "rope_theta", "local_rope_theta"),
             ),
+            scratch={"max_position_embeddings": 512},
             from_file=_modern,
             to_file=_as_modern,
         ),

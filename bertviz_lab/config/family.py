@@ -50,6 +50,7 @@ class Family:
     defaults: Mapping[str, Any] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     own: tuple[str, ...] = ()  # settings in its file that not every family has
+    scratch: Mapping[str, Any] = field(default_factory=dict)  # of its published small models, to train one like them
     from_file: Callable[[Body], Body] = _unchanged  # what a change of names is not enough for
     to_file: Callable[[Body], Body] = _unchanged
 
@@ -71,6 +72,12 @@ class Family:
         named = {theirs.get(name, name): value for name, value in body.items() if name in theirs or name not in foreign}
         values = dict(settings) | dict(self.defaults) | named
         return self.from_file(values) | dict(self.fixed)
+
+    def from_scratch(self, shape: Body, settings: Mapping[str, Any]) -> Body:
+        """The settings of a model of this family with some shape, for a tokenizer whose padding has the id 0."""
+        values = {"pad_token_id": 0, "bos_token_id": None, "eos_token_id": None} | dict(self.scratch) | shape
+        body = {self.names.get(name, name): value for name, value in values.items()}
+        return {name: value for name, value in self.read(body, settings).items() if name in settings}
 
     def write(self, values: Body) -> Body:
         """The `config.json` of some settings."""

@@ -231,8 +231,11 @@ class BertConfig:
         return self.id2label or tuple(f"LABEL_{index}" for index in range(self.num_labels))
 
     @classmethod
-    def preset(cls, name: str, **overrides: Any) -> Self:
-        """A named size ("tiny" ... "large"), with any field replaced. Raises `InputError` for an unknown name."""
+    def preset(cls, name: str, *, family: str = "bert", **overrides: Any) -> Self:
+        """A named size ("tiny" ... "large"), with any field replaced. Raises `InputError` for an unknown name.
+
+        `family` is one of `FROM_SCRATCH`; what makes it that family is not replaced.
+        """
         if name not in PRESETS:
             raise InputError(f"There is no preset {name!r}; choose one of {', '.join(PRESETS)}.")
         layers, hidden, heads = PRESETS[name]
@@ -242,7 +245,10 @@ class BertConfig:
             "num_attention_heads": heads,
             "intermediate_size": 4 * hidden,
         }
-        return cls(**(shape | overrides))
+        if family == "bert":
+            return cls(**(shape | overrides))
+        settings = {f.name: f.default for f in dataclasses.fields(cls)}
+        return cls(**FAMILIES[family].from_scratch(shape | overrides, settings) | {"model_type": family})
 
     def replace(self, **changes: Any) -> Self:
         return dataclasses.replace(self, **changes)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
+from bertviz_lab.config.families import FAMILIES, FROM_SCRATCH
 from bertviz_lab.config.model import PRESETS, BertConfig
 from bertviz_lab.config.options import option, parse_duration
 from bertviz_lab.config.training import TrainingConfig
@@ -65,6 +66,12 @@ class PretrainConfig(TrainingConfig):
     )
     recipe: str = option("lab", "Supplies the defaults", choices=tuple(RECIPES))
     preset: str = option("mini", "Model size: layers and hidden size", choices=tuple(PRESETS), label="Model size")
+    family: str = option(
+        "bert",
+        "Architecture: BERT, or one of its family, trained by its objective (docs/families.md)",
+        choices=FROM_SCRATCH,
+        label="Model family",
+    )
     init_from: str = option(
         "", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
     )
@@ -136,6 +143,13 @@ class PretrainConfig(TrainingConfig):
         if isinstance(self.corpus, str) or not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         super().__post_init__()
+        if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
+            title = FAMILIES[self.family].title
+            raise InputError(
+                f"{title} has neither sentence-order prediction nor shared layers: choose --family albert."
+            )
+        if self.init_from and self.family != "bert":
+            raise InputError("--init-from brings its model's family; leave --family out.")
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         width = PRESETS[self.preset][1]
@@ -162,12 +176,13 @@ class PretrainConfig(TrainingConfig):
         layers, _, heads = PRESETS[self.preset]
         return BertConfig.preset(
             self.preset,
+            family=self.family,
             vocab_size=vocab_size,
             num_hidden_layers=self.layers or layers,
             num_attention_heads=self.heads or heads,
             hidden_dropout_prob=self.dropout,
             attention_probs_dropout_prob=self.dropout,
-            share_layers=self.share_layers,
+            share_layers=self.share_layers or self.family == "albert",
             is_decoder=not self.bidirectional,
         )
 

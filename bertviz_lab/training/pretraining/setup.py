@@ -7,6 +7,7 @@ import numpy as np
 import torch
 
 from bertviz_lab.config import BertConfig, PretrainConfig
+from bertviz_lab.config.families import FAMILIES
 from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.split import split_corpus
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
@@ -35,6 +36,10 @@ class RunData:
 def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus) -> RunData:
     """Split the corpus and say how batches are drawn from each part; without sentence pairs the objective is mlm."""
     objective, notes = config.objective, []
+    family = FAMILIES[config.family]
+    if objective == "mlm+nsp" and family.pretraining != "nsp":
+        objective = "mlm+sop" if family.pretraining == "sop" else "mlm"
+        notes.append(f"{family.title} has no next-sentence prediction: this run trains {objective}.")
     if objective == "mlm+nsp" and corpus.documents < 2:
         objective = "mlm"
         notes.append(
@@ -93,6 +98,8 @@ def build_model_config(
         )
     if objective != "mlm" and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
+    if objective == "mlm+nsp" and not start.config.has_nsp:
+        raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
     return start.config.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,

@@ -17,7 +17,17 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
 #: A model that is gone on with has these already, and what it learnt by reading forwards too.
-BROUGHT = ("preset", "layers", "heads", "vocab_size", "algorithm", "lowercase", "share_layers", "causal_share")
+BROUGHT = (
+    "preset",
+    "family",
+    "layers",
+    "heads",
+    "vocab_size",
+    "algorithm",
+    "lowercase",
+    "share_layers",
+    "causal_share",
+)
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))

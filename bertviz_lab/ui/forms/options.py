@@ -48,7 +48,7 @@ GROUPS = (
     (
         "building",
         "Architecture",
-        ("layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
+        ("family", "layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
     ),
     ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
 )
@@ -114,6 +114,7 @@ LABELS = {
     "grid": "Hyperparameter search",
     "recipe": "Recipe",
     "preset": "Model size",
+    "family": "Model family",
     "init_from": "Start from",
     "time_budget": "Time budget",
     "steps": "Steps",
@@ -184,6 +185,7 @@ HELP = {
     "grid": "Grid search: 18 trials as in the paper, or 6 (small).",
     "recipe": "Each sets the options below, which can still be changed.",
     "preset": "Layers x hidden size. A larger model learns more and trains more slowly.",
+    "family": "BERT, or what RoBERTa, ALBERT, DeBERTa and ModernBERT changed in it.",
     "init_from": "Continue pretraining from a model that already knows English: better for a small corpus.",
     "time_budget": "Such as 90s, 10m or 2h.",
     "steps": "Optimizer steps; if empty, the time budget above decides.",
