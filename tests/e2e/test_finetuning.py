@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertviz_lab import load_checkpoint
-from bertviz_lab.interpret import answer_question, classify, label_words, read_results
+from bertviz_lab.interpret import answer_question, classify, label_words, read_results, semantic_search
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually, fill_in
@@ -244,6 +244,38 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
     expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}")
     for answer in said.best[:3]:
         expect(marked).to_contain_text(answer.text)
+
+
+def test_several_labels_are_learnt_from_the_sample_and_a_file_is_searched(
+    page: Page, served: tuple[str, AppState], tmp_path: Path
+) -> None:
+    address, session = served
+    page.goto(address)
+    tab(page, "Fine-tune")
+    expect(page.locator("#examples-facts")).to_contain_text("Training examples", timeout=TRAINING)
+    page.locator("#examples-source").get_by_text("What is it about, all of it?").click()
+    fact(page, "Task", "Multi-label classification")
+    page.locator("#tuning-model input").click()
+    page.get_by_role("option", name="wiki-tiny").click()
+    set_number(page, "epochs", "2")
+    run_id = tune(page, session)
+    scores = report_of(session, run_id)["scores"]
+    expect(page.locator("#finetune-summary")).to_contain_text(f"{scores['micro_f1']:.1%}")
+    expect(page.locator("#finetune-confusion")).to_contain_text("Metrics per label")
+    expect(page.locator("#finetune-confusion")).to_contain_text("cleanliness")
+
+    # The texts of a file, by their similarity to a query.
+    open_in_explore(page, session, run_id)
+    texts = tmp_path / "guests.txt"
+    texts.write_text("the eggs were cold\na train passed all night\n", encoding="utf-8")
+    unfold(page, "try-file-part")
+    page.locator("#try-file input[type=file]").set_input_files(texts)
+    expect(page.locator("#try-file-message")).to_contain_text("2 predictions", timeout=TRAINING)
+    page.locator("#try-file-query input, #try-file-query textarea").fill("cold eggs")
+    page.locator("#try-file-query input, #try-file-query textarea").press("Enter")
+    hits = semantic_search(model_of(session, run_id), "cold eggs", texts.read_text().splitlines())
+    said = f"2 texts ranked by {run_id}. Nearest: “{hits[0].text}” ({hits[0].cosine:.2f})"
+    expect(page.locator("#try-file-message")).to_contain_text(said, timeout=TRAINING)
 
 
 def test_three_tasks_are_answered_before_anything_is_trained(page: Page, served: tuple[str, AppState]) -> None:

@@ -34,7 +34,9 @@ def multi_label_predictions(
 ) -> list[Prediction]:
     """Logits, (labels,) each, as the labels whose probability reaches its threshold: one for all, or one each."""
     logits = np.stack([out[0] for out in outputs]) if outputs else np.empty((0, len(labels)), np.float32)
-    shares = 1 / (1 + np.exp(-logits.astype(np.float64)))
+    from scipy.special import expit
+
+    shares = expit(logits.astype(np.float64))
     return with_thresholds([Prediction(probabilities=tuple(map(float, row))) for row in shares], labels, thresholds)
 
 

@@ -17,7 +17,11 @@ from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification,
 from bertviz_lab.data.tasks.batches import TaskBatches
 from bertviz_lab.data.tasks.examples import LabelledText, LabelledWords
 from bertviz_lab.training.finetuning.early_stopping import is_better
-from bertviz_lab.training.finetuning.label_sets import start_at_label_frequencies, with_thresholds
+from bertviz_lab.training.finetuning.label_sets import (
+    multi_label_predictions,
+    start_at_label_frequencies,
+    with_thresholds,
+)
 from bertviz_lab.training.finetuning.prediction import Prediction, write_predictions
 from bertviz_lab.training.finetuning.scoring import (
     class_weights,
@@ -182,6 +186,12 @@ def test_the_loss_of_several_labels_weighs_those_that_apply_up_as_torch_does():
     (logits,) = task_logits(model_of("multilabel"), batch, "multilabel")
     expected = binary_cross_entropy_with_logits(logits, batch.targets, pos_weight=weight)
     torch.testing.assert_close(task_loss((logits,), batch, "multilabel", weight), expected)
+
+
+def test_probabilities_of_several_labels_are_torch_s_and_do_not_overflow():
+    logits = np.array([[0.3, -2.0], [900.0, -900.0]], dtype=np.float32)
+    found = [p.probabilities for p in multi_label_predictions([(row,) for row in logits], ("a", "b"))]
+    np.testing.assert_allclose(found, torch.tensor(logits).sigmoid().numpy(), atol=1e-7)
 
 
 def test_a_new_head_of_several_labels_starts_at_their_frequencies():
