@@ -18,7 +18,7 @@ const otherBox = makeModelBox('other', 'Compare with', { '': 'no other model', b
 const examples = h('div', { class: 'examples', id: 'examples', role: 'group', 'aria-label': 'Examples' });
 const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
 const next = h('p', { class: 'next quiet' }, 'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
-const strip = h('div', { class: 'strip', id: 'tokens-strip', role: 'listbox', 'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
+const strip = h('div', { class: 'strip line', id: 'tokens-strip', role: 'listbox', 'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
 const complaint = h('p', { class: 'complaint', role: 'status' });
 const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
 const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
@@ -27,12 +27,12 @@ complaint.hidden = true;
 const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status' });
 absent.hidden = true;
 root.append(
-  h('div', { class: 'input-bar' },
-    h('div', { class: 'texts' },
-      h('label', {}, h('span', { class: 'name' }, 'Text A'), fields.text_a),
-      h('label', {}, h('span', { class: 'name' }, 'Text B'), fields.text_b)),
-    h('div', { class: 'models' }, modelBox.node, otherBox.node),
-    h('div', { class: 'line' }, examples, h('div', { class: 'push' }, swap, another, makeLinkButton('copy-link', take))),
+  h('div', { class: 'input-bar card' },
+    h('div', { class: 'texts tiles' },
+      h('label', {}, h('span', { class: 'name quiet small' }, 'Text A'), fields.text_a),
+      h('label', {}, h('span', { class: 'name quiet small' }, 'Text B'), fields.text_b)),
+    h('div', { class: 'models tiles' }, modelBox.node, otherBox.node),
+    h('div', { class: 'line' }, examples, h('div', { class: 'line push' }, swap, another, makeLinkButton('copy-link', take))),
     facts.host),
   absent, strip, complaint, next);
 
@@ -98,7 +98,7 @@ function makeModelBox(name, label, always) {
     typed.hidden = known;
     if (!known && document.activeElement !== typed) typed.value = value;
   };
-  return { node: h('label', { class: 'model' }, h('span', { class: 'name' }, label), box, typed), show };
+  return { node: h('label', { class: 'model' }, h('span', { class: 'name quiet small' }, label), box, typed), show };
 }
 
 function showExamples(list) {
@@ -126,7 +126,7 @@ async function drawTokens() {
     complaint.hidden = false;
   }
   strip.replaceChildren(...tokens.map(({ token, segment, special }, position) => h('button', { type: 'button', role: 'option',
-    class: `token ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position, tabindex: position ? '-1' : '0',
+    class: `token mono small ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position, tabindex: position ? '-1' : '0',
     onclick: () => page.select(page.selected === position ? null : position) }, token)));
   strip.hidden = !tokens.length;
   markSelected();

@@ -35,7 +35,7 @@ function makeField(kind, label, value, onChange, { options = [], min, max, step,
   set(value);
   input.addEventListener('change', () => onChange(read()));
   if (shown) input.addEventListener('input', () => { shown.textContent = input.value; });
-  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name' }, label), shown, input);
+  const node = h('label', { class: `field field-${kind}` }, h('span', { class: 'name quiet small' }, label), shown, input);
   return { node, input, set, get value() { return read(); } };
 }
 

@@ -36,9 +36,9 @@ function makeWorkspace(name, element, root, openFirst, missing = () => '') {
 
   function makeView(view) {
     const body = h('div', { class: 'panel-body', id: `${view.id}-body` });
-    const head = h('button', { type: 'button', class: 'panel-head', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
-      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet' }, view.gloss));
-    const node = h('section', { class: `panel lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
+    const head = h('button', { type: 'button', class: 'panel-head line', 'aria-expanded': 'false', 'aria-controls': body.id, onclick: () => turn(!isOpen()) },
+      h('span', { class: 'arrow', 'aria-hidden': 'true' }, '▸'), h('span', { class: 'title' }, view.title), h('span', { class: 'gloss quiet small' }, view.gloss));
+    const node = h('section', { class: `panel card lab-view-${view.id}`, id: `panel-${view.id}`, 'aria-label': view.title }, h('h2', {}, head), body);
     let panel = null;
     let near = false;
     const isOpen = () => !body.hidden;

@@ -63,7 +63,8 @@ def _page(assembly: Assembly, label: str) -> str:
 
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
-    rules = "\n".join(source(name) for name in ("shared.css", *assembly.sheets)).replace(".dark &", "&.dark")
+    shared = source("shared.css").replace(".dark &", "&.dark")
+    rules = "\n".join(source(name) for name in assembly.sheets)
     alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
     has_charts = "plot.js" in assembly.chapters and not assembly.charts_need_server
     charts = f"<script>{source(PLOTLY)}</script>" if has_charts else ""
@@ -75,6 +76,9 @@ def _page(assembly: Assembly, label: str) -> str:
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
 body {{ margin: 16px; background: #fff }}
 #view {{ max-width: 1160px; margin: auto;
+{shared}
+}}
+#view#view {{
 {rules}
 }}
 #view.dark {{ --body-text-color: #f1f5f9; --background-fill-primary: #0b0f19 }}

@@ -14,7 +14,7 @@ const TOGETHER = { head: 'one head', layer: 'average of the layer', all: 'averag
 
 // ---- furniture
 const title = h('p', { class: 'heading' });
-const note = h('p', { class: 'quiet note' });
+const note = h('p', { class: 'quiet small note' });
 const gridHost = h('div', { class: 'grid', role: 'grid', 'aria-label': 'All heads; arrow keys move, each choice shows the head in detail' });
 const headName = h('p', { class: 'heading', role: 'status' });
 const mapHost = h('div', { class: 'map' });
@@ -22,7 +22,7 @@ const linesHost = h('div', { class: 'links', hidden: true });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 const shareWords = h('p', { class: 'quiet small' });
 const pairHost = h('div', { class: 'pair' });
-const legend = h('div', { class: 'legend' });
+const legend = h('div', { class: 'legend small' });
 const legendBar = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
 const legendTicks = h('div', { class: 'ticks', 'aria-hidden': 'true' });
 const legendText = h('p', { class: 'quiet' });
@@ -33,7 +33,7 @@ const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h
   ...['token', 'position', 'weight'].map((name) => h('th', { scope: 'col' }, name)))), topRows);
 const topNumber = topTable.querySelector('th:last-child');
 
-const guide = h('p', { class: 'quiet foot' });
+const guide = h('p', { class: 'quiet small foot' });
 const GUIDE = 'Each square is one head; layers go down, heads go across. Within a square a row is the attending token (from), a column '
   + 'the token attended to (to). The weights of a row sum to 1: the output for the token is the weighted sum of the value vectors.';
 const GUIDE_SIGNED = 'Each square is one head. Blue is positive: more attention than in the one that is subtracted; brown is negative: less. Every row sums to 0.';
@@ -99,7 +99,7 @@ function select(name, options, onChange) {
     box.value = value;
   };
   fill(options, options[0][0]);
-  return { node: h('label', { class: 'select' }, h('span', { class: 'quiet' }, name), box), fill };
+  return { node: h('label', { class: 'tick' }, h('span', { class: 'quiet' }, name), box), fill };
 }
 
 // ---- what happens
@@ -272,7 +272,7 @@ function drawTop() {
   topNumber.textContent = data.signed ? 'difference' : 'weight';
   topRows.replaceChildren(...most.slice(0, 5).map(([weight, column]) => h('tr', {},
     h('td', { class: 'mono' }, data.tokens[column]), h('td', {}, String(column)),
-    h('td', {}, h('span', { class: 'bar-cell' }, h('i', { style: `width: ${(100 * Math.abs(weight)) / length}%` })), weight.toFixed(4)))));
+    h('td', {}, h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${(100 * Math.abs(weight)) / length}%` })), weight.toFixed(4)))));
 }
 
 function drawLegend(scale, top) {

@@ -7,15 +7,15 @@ function makeLines(host, onPick) {
   const right = h('div', { class: 'side to', 'aria-hidden': 'true' });
   const drawing = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   const frame = h('div', { class: 'frame' }, left, drawing, right);
-  host.append(h('div', { class: 'ends', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')), frame);
+  host.append(h('div', { class: 'ends small quiet', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')), frame);
   const ROW = 24; // pixels, as in the style sheet
   let data = null;
   let names = '';
   let current = 0; // where the keyboard is
 
   function build() {
-    const item = (token, index, role) => h('div', { class: `item seg-${segmentLetter(data.segments[index])}`, role,
-      'data-index': index, title: token }, h('span', {}, token));
+    const item = (token, index, role) => h('div', { class: `item mono small seg-${segmentLetter(data.segments[index])}`, role,
+      'data-index': index, title: token }, h('span', { class: 'cut' }, token));
     left.replaceChildren(...data.tokens.map((token, index) => item(token, index, 'option')));
     right.replaceChildren(...data.tokens.map((token, index) => item(token, index, null)));
     drawing.setAttribute('viewBox', `0 0 100 ${ROW * data.size}`);

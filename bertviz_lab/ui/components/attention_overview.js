@@ -33,7 +33,7 @@ function makeOverview(host, onChoose, onWant) {
     const name = h('span', { class: 'name side', role: 'rowheader' },
       h('span', { class: 'word' }, 'layer '), String(layer + 1));
     if (!data.stored.has(layer)) {
-      const ask = h('button', { type: 'button', class: 'ask', onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
+      const ask = h('button', { type: 'button', class: 'ask plain', onclick: () => onWant(layer) }, `Show layer ${layer + 1}`);
       return h('div', { role: 'row' }, name, h('span', { role: 'gridcell', class: 'wide' }, ask));
     }
     const heads = Array.from({ length: data.heads }, (_, head) => buildCell(layer, head));
@@ -54,7 +54,7 @@ function makeOverview(host, onChoose, onWant) {
     const all = [...data.stored.keys()].flatMap((layer) =>
       Array.from({ length: data.heads }, (_, head) => ({ layer, head, value: values[layer][head] })));
     all.sort((one, other) => other.value - one.value);
-    host.replaceChildren(h('div', { role: 'row', class: 'ranks' }, ...all.map(({ layer, head, value }) =>
+    host.replaceChildren(h('div', { role: 'row', class: 'ranks line' }, ...all.map(({ layer, head, value }) =>
       h('span', { class: 'ranked' }, buildCell(layer, head, `: ${short(value)}`),
         h('span', { class: 'name', 'aria-hidden': 'true' }, `${layer + 1}.${head + 1} · ${value.toFixed(2)}`)))));
   }

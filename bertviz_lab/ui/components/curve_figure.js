@@ -143,5 +143,5 @@ function smoothingSlider(look, onChange) {
     shown.textContent = input.value;
     onChange();
   } });
-  return h('label', { class: 'slider', title: 'Exponential moving average: the weight of what came before' }, 'Smoothing', input, shown);
+  return h('label', { class: 'slider tick', title: 'Exponential moving average: the weight of what came before' }, 'Smoothing', input, shown);
 }

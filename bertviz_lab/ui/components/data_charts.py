@@ -6,7 +6,7 @@ import gradio as gr
 
 from bertviz_lab.ui.components.assemble import Assembly, component
 
-DATA_CHARTS = Assembly("data-charts", ("data_charts.js",), ("client/workspace.css",))
+DATA_CHARTS = Assembly("data-charts", ("data_charts.js",), ())
 
 
 def data_charts(value: str = "", *, label: str = "Charts of the data set", **options: Any) -> gr.HTML:

@@ -3,8 +3,8 @@
 const view = onPayload('Choose a file: its first rows appear here.', show);
 const heading = h('p', { class: 'heading' });
 const sentence = h('p', { class: 'quiet' });
-const names = h('div', { class: 'names', role: 'group', 'aria-label': 'Columns of the file' });
-const rows = h('div', { class: 'rows', tabindex: '0', role: 'region', 'aria-label': 'First rows' });
+const names = h('div', { class: 'names line', role: 'group', 'aria-label': 'Columns of the file' });
+const rows = h('div', { class: 'rows card', tabindex: '0', role: 'region', 'aria-label': 'First rows' });
 view.content.append(heading, sentence, names, rows);
 
 const ROLES = {
@@ -28,23 +28,23 @@ function show(body) {
   rows.scrollTo(0, 0);
 }
 
-const roleChip = (column, roles) => (roles[column.role] ? h('span', { class: `role role-${column.role}` }, roles[column.role]) : null);
+const roleChip = (column, roles) => (roles[column.role] ? h('span', { class: `role small role-${column.role}` }, roles[column.role]) : null);
 
 function columnButton(column, place, roles) {
   const used = roles[column.role] ? `used as ${roles[column.role]}` : 'not used';
-  return h('button', { type: 'button', class: 'column', 'aria-label': `${column.name}, ${used}. Choose what this column is.`,
+  return h('button', { type: 'button', class: 'column plain', 'aria-label': `${column.name}, ${used}. Choose what this column is.`,
     title: `${column.name}: ${used}. Click to choose what this column is.`,
     onclick: () => trigger('column_select', { column: place, name: column.name }) },
-  h('span', { class: 'name' }, column.name), roleChip(column, roles));
+  h('span', { class: 'cut' }, column.name), roleChip(column, roles));
 }
 
 function drawTable({ kind, columns, rows: lines }, roles, buttons) {
   const head = columns.map((column, place) => h('th', { scope: 'col', class: column.role ? `role-${column.role}` : '' },
-    buttons[place] ?? h('span', { class: `role role-${column.role}` }, column.name)));
+    buttons[place] ?? h('span', { class: `role small role-${column.role}` }, column.name)));
   const body = lines.map((line) => h('tr', {}, ...columns.map((column, place) => {
     const text = line[place] ?? '';
     return h('td', { class: [column.role ? `role-${column.role}` : '', text.length > 24 ? 'long' : ''].join(' ') },
-      h('div', { class: 'cell', dir: 'auto', title: text.length > 40 ? text : null }, text));
+      h('div', { class: 'cell two-lines', dir: 'auto', title: text.length > 40 ? text : null }, text));
   })));
   return h('table', { 'data-kind': kind }, h('thead', {}, h('tr', {}, ...head)), h('tbody', {}, ...body));
 }
@@ -52,7 +52,7 @@ function drawTable({ kind, columns, rows: lines }, roles, buttons) {
 /** A sentence, each word over its label. */
 function drawSentence(pairs) {
   return h('p', { class: 'words', dir: 'auto' }, ...pairs.flatMap(([word, tag]) => [
-    h('span', { class: tag === 'O' ? 'word' : 'word tagged' }, h('span', {}, word), h('span', { class: 'tag' }, tag)), ' ']));
+    h('span', { class: tag === 'O' ? 'word' : 'word tagged tinted' }, h('span', {}, word), h('span', { class: 'tag' }, tag)), ' ']));
 }
 
 view.start();

@@ -5,8 +5,8 @@ const view = onPayload('No examples yet. They appear after the first evaluation.
 const heading = h('p', { class: 'heading' });
 const sentence = h('p', { class: 'quiet' });
 const nothing = h('p', { class: 'empty' });
-const list = h('div', { class: 'list', role: 'listbox' });
-const more = h('button', { type: 'button', class: 'more', onclick: showMore });
+const list = h('div', { class: 'list card', role: 'listbox' });
+const more = h('button', { type: 'button', class: 'more plain', onclick: showMore });
 const said = h('p', { class: 'hush', role: 'status' });
 let payload = null;
 let chosen = null; // index of the marked example
@@ -62,7 +62,7 @@ const DRAWINGS = { label: drawLabels, number: drawNumbers, words: drawWords, ans
 function drawItem(item, place) {
   return h('div', { class: 'item', role: 'option', tabindex: '-1', 'data-place': place,
     'aria-selected': String(item.index === chosen), 'aria-setsize': payload.items.length, 'aria-posinset': place + 1 },
-  ...DRAWINGS[item.kind](item), item.detail ? h('p', { class: 'quiet detail', dir: 'auto' }, item.detail) : null);
+  ...DRAWINGS[item.kind](item), item.detail ? h('p', { class: 'quiet small cut', dir: 'auto' }, item.detail) : null);
 }
 
 /** A name before what it names. */
@@ -76,35 +76,35 @@ const bar = (share) => h('span', { class: 'sure' }, h('span', { class: 'track', 
   h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'share' }, percent(share)));
 
 function texts(item) {
-  return [h('p', { class: 'text', dir: 'auto' }, item.text), item.text_b ? h('p', { class: 'text second', dir: 'auto' }, item.text_b) : null];
+  return [h('p', { class: 'text two-lines', dir: 'auto' }, item.text), item.text_b ? h('p', { class: 'text two-lines second', dir: 'auto' }, item.text_b) : null];
 }
 
 function drawLabels(item) {
   const verdict = item.right ? [named('true and predicted', h('b', {}, item.predicted))]
     : [named('true', h('b', {}, item.truth)), named('predicted', h('b', {}, item.predicted))];
-  return [h('p', { class: 'verdict' }, sign(item.right), ...verdict, bar(item.probability)), ...texts(item)];
+  return [h('p', { class: 'verdict line' }, sign(item.right), ...verdict, bar(item.probability)), ...texts(item)];
 }
 
 function drawNumbers(item) {
   const off = item.predicted - item.truth;
-  return [h('p', { class: 'verdict' }, named('true', h('b', {}, short(item.truth))), named('predicted', h('b', {}, short(item.predicted))),
+  return [h('p', { class: 'verdict line' }, named('true', h('b', {}, short(item.truth))), named('predicted', h('b', {}, short(item.predicted))),
     named('error', `${off < 0 ? '−' : '+'}${short(Math.abs(off))}`)), ...texts(item)];
 }
 
 /** The sentence; under each word that has a wrong label stand the label and the true one. */
 function drawWords(item) {
   const verdict = item.right ? 'all labels correct' : `${plural(item.wrong, 'wrong label')}`;
-  return [h('p', { class: 'verdict' }, sign(item.right), verdict), h('p', { class: 'words', dir: 'auto' },
+  return [h('p', { class: 'verdict line' }, sign(item.right), verdict), h('p', { class: 'words', dir: 'auto' },
     ...item.words.flatMap(([word, truth, predicted]) => [truth === predicted
-      ? h('span', { class: truth === 'O' ? 'word' : 'word tagged' }, word, ...(truth === 'O' ? [] : [' ', h('span', { class: 'tag' }, truth)]))
-      : h('span', { class: 'word wrong' }, h('span', { class: 'said' }, word), ' ',
+      ? h('span', { class: truth === 'O' ? 'word' : 'word tagged tinted' }, word, ...(truth === 'O' ? [] : [' ', h('span', { class: 'tag' }, truth)]))
+      : h('span', { class: 'word wrong tinted' }, h('span', { class: 'said' }, word), ' ',
         h('span', { class: 'tag' }, `${predicted}, not ${truth}`)), ' ']))];
 }
 
 function drawAnswers(item) {
   const none = 'not in the passage';
   const right = item.answers.length ? item.answers.join(' / ') : none;
-  return [h('p', { class: 'text', dir: 'auto' }, item.text), h('p', { class: 'verdict' }, sign(item.right),
+  return [h('p', { class: 'text two-lines', dir: 'auto' }, item.text), h('p', { class: 'verdict line' }, sign(item.right),
     named('predicted', h('b', { dir: 'auto' }, item.predicted || none)),
     item.right ? null : named('true', h('b', { dir: 'auto' }, right)),
     item.right || item.score === 0 ? null : named('F1', percent(item.score, 0)),

@@ -3,8 +3,8 @@
 const root = element.querySelector('.lab');
 root.setAttribute('role', 'group');
 root.setAttribute('aria-label', props.label ?? 'Facts');
-const list = h('dl');
-const note = h('p', { class: 'note', role: 'status' });
+const list = h('dl', { class: 'line' });
+const note = h('p', { class: 'note quiet', role: 'status' });
 root.append(list, note);
 
 let latest = -Infinity; // when the answer on show was asked for
@@ -15,7 +15,7 @@ function update() {
   latest = body.asked ?? latest;
   const items = body.items ?? [];
   list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
-    h('dt', {}, name), h('dd', {}, value))));
+    h('dt', { class: 'quiet' }, name), h('dd', {}, value))));
   list.hidden = items.length === 0;
   note.textContent = body.note ?? body.message ?? (items.length ? '' : props.empty ?? '');
   note.hidden = note.textContent === '';

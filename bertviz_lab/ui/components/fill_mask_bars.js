@@ -5,7 +5,7 @@ const sentence = h('div', { class: 'sentence', role: 'group', 'aria-label': 'The
 const hint = h('p', { class: 'quiet small', 'data-noexport': '' },
   'Click a prediction to read it in the sentence. Click a word of the sentence to mask or unmask it.');
 const said = h('p', { class: 'hush', 'aria-live': 'polite' });
-const lists = h('div', { class: 'blanks' });
+const lists = h('div', { class: 'blanks tiles' });
 const picture = h('div');
 let payload = null;
 let blanks = new Map(); // position -> place among the masks
@@ -20,7 +20,7 @@ const buttons = saveButtons('the predictions', {
       [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))]),
   JSON: () => saveJson('fill-mask.json', payload),
 }, () => 'fill-mask');
-picture.append(h('div', { class: 'top' }, sentence, buttons), lists);
+picture.append(h('div', { class: 'top line' }, sentence, buttons), lists);
 view.content.append(picture, hint, said);
 
 /** A token as it reads inside a sentence: the marks of WordPiece and of byte-level BPE are for the tokenizer. */
@@ -45,7 +45,7 @@ function drawSentence() {
     if (column.special || !column.mask) {
       // The seam between sentence A and B is worth a sign; the other special tokens are not.
       const next = payload.columns[position + 1];
-      if (column.token === '[SEP]' && next && next.mask && !next.special) nodes.push(h('span', { class: 'seam' }, '|'));
+      if (column.token === '[SEP]' && next && next.mask && !next.special) nodes.push(h('span', { class: 'seam quiet' }, '|'));
       return;
     }
     if (nodes.length && spaced(column, position)) nodes.push(' ');
@@ -82,7 +82,7 @@ function drawHole(position) {
   const candidate = filled.get(position);
   const name = payload.masks.length === 1 ? 'masked token' : `masked token ${blank}`;
   const text = candidate ? plainToken(candidate.token) : name;
-  return h('button', { type: 'button', class: candidate ? 'hole full' : 'hole', 'data-position': position,
+  return h('button', { type: 'button', class: candidate ? 'hole full tinted' : 'hole', 'data-position': position,
     'aria-label': candidate ? `${name}, filled with ${text}` : name, title: 'Unmask this word',
     onclick: () => trigger('toggle_mask', { position, token: '[MASK]', masked: false }) }, text);
 }
@@ -92,7 +92,7 @@ function drawBlank(mask, blank) {
   const rows = mask.candidates.map((candidate) => {
     const bar = h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * candidate.probability}%` }));
     const name = candidate.token.replace(/^[Ġ▁]/u, '') || candidate.token;
-    return h('button', { type: 'button', class: 'candidate', 'data-id': candidate.id,
+    return h('button', { type: 'button', class: 'candidate bar-row', 'data-id': candidate.id,
       'aria-pressed': String(filled.get(mask.position)?.id === candidate.id),
       'aria-label': `${name}, ${percent(candidate.probability)}`, title: `token ${candidate.token}, id ${candidate.id}`,
       onclick: () => choose(mask, candidate) },

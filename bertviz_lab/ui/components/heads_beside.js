@@ -1,7 +1,7 @@
 // All heads of several models on one text. Rows are the tokens that look, columns those looked at.
 
 const view = onPayload('Press Predict: the heads of every model are shown here.', show);
-const host = h('div', { class: 'models' });
+const host = h('div', { class: 'models tiles' });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 let made = [];
 view.content.append(h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),

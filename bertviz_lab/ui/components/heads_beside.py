@@ -5,5 +5,5 @@ from bertviz_lab.ui.components.assemble import Assembly
 HEADS_BESIDE = Assembly(
     "heads",
     ("attention_data.js", "attention_overview.js", "heads_beside.js"),
-    ("attention_grid.css", "heads_beside.css"),
+    ("attention_grid.css",),
 )

@@ -2,9 +2,9 @@
 
 const view = onPayload('Choose a corpus above: its statistics are reported here before anything is trained.', show);
 const verdict = h('p', { class: 'verdict' });
-const cards = h('dl', { class: 'cards' });
+const cards = h('dl', { class: 'cards tiles' });
 const warnings = h('ul', { class: 'warnings' });
-const frequent = h('ol', { class: 'frequent' });
+const frequent = h('ol', { class: 'frequent line' });
 const reading = h('ul', { class: 'reading' });
 const more = h('details', {}, h('summary', {}, 'More statistics'),
   h('p', { class: 'quiet' }, 'Most frequent tokens, as shares of all tokens:'), frequent, reading);
@@ -13,9 +13,9 @@ view.content.append(verdict, cards, warnings, more);
 function show(body) {
   verdict.replaceChildren(h('b', {}, body.name), ` ${body.verdict}`);
   cards.replaceChildren(...body.cards.map(([name, value, about]) => h('div', { class: 'card', title: about },
-    h('dt', {}, name), h('dd', {}, value), about ? h('dd', { class: 'about' }, about) : null)));
-  warnings.replaceChildren(...body.warnings.map((text) => h('li', {}, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
-    h('span', {}, text))));
+    h('dt', { class: 'quiet small' }, name), h('dd', {}, value), about ? h('dd', { class: 'quiet about' }, about) : null)));
+  warnings.replaceChildren(...body.warnings.map((text) => h('li', { class: 'callout' }, h('span', { class: 'sign', 'aria-hidden': 'true' }, '!'),
+    h('span', { class: 'grow' }, text))));
   warnings.hidden = body.warnings.length === 0;
   frequent.replaceChildren(...body.frequent.map(([token, share]) => h('li', {}, h('span', { class: 'mono' }, token),
     ` ${percent(share)}`)));

@@ -92,7 +92,7 @@ function selectToken(position) {
  * ending, the view can also be saved as a page of its own.
  */
 function saveButtons(what, kinds, stem = null) {
-  const button = (name, words, act) => h('button', { type: 'button', 'data-save': name.toLowerCase(), 'aria-label': words,
+  const button = (name, words, act) => h('button', { type: 'button', class: 'plain', 'data-save': name.toLowerCase(), 'aria-label': words,
     title: words, onclick: act }, name);
   const buttons = Object.entries(kinds).map(([kind, save]) => button(kind, `Save ${what} as ${kind}`, save));
   const node = h('div', { class: 'save push', 'data-noexport': '' }, h('span', { class: 'quiet' }, 'Save'), ...buttons);

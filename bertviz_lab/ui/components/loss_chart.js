@@ -17,12 +17,12 @@ const stage = h('p', { class: 'heading stage' });
 const detail = h('p', { class: 'quiet' });
 const change = h('p', { class: 'quiet' });
 const fill = h('div', { class: 'fill' });
-const progress = h('div', { class: 'progress', role: 'progressbar', 'aria-label': 'Progress of the run',
+const progress = h('div', { class: 'progress track', role: 'progressbar', 'aria-label': 'Progress of the run',
   'aria-valuemin': '0', 'aria-valuemax': '100' }, fill);
-const notes = h('ul', { class: 'quiet notes' });
+const notes = h('ul', { class: 'quiet small notes' });
 const spoken = h('p', { class: 'hush', role: 'status' });
-const main = h('div', { class: 'panels' });
-const folded = h('div', { class: 'panels' });
+const main = h('div', { class: 'panels tiles' });
+const folded = h('div', { class: 'panels tiles' });
 const more = h('details', { class: 'more', ontoggle: () => turns.want() }, h('summary', { class: 'quiet' }, 'Perplexity, learning rate, gradient norm and throughput'), folded);
 const knobs = h('div', { class: 'bar knobs' },
   choices('X-axis', [['step', 'step'], ['seconds', 'time'], ['tokens', 'tokens seen']], look.axis, (axis) => { look.axis = axis; turns.want(); }).node,
@@ -39,8 +39,8 @@ const knobs = h('div', { class: 'bar knobs' },
         rows: rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))) });
     },
   }));
-const legend = h('p', { class: 'quiet legend' });
-const why = h('p', { class: 'quiet why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
+const legend = h('p', { class: 'quiet small legend' });
+const why = h('p', { class: 'quiet small why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
   + 'before it. In causal LM every token gives a training signal, in MLM only one in seven. The model learns '
   + 'faster, and when it switches to bidirectional MLM the MLM loss drops suddenly.');
 const trialList = h('details', {}, h('summary', { class: 'quiet' }, 'The trials'), h('ol'));
@@ -57,9 +57,9 @@ function place() {
   if (now.map(({ title: name }) => name).join() !== panels.map(({ title: name }) => name).join()) {
     boxes = now.map((panel) => {
       const host = h('div', { class: 'curves' });
-      const values = h('span', { class: 'now' });
+      const values = h('span', { class: 'now line small' });
       const node = h('div', { class: 'panel', 'data-panel': panel.id },
-        h('div', { class: 'panel-head' }, h('p', { class: 'heading', title: panel.about }, panel.title), values), host);
+        h('div', { class: 'panel-head line' }, h('p', { class: 'heading', title: panel.about }, panel.title), values), host);
       const box = { host, values, node };
       box.plot = makePlot(host, () => {}, {
         plotly_relayout: () => turns.want(),

@@ -3,7 +3,7 @@
 const view = onPayload('Nothing has been marked yet.', show);
 const heading = h('p', { class: 'heading' });
 const sentence = h('p', { class: 'quiet' });
-const running = h('div', { class: 'running', tabindex: '0', role: 'group' });
+const running = h('div', { class: 'running card', tabindex: '0', role: 'group' });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 const legend = h('div', { class: 'keys' });
 const answers = h('div', { class: 'answers', role: 'group' });
@@ -104,7 +104,7 @@ running.addEventListener('keydown', (event) => {
 
 function drawAnswer(answer, place) {
   const name = answer.text || 'no answer in this text';
-  return h('button', { type: 'button', class: 'answer', 'aria-pressed': String(place === chosen), 'aria-label': `${name}, ${percent(answer.probability)}`,
+  return h('button', { type: 'button', class: 'answer bar-row', 'aria-pressed': String(place === chosen), 'aria-label': `${name}, ${percent(answer.probability)}`,
     onclick: () => choose(place) },
   h('span', { class: answer.text ? 'name' : 'name quiet', dir: 'auto' }, name),
   h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * answer.probability}%` })),

@@ -42,7 +42,7 @@ const buttons = saveButtons('the masking', {
     ...payload.columns.map((column, position) => [position, column.token, column.given, column.outcome, column.label])]),
   JSON: () => saveJson('masking.json', payload),
 }, () => 'masking');
-picture.append(h('div', { class: 'bar' }, summary, buttons), stripHost, h('div', { class: 'under' }, keys, counts));
+picture.append(h('div', { class: 'bar' }, summary, buttons), stripHost, h('div', { class: 'under line' }, keys, counts));
 view.content.append(picture);
 
 function describe(position) {
@@ -62,7 +62,7 @@ function show(body) {
     h('td', {}, whole(count.observed)), h('td', {}, String(Number(count.expected.toFixed(1)))), h('td', {}, rule));
   countRows.replaceChildren(
     row(['selected'], chosen, `${percent(body.mask_probability, 0)} of ${plural(body.length, 'position')}, rounded`),
-    ...shares.map((count) => row([h('i', { class: `cell ${OUTCOMES[count.outcome].kind}`, 'aria-hidden': 'true' },
+    ...shares.map((count) => row([h('i', { class: `cell tinted ${OUTCOMES[count.outcome].kind}`, 'aria-hidden': 'true' },
       OUTCOMES[count.outcome].sign), OUTCOMES[count.outcome].name], count,
     `${percent(plan[count.outcome], 0)} of the selected`)));
 }

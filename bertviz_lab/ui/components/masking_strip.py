@@ -6,4 +6,4 @@ clicked.
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-MASKING_STRIP = Assembly("masking", ("picture.js", "strip.js", "masking_strip.js"), ("strip.css", "masking_strip.css"))
+MASKING_STRIP = Assembly("masking", ("picture.js", "strip.js", "masking_strip.js"), ("strip.css",))

@@ -1,11 +1,12 @@
 // One sentence, set with textContent: it may quote what a person typed.
 
 const root = element.querySelector('.lab');
+root.classList.add('callout');
 const SIGNS = { error: '!', warning: '!', info: 'i', good: '✓' };
 const sign = h('span', { class: 'sign', 'aria-hidden': 'true' });
 const text = h('p', { class: 'text' });
-const detail = h('code', { class: 'detail' });
-root.append(sign, h('div', { class: 'words' }, text, detail));
+const detail = h('code', { class: 'detail mono quiet small' });
+root.append(sign, h('div', { class: 'grow' }, text, detail));
 
 function update() {
   const body = readPayload();

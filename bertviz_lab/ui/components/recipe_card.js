@@ -36,11 +36,11 @@ function makeCard(body, set, predictions, onChange, onReveal) {
   const kept = recall(key);
   const box = h('input', { type: 'checkbox', onchange: onChange });
   box.checked = Boolean(body.ticked);
-  const state = h('p', { class: 'state quiet' });
+  const state = h('p', { class: 'state quiet small' });
   const fill = h('div', { class: 'fill' });
-  const bar = h('div', { class: 'progress', 'aria-hidden': 'true' }, fill);
-  const reveal = h('button', { type: 'button', class: 'reveal', onclick: () => onReveal(card) }, 'Reveal');
-  const hint = h('span', { class: 'quiet hint' });
+  const bar = h('div', { class: 'progress track', 'aria-hidden': 'true' }, fill);
+  const reveal = h('button', { type: 'button', class: 'reveal action', onclick: () => onReveal(card) }, 'Reveal');
+  const hint = h('span', { class: 'quiet small hint' });
   const outcome = h('div', { class: 'outcome', 'aria-live': 'polite' });
   const asked = body.asks.map(([measure, words]) => {
     const group = choices(words, predictions.map(([name, text]) => [name, text, `${words}: ${text} without it`]), kept[measure] ?? '',
@@ -51,11 +51,11 @@ function makeCard(body, set, predictions, onChange, onReveal) {
       });
     return group;
   });
-  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet' }, 'Your prediction, compared with the full recipe:'),
+  const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet small' }, 'Your prediction, compared with the full recipe:'),
     ...asked.map((group) => group.node));
   const node = h('section', { class: 'card', 'data-name': body.name },
     h('label', { class: 'tick' }, box, h('b', {}, body.title)), h('p', { class: 'about' }, body.about),
-    state, bar, predict, h('div', { class: 'ask' }, reveal, hint), outcome);
+    state, bar, predict, h('div', { class: 'line' }, reveal, hint), outcome);
   const card = { ...body, node, box, predicted: { ...kept }, revealed: Boolean(kept.revealed), status: '', revealable: false };
   delete card.predicted.revealed;
   let ended = false;
@@ -95,8 +95,8 @@ function makeCard(body, set, predictions, onChange, onReveal) {
 
 /** Two bars for each measure, the sentence about it, and what is behind it. */
 function outcomeOf({ measures, words }) {
-  const line = (name, share, kind) => h('div', { class: `share ${kind}` }, h('span', { class: 'name' }, name),
-    h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'number' }, percent(share)));
+  const line = (name, share, kind) => h('div', { class: `bar-row ${kind}` }, h('span', { class: 'name' }, name),
+    h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'share' }, percent(share)));
   const blocks = measures.map((one) => h('div', { class: 'measure' }, h('p', { class: 'quiet' }, one.name),
     line('full', one.with_all, 'all'), line('ablated', one.without, 'less'), h('p', {}, one.text)));
   return [...blocks, ...words.map((text, place) => h('p', { class: place === words.length - 1 ? 'quiet' : '' }, text))];

@@ -2,11 +2,11 @@
 
 const view = onPayload('No ablations yet.', show);
 const wholeState = h('span', { class: 'quiet' });
-const start = h('button', { type: 'button', class: 'start', onclick: queue }, '');
-const compare = h('button', { type: 'button', class: 'second', onclick: sideBySide }, 'Compare their curves');
-const all = h('button', { type: 'button', class: 'second', onclick: tickAll }, 'Tick all');
+const start = h('button', { type: 'button', class: 'start action', onclick: queue }, '');
+const compare = h('button', { type: 'button', class: 'plain', onclick: sideBySide }, 'Compare their curves');
+const all = h('button', { type: 'button', class: 'plain', onclick: tickAll }, 'Tick all');
 const said = h('span', { class: 'quiet', role: 'status' });
-const grid = h('div', { class: 'cards' });
+const grid = h('div', { class: 'cards tiles' });
 const bar = h('div', { class: 'bar', 'data-noexport': '' }, start, all, compare, said);
 const buttons = saveButtons('the cards', { PNG: () => savePng('recipe.png', entire()), SVG: () => saveSvg('recipe.svg', entire()) });
 const head = h('div', { class: 'bar' }, h('p', {}, h('b', {}, 'Full recipe'), ' ', wholeState), buttons);

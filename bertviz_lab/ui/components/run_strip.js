@@ -3,12 +3,13 @@
 const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 const PAUSE = 2000;
 const root = element.querySelector('.lab');
+root.classList.add('card');
 root.setAttribute('role', 'group');
 root.setAttribute('aria-label', props.label ?? 'Training run');
 const dot = h('span', { class: 'dot', 'aria-hidden': 'true' });
 const name = h('b', { class: 'name' });
 const words = h('span', { class: 'words' });
-const place = h('span', { class: 'place' });
+const place = h('span', { class: 'place quiet small cut' });
 const spoken = h('span', { class: 'hush', role: 'status' });
 const curves = h('button', { type: 'button', class: 'go', 
   onclick: () => page.open({ space: 'runs', settings: { 'run.id': runId }, show: 'run' }) }, 'Show curves');

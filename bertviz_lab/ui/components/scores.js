@@ -26,7 +26,7 @@ function rowOf(row) {
   return {
     label: row.label,
     title: row.says,
-    kind: () => (row.scale === 'none' ? 'plain' : 'number painted'),
+    kind: () => (row.scale === 'none' ? 'number' : 'painted'),
     text: (column, position) => row.texts[position],
     paint: (column, position) => paintOf(row, row.values[position]),
   };

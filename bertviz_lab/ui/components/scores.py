@@ -5,4 +5,4 @@ Its value comes from `figures.training.scores.scores_payload`. Event: `token_sel
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-SCORES = Assembly("scores", ("picture.js", "strip.js", "scores.js"), ("strip.css", "scores.css"))
+SCORES = Assembly("scores", ("picture.js", "strip.js", "scores.js"), ("strip.css",))

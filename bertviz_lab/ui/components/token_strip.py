@@ -5,4 +5,4 @@ Its value comes from `figures.interpret.tokens.token_payload`. Event: `token_sel
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-TOKEN_STRIP = Assembly("tokens", ("picture.js", "strip.js", "token_strip.js"), ("strip.css", "token_strip.css"))
+TOKEN_STRIP = Assembly("tokens", ("picture.js", "strip.js", "token_strip.js"), ("strip.css",))

@@ -27,15 +27,15 @@ function show(body) {
 }
 
 function drawWord(word) {
-  const pieces = h('span', { class: 'pieces' }, ...word.pieces.map((piece) => h('span', { class: 'piece mono' }, piece)));
-  return h('details', {}, h('summary', {}, h('b', {}, word.word), ' → ', pieces),
+  const pieces = h('span', { class: 'pieces line' }, ...word.pieces.map((piece) => h('span', { class: 'piece mono small card' }, piece)));
+  return h('details', { class: 'card' }, h('summary', {}, h('b', {}, word.word), ' → ', pieces),
     h('ol', {}, ...word.steps.map(word.kind === 'bpe' ? drawMerge : drawSearch)),
     word.omitted ? h('p', { class: 'quiet' }, `${plural(word.omitted, 'more step')} not shown.`) : null);
 }
 
 function drawSearch(step) {
   const misses = step.tried.slice(0, step.found === null ? undefined : -1);
-  const tries = misses.map((piece) => h('span', { class: 'miss mono' }, piece));
+  const tries = misses.map((piece) => h('span', { class: 'miss mono quiet small' }, piece));
   const skipped = step.skipped ? [h('span', { class: 'quiet' }, `… ${whole(step.skipped)} more …`)] : [];
   const hit = step.found === null ? h('span', {}, ' no match: the word becomes ', h('span', { class: 'hit mono' }, '[UNK]'))
     : h('span', { class: 'hit mono' }, step.found);

@@ -42,15 +42,15 @@ from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS
 from bertviz_lab.ui.views.dynamics.scrubber import SCRUBBER
 
-EXPLORE = Assembly("explore", ("client/explore.js",), ("client/workspace.css", "client/explore.css"))
-RUNS = Assembly("runs-workspace", ("client/runs.js",), ("client/workspace.css",))
+EXPLORE = Assembly("explore", ("client/explore.js",), ())
+RUNS = Assembly("runs-workspace", ("client/runs.js",), ())
 LEARN = Assembly(
     "lessons",
     tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
-    ("views/lessons/lessons.css", "views/lessons/leaders.css"),
+    ("views/lessons/lessons.css",),
 )
 LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
-PROGRESS = Assembly("progress", ("client/progress.js",), ("client/workspace.css",))
+PROGRESS = Assembly("progress", ("client/progress.js",), ())
 
 ISLANDS: tuple[Assembly, ...] = (
     WIRE, EXPLORE, RUNS, PROGRESS, LEARN, LESSON_BAR,
@@ -61,6 +61,7 @@ ISLANDS: tuple[Assembly, ...] = (
 
 _FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
 _FOLDER = "lab-static"
+_EVERYWHERE = ("shared.css", "client/workspace.css", "client/explore.css")
 _MEDIA = {"js": "text/javascript", "css": "text/css"}
 _FOREVER = "public, max-age=31536000, immutable"
 
@@ -118,17 +119,18 @@ waiting.forEach(window.Lab.push);
 
 
 def styles() -> str:
-    """The rules of each sheet once, nested under all islands that use it.
+    """The rules of each sheet once: what all share, then what a view adds, then nested under the islands that use it.
 
-    `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through.
+    `:is(#lab, ...)` gives them the weight of an id, so that rules of the page for bare elements do not come through;
+    those of an island weigh two, because it may stand in a view, whose rules are for what is around it.
     """
     users = defaultdict(list)
     for island in ISLANDS:
         for sheet in island.sheets:
             users[sheet].append(f".lab-island-{island.name}")
-    rules = [f":is(#lab, .lab-island) {{\n{source('shared.css')}\n}}"]
-    rules += [f":is(#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
+    rules = [f":is(#lab, .lab-island) {{\n{source(name)}\n}}" for name in _EVERYWHERE]
     rules += [f":is(#lab, .lab-view-{view.id}) {{\n{text}\n}}" for view, text in files_of_views("view.css")]
+    rules += [f":is(#lab#lab, {', '.join(names)}) {{\n{source(sheet)}\n}}" for sheet, names in users.items()]
     return "\n".join(rules)
 
 

@@ -5,7 +5,7 @@ let [choices, first, most] = [[], [], 6];
 
 // ---- which runs
 
-const chips = h('div', { class: 'chosen', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
+const chips = h('div', { class: 'chosen line', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
 const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]), { id: 'compare-add' });
 const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
   server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) }, events: { probes_done: bringProbes } });

@@ -24,7 +24,7 @@ function barRow() {
   const name = h('span', { class: 'name mono' });
   const fill = h('span', { class: 'fill' });
   const share = h('span', { class: 'share' });
-  const node = h('div', { class: 'guess' }, name, h('span', { class: 'track' }, fill), share);
+  const node = h('div', { class: 'guess bar-row' }, name, h('span', { class: 'track' }, fill), share);
   return { node, show(text, value, paint, number = false) {
     name.textContent = text;
     fill.style.width = `${100 * Math.min(1, Math.max(0, value))}%`;
@@ -50,7 +50,7 @@ function makePredictions(onJump) {
     CSV: () => saveCsv('predictions.csv', [['step', 'masked_token', 'rank', 'token', 'probability'], ...frames.all().flatMap(({ step, masked_tokens }) =>
       masked_tokens.flatMap(({ candidates }, number) => candidates.map(([token, probability], rank) => [step, number + 1, rank + 1, token, probability])))]) });
   const watched = h('div', { class: 'watched' }, lines.node);
-  const node = h('div', {}, sentence, h('div', { class: 'two' }, h('div', { class: 'part' }, h('div', { class: 'bar' }, title, blankChoice, saves), said), watched));
+  const node = h('div', {}, sentence, h('div', { class: 'two tiles' }, h('div', { class: 'part' }, h('div', { class: 'bar' }, title, blankChoice, saves), said), watched));
   let [holes, rows, nextRow] = [[], [], null];
 
   function begin() {
@@ -101,7 +101,7 @@ function makePredictions(onJump) {
       rows.forEach((row, place) => row.show(opening.labels[place], frame.labels[place], paintOf(place), opening.labels.length === 1));
     } else if (frame.words.length) {
       title.textContent = 'Predicted labels';
-      bars.replaceChildren(h('p', { class: 'tagged' }, ...frame.words.flatMap(([label, sure], place) => [h('span', { class: label === 'O' ? 'tag' : 'tag found',
+      bars.replaceChildren(h('p', { class: 'tagged' }, ...frame.words.flatMap(([label, sure], place) => [h('span', { class: label === 'O' ? 'tag' : 'tag tinted kind-0',
         title: `${label}, ${percent(sure)}` }, opening.words[place], h('small', {}, label)), ' '])));
     } else if (frame.answer) {
       title.textContent = 'Predicted answer';

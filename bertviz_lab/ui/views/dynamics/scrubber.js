@@ -29,7 +29,7 @@ const everything = saveButtons('all snapshots', {
 });
 if (!server) everything.querySelector('[data-save=html]').remove();
 
-view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node, h('div', { class: 'scrub' }, play, slider), where, state, spoken,
+view.content.append(h('div', { class: 'bar' }, title, everything), lossLines.node, h('div', { class: 'scrub line' }, play, slider), where, state, spoken,
   predictions.node, attention.node, ...Object.values(folds));
 
 /** All frames that are here, in one: what a page of its own shows. */

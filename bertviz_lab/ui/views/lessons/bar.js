@@ -1,15 +1,16 @@
 // What a lesson has opened, in one line that stays in sight, and the way back.
 
 const root = element.querySelector('.lab');
+root.classList.add('callout');
 root.setAttribute('role', 'region');
 root.setAttribute('aria-label', props.label);
 root.setAttribute('tabindex', '-1'); // the focus comes here with the place
 let number = 0;
 const title = h('b', { class: 'title' });
 const text = h('span', { class: 'words' });
-const back = h('button', { type: 'button', class: 'go', onclick: () => page.open({ space: 'learn', show: 'lessons', lesson: { number } }) }, 'Back to the lesson');
+const back = h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'learn', show: 'lessons', lesson: { number } }) }, 'Back to the lesson');
 const close = h('button', { type: 'button', class: 'close', 'aria-label': 'Hide this line', title: 'Hide this line', onclick: () => show(false) }, '×');
-root.append(h('p', { class: 'told' }, title, text), back, close);
+root.append(h('p', { class: 'told grow' }, title, text), back, close);
 show(false);
 // What sticks to the top of the window is moved below this line, and a place that is opened stands below it.
 new ResizeObserver(() => document.documentElement.style.setProperty('--lab-lesson-bar', `${root.offsetHeight && root.offsetHeight + 16}px`)).observe(root);

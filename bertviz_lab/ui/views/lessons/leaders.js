@@ -55,8 +55,8 @@ function drawRow(lesson) {
   const address = `${here()}?lesson=${lesson.number}`;
   const node = h('section', { class: 'row' },
     h('h3', {}, `${lesson.number}. ${lesson.title}`, h('span', { class: 'quiet' }, ` · ${lesson.minutes} minutes · ${lesson.model}`)),
-    lesson.example ? h('p', { class: 'example' }, lesson.example) : null, h('p', {}, h('b', {}, ...marked(lesson.question))), h('ul', { class: 'answers' }, ...answers), told,
-    h('p', { class: 'links' }, h('span', { class: 'quiet' }, 'To hand out: '), h('a', { href: address }, address)));
+    lesson.example ? h('p', { class: 'example mono small' }, lesson.example) : null, h('p', {}, h('b', {}, ...marked(lesson.question))), h('ul', { class: 'answers' }, ...answers), told,
+    h('p', { class: 'links small' }, h('span', { class: 'quiet' }, 'To hand out: '), h('a', { href: address }, address)));
   const tell = (body) => {
     if (body.message) {
       told.replaceChildren(h('p', {}, body.message));
@@ -64,7 +64,7 @@ function drawRow(lesson) {
     }
     answers[body.answer]?.classList.add('right');
     answers[body.answer]?.append(' ✓');
-    told.replaceChildren(...body.paragraphs.map((text) => paragraph(text)), h('ul', { class: 'links' },
+    told.replaceChildren(...body.paragraphs.map((text) => paragraph(text)), h('ul', { class: 'links quiet small' },
       ...body.links.map(([name, link, text]) => h('li', {}, h('a', { href: here() + link }, name), ': ', ...marked(text)))));
   };
   return { number: lesson.number, node, tell };

@@ -6,7 +6,7 @@ function drawLesson(lesson, count, acts) {
   const told = h('div', { class: 'told', hidden: true });
   const hint = h('p', { class: 'quiet hint' });
   const done = memory.done.includes(lesson.number);
-  const show = h('button', { type: 'button', class: 'main', onclick: () => acts.reveal() }, 'Reveal');
+  const show = h('button', { type: 'button', class: 'action', onclick: () => acts.reveal() }, 'Reveal');
   const boxes = lesson.choices.map((text, at) => drawChoice(lesson, text, at, () => {
     acts.choose(at);
     refresh();
@@ -42,10 +42,10 @@ function drawLesson(lesson, count, acts) {
 
   refresh();
   const node = h('article', { class: 'one' },
-    h('p', { class: 'quiet' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
+    h('p', { class: 'quiet small' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
     lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question cannot be measured here.`, { class: 'verdict' }) : null,
     paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, acts),
-    h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example' }, lesson.example) : null, question, told);
+    h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example mono small' }, lesson.example) : null, question, told);
   return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; }, done };
 }
 
@@ -53,8 +53,8 @@ function drawLesson(lesson, count, acts) {
 function drawChoice(lesson, text, at, onChange) {
   const input = h('input', { type: 'radio', name: `lab-lesson-${lesson.number}`, value: at, onchange: onChange });
   input.checked = memory.chosen[lesson.number] === at;
-  const said = h('span', { class: 'said' });
-  const node = h('label', { class: 'choice' }, input, h('span', { class: 'text' }, ...marked(text)), said);
+  const said = h('span', { class: 'said quiet small' });
+  const node = h('label', { class: 'choice card' }, input, h('span', { class: 'grow' }, ...marked(text)), said);
   const settle = (right, mine) => {
     input.disabled = true;
     node.classList.add('settled');
@@ -73,20 +73,20 @@ function verdict(lesson, body, guess) {
 /** Things to look at, each with a button that opens its place. */
 function drawSteps(title, steps, acts) {
   const rows = steps.map((step) => h('li', {}, paragraph(step.text),
-    h('button', { type: 'button', class: 'set-up', onclick: () => acts.open(step),
+    h('button', { type: 'button', class: 'set-up plain', onclick: () => acts.open(step),
       'aria-label': `Open ${step.name}: ${step.text.replaceAll('`', '')}` }, `Open ${step.name}`)));
   return h('section', {}, h('h3', {}, title), h('ol', { class: 'steps' }, ...rows));
 }
 
 function drawFormula(lesson) {
-  return h('details', {}, h('summary', {}, 'In one formula'), h('p', { class: 'formula' }, lesson.formula),
+  return h('details', {}, h('summary', {}, 'In one formula'), h('p', { class: 'formula mono small card' }, lesson.formula),
     h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, lesson.source));
 }
 
 function drawNext(lesson, count, acts) {
   if (lesson.number < count) {
-    return h('div', { class: 'act' }, h('button', { type: 'button', class: 'main', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
+    return h('div', { class: 'act' }, h('button', { type: 'button', class: 'action', onclick: () => acts.go(lesson.number + 1) }, 'Next lesson'));
   }
   return h('div', { class: 'act' }, h('p', { class: 'quiet' }, 'That was the last lesson. Now train a model of your own.'),
-    h('button', { type: 'button', class: 'main', onclick: () => page.open({ space: 'train', show: 'pretrain' }) }, 'Open Train'));
+    h('button', { type: 'button', class: 'action', onclick: () => page.open({ space: 'train', show: 'pretrain' }) }, 'Open Train'));
 }

@@ -4,7 +4,7 @@ const content = h('div', { class: 'course' });
 const root = element.querySelector('.lab');
 root.setAttribute('aria-label', props.label);
 const list = h('ol', { class: 'list' });
-const progress = h('p', { class: 'quiet', role: 'status' });
+const progress = h('p', { class: 'quiet small', role: 'status' });
 const leaders = h('button', { type: 'button', class: 'plain', onclick: () => openLeader(true) }, 'For leaders');
 const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, 'Start again');
 const side = h('nav', { class: 'side', 'aria-label': 'Lessons' }, list, progress, h('div', { class: 'act' }, leaders, again));
@@ -79,9 +79,9 @@ function drawList(current) {
   list.replaceChildren(...lessons.map(({ number, title, minutes }) => {
     const done = memory.done.includes(number);
     return h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
-      onclick: () => open(number, false) }, h('span', { class: done ? 'mark done' : 'mark', 'aria-hidden': 'true' }, done ? '✓' : number),
-    h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name' }, title),
-    h('span', { class: 'quiet time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? ', done' : '')));
+      onclick: () => open(number, false) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
+    h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
+    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? ', done' : '')));
   }));
   if (focused) list.querySelector(`[data-number="${focused}"]`).focus();
   const count = lessons.filter(({ number }) => memory.done.includes(number)).length;

@@ -8,8 +8,8 @@ const paragraph = (text, attributes = {}) => h('p', attributes, ...marked(text))
 function drawBars(caption, bars) {
   const most = Math.max(...bars.map(([, share]) => share));
   const top = most < 0.2 ? most : 1;
-  return h('figure', { class: 'bars' }, h('figcaption', { class: 'quiet' }, caption),
-    h('dl', {}, ...bars.map(([name, share, words]) => h('div', {}, h('dt', {}, name), h('dd', {},
-      h('span', { class: 'track', 'aria-hidden': 'true' }, h('span', { class: 'fill', style: `width: ${(100 * share) / top}%` })),
-      h('span', { class: 'value' }, words))))));
+  return h('figure', { class: 'bars card' }, h('figcaption', { class: 'quiet small' }, caption),
+    h('dl', {}, ...bars.map(([name, share, words]) => h('div', { class: 'bar-row' }, h('dt', {}, name),
+      h('dd', { class: 'track', 'aria-hidden': 'true' }, h('span', { class: 'fill', style: `width: ${(100 * share) / top}%` })),
+      h('dd', { class: 'share' }, words)))));
 }

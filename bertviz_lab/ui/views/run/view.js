@@ -14,9 +14,9 @@ let example = null; // the one that is looked into
 
 const name = h('h3', { class: 'name' });
 const status = h('span', { class: 'status' });
-const tags = h('span', {});
+const tags = h('span', { class: 'tags' });
 const note = h('p', { class: 'quiet note' });
-const said = h('p', { class: 'said', role: 'status', id: id('message') });
+const said = h('p', { class: 'said small', role: 'status', id: id('message') });
 const stop = h('button', { type: 'button', class: 'plain', id: id('stop'), onclick: () => change('stop') }, 'Stop');
 const resume = h('button', { type: 'button', class: 'action', id: id('resume'), onclick: () => change('resume') }, 'Resume training');
 const explore = h('button', { type: 'button', class: 'action', id: id('explore'),
@@ -27,7 +27,7 @@ const compare = h('button', { type: 'button', class: 'plain', id: id('compare'),
   onclick: () => page.open({ space: 'runs', settings: { 'compare.runs': run.id }, show: 'compare' }) }, 'Compare');
 const download = h('a', { class: 'plain', id: id('download'), download: true }, 'Download the model');
 const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
-const head = h('div', { class: 'head' }, name, status, tags, h('div', { class: 'buttons' }, stop, resume, explore, dynamics, compare, download, all));
+const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
 all.hidden = !kind;
 for (const node of [stop, resume, explore, dynamics, compare, download]) node.hidden = true;
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
@@ -81,7 +81,7 @@ function showHead() {
   name.textContent = run.name;
   const end = run.deleted_at && `kept until ${new Date(1000 * run.deleted_at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })}`;
   status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
-  tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag' }, tag)));
+  tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
   note.textContent = run.note;
   note.hidden = !run.note;
   stop.hidden = !run.can_stop;
@@ -145,7 +145,7 @@ const everything = h('button', { type: 'button', class: 'plain', id: id('all'), 
 const list = panel.drawing('examples', 'Held-out examples, highest loss first', { id: id('list'), events: { example_select: pickExample } });
 const tokens = panel.drawing('scores', 'Attribution: what each token contributes', { id: id('attribution') });
 const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
-  h('div', { class: 'beside' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
+  h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
 results.node.hidden = true;
 everything.hidden = true;
 

@@ -89,7 +89,7 @@ function makeRow() {
   let row = null;
   const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
   const tags = h('span', { class: 'tags' });
-  const note = h('p', { class: 'quiet note' });
+  const note = h('p', { class: 'quiet small note' });
   const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
   const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
   const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
@@ -103,7 +103,7 @@ function makeRow() {
     say(name, row.name);
     say(note, row.note);
     note.hidden = !row.note;
-    if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag' }, tag)));
+    if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
     Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
     edit.hidden = remove.hidden = !row.mine;
     edit.setAttribute('aria-label', `Edit ${row.name}`);
@@ -121,7 +121,7 @@ function open(row, makeForm) {
   const complaint = h('p', { class: 'complaint', role: 'alert' });
   complaint.hidden = true;
   const { fields, words, change, danger } = makeForm(row);
-  const form = h('form', { class: danger ? 'danger' : '', onsubmit: async (event) => {
+  const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
     event.preventDefault();
     try {
       const what = change();
@@ -133,7 +133,7 @@ function open(row, makeForm) {
       complaint.textContent = error.message;
       complaint.hidden = false;
     }
-  } }, ...fields, h('div', { class: 'buttons' }, h('button', { type: 'submit', class: 'action' }, words),
+  } }, ...fields, h('div', { class: 'buttons line' }, h('button', { type: 'submit', class: 'action' }, words),
     h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);
   form.addEventListener('keydown', (event) => { if (event.key === 'Escape') close(); });
   opened = { id: row.id, node: h('tr', { class: 'form' }, h('td', { colspan: heads.length + 1 }, form)) };
@@ -155,7 +155,7 @@ function editForm(row) {
   note.value = row.note;
   name.input.maxLength = 60;
   return {
-    fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name' }, 'Note'), note)],
+    fields: [name.node, tags.node, h('label', { class: 'field wide' }, h('span', { class: 'name quiet small' }, 'Note'), note)],
     words: 'Save',
     change: () => ({ action: 'annotate', name: name.value, tags: tags.value.split(','), note: note.value }),
   };
