@@ -39,8 +39,6 @@ from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.chart import CHART
 from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
 from bertviz_lab.ui.components.loss_chart import LOSS_CHART
-from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
-from bertviz_lab.ui.components.scores import SCORES
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 
 
@@ -85,7 +83,7 @@ def tokens(encoding: Encoding) -> View:
 
 def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
     """A masked text: which tokens were selected, and how they were replaced."""
-    return _view(MASKING_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
+    return _view(TOKEN_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
 
 
 def fill_mask(filled: FillMask) -> View:
@@ -96,7 +94,7 @@ def fill_mask(filled: FillMask) -> View:
 def attribution(attributions: Attribution | Sequence[Attribution]) -> View:
     """Attribution of a prediction to its tokens, by one method or several."""
     several = [attributions] if isinstance(attributions, Attribution) else list(attributions)
-    return _view(SCORES, "Attribution", attribution_payload(several), 360)
+    return _view(TOKEN_STRIP, "Attribution", attribution_payload(several), 360)
 
 
 def head_ablation(ablation: HeadAblation) -> View:
@@ -134,7 +132,7 @@ def pseudo_log_likelihood(scored: PseudoLogLikelihood) -> View:
     payload = surprisal_payload(
         scored.encoding, scored.log_probabilities, scored.expected, scored.total, scored.perplexity
     )
-    return _view(SCORES, "Surprisal of each token", payload, 360)
+    return _view(TOKEN_STRIP, "Surprisal of each token", payload, 360)
 
 
 def learning_curves(events: Iterable[Mapping[str, Any]], title: str = "") -> View:

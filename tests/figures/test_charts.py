@@ -10,7 +10,7 @@ from bertviz_lab.figures.interpret.comparison import comparison_payload
 from bertviz_lab.figures.interpret.embeddings import similarity_payload
 from bertviz_lab.figures.interpret.head_ablation import head_ablation_payload
 from bertviz_lab.figures.interpret.masking import masking_statistics_payload
-from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from tests.ui.components.harness import SENTENCE, encoding
 
 

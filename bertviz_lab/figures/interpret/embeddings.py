@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import bars_payload, lines_payload, matrix_payload, plane_payload
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour

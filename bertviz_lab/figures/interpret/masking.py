@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bertviz_lab.figures.charts import bars_payload, matrix_payload
-from bertviz_lab.figures.interpret.tokens import token_columns
-from bertviz_lab.figures.payload import Payload, to_json
-from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload, token_columns, words_row
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 
 CHOSEN = ("mask", "random", "kept")
 OUTCOMES = ("special", "not chosen", *CHOSEN)
+#: The colour of each outcome, a sign that says the same without colour, its name, and what it means.
+_SHOWN = {
+    "mask": ("out-mask", "■", "masked", "replaced by [MASK]; the model must predict it"),
+    "random": ("out-random", "↻", "random", "replaced by a random token; the model must still predict the original"),
+    "kept": ("out-kept", "=", "unchanged", "left unchanged, but the model must still predict it"),
+    "not chosen": ("out-none", "·", "", "not selected; visible to the model and not part of the loss"),
+    "special": ("out-none", "–", "", "a special token, never selected"),
+}
 
 
 def masking_payload(
@@ -23,28 +30,35 @@ def masking_payload(
     mask_probability: float = 0.15,
     mask_share: float = 0.8,
     random_share: float = 0.1,
-    title: str = "",
 ) -> Payload:
-    """The payload of the masking strip.
+    """The payload of the strip of a masked text.
 
     The probabilities are those of the masking rule; `counts` has the observed and the expected number of tokens. The
     number chosen is not random: the share of all positions, rounded, and at least one (google-research/bert,
     create_pretraining_data.py); whole-word masking may choose a few less. Raises `ValueError` for an outcome that is
     not one of `OUTCOMES`.
     """
-    unknown = set(masked.outcomes) - set(OUTCOMES)
+    outcomes, given = list(masked.outcomes), list(masked.input_tokens)
+    unknown = set(outcomes) - set(OUTCOMES)
     if unknown:
         raise ValueError(f"Unknown masking outcomes: {', '.join(sorted(unknown))}.")
-    columns: list[dict[str, Any]] = []
-    for column, outcome, given in zip(
-        token_columns(masked.encoding), masked.outcomes, masked.input_tokens, strict=True
-    ):
-        # The label is the original token, only at positions that the model predicts.
-        columns.append(
-            column | {"outcome": outcome, "given": given, "label": column["token"] if outcome in CHOSEN else None}
-        )
-
-    outcomes = list(masked.outcomes)
+    # The label is the original token, only at positions that the model predicts.
+    columns = [
+        column | {"outcome": outcome, "given": token, "label": column["token"] if outcome in CHOSEN else None}
+        for column, outcome, token in zip(token_columns(masked.encoding), outcomes, given, strict=True)
+    ]
+    kinds = [_SHOWN[outcome][0] for outcome in outcomes]
+    labels = [column["label"] or "" for column in columns]
+    rows = [
+        words_row("input", "The input of the model", given, [f"given {kind}" for kind in kinds]),
+        words_row("masking", "How each token was masked", [_SHOWN[outcome][1] for outcome in outcomes], kinds),
+        words_row(
+            "label",
+            "The labels of the loss; all other positions are ignored",
+            labels,
+            ["answer" if outcome in CHOSEN else "out-none" for outcome in outcomes],
+        ),
+    ]
     candidates = len(outcomes) - outcomes.count("special")
     length = sum(masked.encoding.attention_mask)
     chosen = sum(outcome in CHOSEN for outcome in outcomes)
@@ -55,16 +69,32 @@ def masking_payload(
         {"outcome": outcome, "observed": outcomes.count(outcome), "expected": planned * shares[outcome]}
         for outcome in CHOSEN
     ]
-    return to_json(
-        {
-            "title": title,
-            "columns": columns,
-            "candidates": candidates,
-            "length": length,
-            "mask_probability": mask_probability,
-            "shares": shares,
-            "counts": counts,
-        }
+    names = ["selected", *(f"{sign} {name}" for _, sign, name, _ in map(_SHOWN.__getitem__, CHOSEN))]
+    rules = [f"{mask_probability:.0%} of {length} positions, rounded"]
+    rules += [f"{shares[outcome]:.0%} of the selected" for outcome in CHOSEN]
+    return scores_payload(
+        masked.encoding,
+        rows,
+        title=f"{chosen} of {candidates} token{'' if candidates == 1 else 's'} must be predicted",
+        file="masking",
+        columns=columns,
+        tokens_label="your text",
+        details=[
+            ["", column["token"], f" (position {position}): {_SHOWN[column['outcome']][3]}."]
+            + ([" The model sees ", column["given"], " in its place."] if column["outcome"] == "random" else [])
+            for position, column in enumerate(columns)
+        ],
+        legend=[[kind, sign, f"{name}: {means}"] for kind, sign, name, means in map(_SHOWN.__getitem__, CHOSEN)],
+        candidates=candidates,
+        counts=counts,
+        table={
+            "title": "This draw and the expected counts",
+            "header": ["outcome", "tokens", "expected", "rule"],
+            "rows": [
+                [name, count["observed"], f"{round(count['expected'], 1):g}", rule]
+                for name, count, rule in zip(names, counts, rules, strict=True)
+            ],
+        },
     )
 
 

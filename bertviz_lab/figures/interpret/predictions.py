@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from bertviz_lab.figures.charts import bars_payload
-from bertviz_lab.figures.interpret.tokens import token_columns
 from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.strips import token_columns
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import FillMask

@@ -1,40 +1,103 @@
 """An encoding, position by position: the model's actual input."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload, token_columns
 from bertviz_lab.tokenization import Encoding
 
-
-def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
-    """One dict per position, shared by every strip.
-
-    `word` is equal for the pieces of a word and null outside words; `surface` is the span of the input text that the
-    token covers, empty for added tokens; `spaced` tells whether white space precedes it there.
-    """
-    columns: list[dict[str, Any]] = []
-    for position, token in enumerate(encoding.tokens):
-        segment = int(encoding.token_type_ids[position])
-        word_id = encoding.word_ids[position]
-        start, end = encoding.offsets[position]
-        text = encoding.text_b if segment == 1 and encoding.text_b is not None else encoding.text_a
-        columns.append(
-            {
-                "token": token,
-                "id": int(encoding.ids[position]),
-                "segment": segment,
-                "mask": int(encoding.attention_mask[position]),
-                "special": bool(encoding.special_tokens_mask[position]),
-                # Word ids restart in sentence B; the segment makes them unique.
-                "word": None if word_id is None else f"{segment}:{word_id}",
-                "surface": text[start:end],
-                "spaced": start > 0 and text[start - 1].isspace(),
-            }
-        )
-    return columns
+SPECIAL_TOKENS = {
+    "[CLS]": "classification token at the start of every input; its last hidden state represents the whole text",
+    "[SEP]": "separator: marks the end of a sentence",
+    "[MASK]": "masked token: the model predicts what was here",
+    "[PAD]": "padding to equal length; no token attends to it",
+    "[UNK]": "unknown token: not representable with the vocabulary",
+}
+_KINDS = {
+    "seg-a": "sentence A",
+    "seg-b": "sentence B",
+    "special": "added by the tokenizer",
+    "masked": "masked token",
+    "pad": "padding",
+}
 
 
-def token_payload(encoding: Encoding, title: str = "", note: str = "") -> Payload:
-    """The payload of the token strip. A column's index is its position; `note` is a sentence."""
+def token_payload(encoding: Encoding, note: str = "") -> Payload:
+    """The payload of the strip of an input. A column's index is its position; `note` is a sentence."""
+    columns = token_columns(encoding)
+    masks = [column["mask"] for column in columns]
+    real = [column for column in columns if column["mask"]]
+    words = len({column["word"] for column in real if column["word"] is not None})
+    added = sum(column["special"] for column in real)
     dropped = [list(encoding.dropped_a), list(encoding.dropped_b)]
-    return to_json({"title": title, "columns": token_columns(encoding), "dropped": dropped, "note": note})
+    cut, padding = len(dropped[0]) + len(dropped[1]), len(columns) - len(real)
+    sentences = [
+        f"The text was too long: {_counted(cut, 'token')} did not fit and {'was' if cut == 1 else 'were'} truncated."
+        * bool(cut),
+        note,
+        f"The last {_counted(padding, 'position')} {'holds' if padding == 1 else 'hold'} only padding." * bool(padding),
+    ]
+    rows = [
+        _numbers("id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]),
+        _numbers(
+            "segment",
+            "Segment id (token type): 0 is sentence A, 1 is sentence B",
+            [c["segment"] for c in columns],
+            texts=[f"{c['segment']} {_letter(c)}" if c["mask"] else str(c["segment"]) for c in columns],
+            kinds=[f"seg-{_letter(c).lower()} strong" if c["mask"] else "number" for c in columns],
+        ),
+        _numbers("position", "Position in the input, counted from 0", range(len(columns))),
+        _numbers(
+            "attention mask",
+            "1: other tokens attend to it. 0: masked out (padding)",
+            masks,
+            kinds=["number" if mask else "number off" for mask in masks],
+        ),
+    ]
+    used = {column["kind"] for column in columns}
+    return scores_payload(
+        encoding,
+        rows,
+        title=f"{_counted(words, 'word')} became {_counted(len(real) - added, 'token')}, plus {added} special tokens",
+        sentence=" ".join(filter(None, sentences)),
+        dropped=dropped,
+        details=[_details(columns, position) for position in range(len(columns))],
+        legend=[[kind, "", name] for kind, name in _KINDS.items() if kind in used],
+        glossary=[[row.label, row.description] for row in rows] + [list(item) for item in SPECIAL_TOKENS.items()],
+    )
+
+
+def _numbers(
+    label: str, description: str, values: Sequence[int], *, texts: Sequence[str] = (), kinds: Sequence[str] = ()
+) -> ScoreRow:
+    return ScoreRow(label, description, values, "none", texts or [str(value) for value in values], kinds=kinds)
+
+
+def _details(columns: Sequence[dict[str, Any]], position: int) -> list[str]:
+    """What a token is, in a sentence whose every second part is emphasised."""
+    column = columns[position]
+    token, word = column["token"], column["word"]
+    place = f"Position {position}, id {column['id']}, segment {column['segment']} ({_letter(column)})."
+    if token in SPECIAL_TOKENS and (column["special"] or token in ("[MASK]", "[UNK]")):
+        return ["", token, f" {SPECIAL_TOKENS[token]}. {place}"]
+    pieces = [position]
+    if word is not None:
+        first = last = position
+        while first > 0 and columns[first - 1]["word"] == word:
+            first -= 1
+        while last + 1 < len(columns) and columns[last + 1]["word"] == word:
+            last += 1
+        pieces = list(range(first, last + 1))
+    if len(pieces) == 1:
+        return ["", token, f" is a whole word or sign. {place}"]
+    which = f" is piece {position - pieces[0] + 1} of {len(pieces)} of the word "
+    return ["", token, which, "".join(columns[at]["surface"] for at in pieces), f". {place}"]
+
+
+def _letter(column: dict[str, Any]) -> str:
+    return "B" if column["segment"] == 1 else "A"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -7,6 +7,7 @@ from typing import Any
 from bertviz_lab.figures.payload import Payload, to_json
 
 _MAX_CHARACTERS = 600  # of a text; the page shows two lines
+_NO_ANSWER = "not in the passage"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,15 +23,16 @@ class LabelExample:
     detail: str = ""
 
     def body(self) -> dict[str, Any]:
-        return {
-            "kind": "label",
-            "text": _shortened(self.text),
-            "text_b": _shortened(self.text_b or ""),
-            "truth": self.truth,
-            "predicted": self.predicted,
-            "probability": float(self.probability),
-            "right": self.truth == self.predicted,
-        }
+        right = self.truth == self.predicted
+        facts = [["true and predicted", self.truth]] if right else [["true", self.truth], ["predicted", self.predicted]]
+        return _body(
+            self.text,
+            self.text_b,
+            facts=facts,
+            right=right,
+            probability=float(self.probability),
+            row={"truth": self.truth, "predicted": self.predicted, "probability": float(self.probability)},
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,13 +47,10 @@ class NumberExample:
     detail: str = ""
 
     def body(self) -> dict[str, Any]:
-        return {
-            "kind": "number",
-            "text": _shortened(self.text),
-            "text_b": _shortened(self.text_b or ""),
-            "truth": float(self.truth),
-            "predicted": float(self.predicted),
-        }
+        error = f"{self.predicted - self.truth:+.3f}".replace("-", "−")
+        facts = [["true", f"{self.truth:.3f}"], ["predicted", f"{self.predicted:.3f}"], ["error", error]]
+        row = {"truth": float(self.truth), "predicted": float(self.predicted)}
+        return _body(self.text, self.text_b, facts=facts, row=row)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +66,10 @@ class WordsExample:
     def body(self) -> dict[str, Any]:
         words = [list(line) for line in zip(self.words, self.truth, self.predicted, strict=True)]
         errors = sum(true != predicted for _, true, predicted in words)
-        return {"kind": "words", "words": words, "wrong": errors, "right": errors == 0}
+        verdict = f"{errors} wrong label{'' if errors == 1 else 's'}" if errors else "all labels correct"
+        columns = {"words": self.words, "truth": self.truth, "predicted": self.predicted}
+        row = {name: " ".join(column) for name, column in columns.items()}
+        return {"facts": [["", verdict]], "right": errors == 0, "words": words, "row": row}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,15 +88,25 @@ class AnswerExample:
     detail: str = ""
 
     def body(self) -> dict[str, Any]:
-        return {
-            "kind": "answer",
-            "text": _shortened(self.question),
-            "predicted": self.predicted,
-            "answers": list(dict.fromkeys(self.answers)),
-            "score": float(self.score),
-            "probability": self.probability,
-            "right": self.score >= 1.0,
-        }
+        right = self.score >= 1.0
+        answers = " / ".join(dict.fromkeys(self.answers))
+        facts = [["predicted", self.predicted or _NO_ANSWER]]
+        facts += [] if right else [["true", answers or _NO_ANSWER]]
+        facts += [["F1", f"{self.score:.0%}"]] if 0 < self.score < 1 else []
+        row = {"predicted": self.predicted, "answers": answers, "score": float(self.score)}
+        return _body(
+            self.question,
+            facts=facts,
+            right=right,
+            probability=self.probability,
+            row=row | {"probability": self.probability},
+        )
+
+
+def _body(text: str, text_b: str | None = None, *, row: dict[str, Any], **more: Any) -> dict[str, Any]:
+    """What the page shows of an example, and `row`, its line of a file."""
+    texts = [_shortened(text), *([_shortened(text_b)] if text_b else [])]
+    return {"texts": texts, "row": dict(zip(("text", "text_b"), texts, strict=False)) | row, **more}
 
 
 Shown = LabelExample | NumberExample | WordsExample | AnswerExample

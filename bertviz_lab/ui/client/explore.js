@@ -19,13 +19,11 @@ const examples = h('div', { class: 'examples', id: 'examples', role: 'group', 'a
 const facts = makeDrawing('facts', 'About this model', { id: 'model-facts' });
 const next = h('p', { class: 'next quiet' }, 'Edit the text, or click a word to mask it. Click a token below to follow it through every panel.');
 const strip = h('div', { class: 'strip line', id: 'tokens-strip', role: 'listbox', 'aria-label': 'Tokens; the selected one is marked in every panel', 'aria-orientation': 'horizontal' });
-const complaint = h('p', { class: 'complaint', role: 'status' });
+const complaint = h('p', { class: 'complaint', role: 'status', hidden: true });
 const swap = h('button', { type: 'button', class: 'plain', onclick: () => fill(fields.text_b.value, fields.text_a.value) }, 'Swap A and B');
 const another = h('button', { type: 'button', class: 'plain', onclick: anotherB }, 'Random B');
-complaint.hidden = true;
 // Models of the hub that are named, perhaps by a link, and not on the server yet: pressing a button downloads them.
-const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status' });
-absent.hidden = true;
+const absent = h('p', { class: 'missing', id: 'missing-models', role: 'status', hidden: true });
 root.append(
   h('div', { class: 'input-bar card' },
     h('div', { class: 'texts tiles' },
@@ -80,8 +78,7 @@ async function anotherB() {
 function makeModelBox(name, label, always) {
   const OTHER = '\u0000';
   const box = h('select', { id: `${name}-picker`, 'aria-label': label });
-  const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`, placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false' });
-  typed.hidden = true;
+  const typed = h('input', { type: 'text', id: `${name}-typed`, 'aria-label': `${label}: hub id or folder`, placeholder: 'hub id, such as prajjwal1/bert-tiny', autocomplete: 'off', spellcheck: 'false', hidden: true });
   box.addEventListener('change', () => {
     typed.hidden = box.value !== OTHER;
     if (typed.hidden) page.set({ [name]: box.value });
@@ -89,9 +86,9 @@ function makeModelBox(name, label, always) {
   });
   typed.addEventListener('change', () => page.set({ [name]: typed.value.trim() }));
   const show = (groups) => {
-    const options = (list) => list.map(([value, words]) => h('option', { value }, words));
-    box.replaceChildren(...options(Object.entries(always)), ...groups.filter(({ models }) => models.length).map(({ title, models }) =>
-      h('optgroup', { label: title }, ...options(models))), h('option', { value: OTHER }, 'Another model …'));
+    setOptions(box, [...Object.entries(always), [OTHER, 'Another model …']]);
+    box.lastChild.before(...groups.filter(({ models }) => models.length).map(({ title, models }) =>
+      h('optgroup', { label: title }, ...models.map(([value, words]) => h('option', { value }, words)))));
     const value = page.input[name];
     const known = [...box.options].some((option) => option.value === value) && document.activeElement !== typed; // about to be typed
     box.value = known ? value : OTHER;
@@ -118,16 +115,15 @@ async function drawTokens() {
     const answer = await page.ask('explore', 'encode', { model, text_a, text_b });
     if (!answer) return;
     tokens = answer.tokens;
-    complaint.textContent = answer.note;
-    complaint.hidden = !answer.note;
+    setText(complaint, answer.note);
   } catch (error) {
     tokens = [];
-    complaint.textContent = error.message;
-    complaint.hidden = false;
+    setText(complaint, error.message);
   }
   strip.replaceChildren(...tokens.map(({ token, segment, special }, position) => h('button', { type: 'button', role: 'option',
-    class: `token mono small ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position, tabindex: position ? '-1' : '0',
+    class: `token mono small ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position,
     onclick: () => page.select(page.selected === position ? null : position) }, token)));
+  walk.moveTo(0, false);
   strip.hidden = !tokens.length;
   markSelected();
 }
@@ -136,15 +132,7 @@ function markSelected() {
   for (const button of strip.children) button.setAttribute('aria-selected', String(Number(button.dataset.position) === page.selected));
 }
 
-strip.addEventListener('keydown', (event) => {
-  const at = [...strip.children].indexOf(document.activeElement);
-  const to = nextByArrow(event.key, at, strip.children.length);
-  if (at < 0 || to === null) return;
-  event.preventDefault();
-  strip.children[at].tabIndex = -1;
-  strip.children[to].tabIndex = 0;
-  strip.children[to].focus();
-});
+const walk = walkWithKeys(strip, {});
 page.on('select', markSelected);
 
 // ---- the panels

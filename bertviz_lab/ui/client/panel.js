@@ -22,10 +22,9 @@ function makeDrawing(kind, label, { id = null, events = {}, server = {}, linked 
 /** A labelled field of a panel. `kind` is text, textarea, number, range, checkbox, or select with [[value, words], ...]. */
 function makeField(kind, label, value, onChange, { options = [], min, max, step, rows, placeholder, id } = {}) {
   const read = () => (kind === 'checkbox' ? input.checked : ['number', 'range'].includes(kind) ? Number(input.value) : input.value);
-  const input = kind === 'select'
-    ? h('select', { id }, ...options.map(([key, words]) => h('option', { value: key }, words)))
-    : kind === 'textarea' ? h('textarea', { id, rows, placeholder, spellcheck: 'false' })
+  const input = ['select', 'textarea'].includes(kind) ? h(kind, { id, rows, placeholder, spellcheck: 'false' })
     : h('input', { type: kind, min, max, step, placeholder, id, autocomplete: 'off', spellcheck: 'false' });
+  if (kind === 'select') setOptions(input, options);
   const shown = kind === 'range' ? h('output', {}) : null;
   const set = (to) => {
     if (kind === 'checkbox') input.checked = Boolean(to);
@@ -169,6 +168,17 @@ function makePanel(view, body, prefix = view.id) {
       });
       return part;
     },
+    /**
+     * A fold with one drawing, of the answer to `question`; `more()` is what is asked besides the input, `above` what stands
+     * over the drawing.
+     */
+    foldOf(name, title, [kind, label, options], question, { more = () => ({}), above = () => [] } = {}) {
+      return panel.fold(name, title, (host) => {
+        const drawing = panel.drawing(kind, label, options);
+        host.append(...above(), drawing.host);
+        return () => panel.show(drawing, question, more());
+      });
+    },
     /** Draw again what is in sight, and the rest when it comes into sight. */
     refresh() {
       for (const part of parts) {
@@ -195,14 +205,10 @@ function makePanel(view, body, prefix = view.id) {
   if (view.workspace === 'explore') own.on('input', panel.refresh);
 
   function add(part) {
-    const complaint = h('p', { class: 'complaint', role: 'status' });
-    complaint.hidden = true;
+    const complaint = h('p', { class: 'complaint', role: 'status', hidden: true });
     part.node.append(complaint);
     part.stale = true;
-    part.say = (message) => {
-      complaint.textContent = message;
-      complaint.hidden = !message;
-    };
+    part.say = (message) => setText(complaint, message);
     /** Draw it again because a setting of its own has changed. */
     part.redraw = () => {
       part.stale = true;

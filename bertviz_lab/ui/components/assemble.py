@@ -63,12 +63,12 @@ def _page(assembly: Assembly, label: str) -> str:
 
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
-    shared = source("shared.css").replace(".dark &", "&.dark")
+    shared = source("shared.css",).replace(".dark &", "&.dark")
     rules = "\n".join(source(name) for name in assembly.sheets)
     alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
     has_charts = "plot.js" in assembly.chapters and not assembly.charts_need_server
     charts = f"<script>{source(PLOTLY)}</script>" if has_charts else ""
-    script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{assembly.script()}"
+    script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{source('picture.js')}\n{assembly.script()}"
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">

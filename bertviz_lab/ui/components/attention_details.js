@@ -32,18 +32,17 @@ async function askPair(layer, head, row, column) {
 async function wantLayer(layer) {
   if (!server?.layer_values || !data.key) return;
   const owner = data;
-  note.hidden = false;
-  note.textContent = `Fetching layer ${layer + 1} …`;
+  setText(note, `Fetching layer ${layer + 1} …`);
   try {
     const { codes } = (await server.layer_values(owner.key, layer)) ?? {};
     if (owner !== data) return;
     if (!codes) throw new Error(GONE);
     owner.stored.set(layer, codes);
-    note.textContent = '';
+    setText(note, '');
     overview.show(owner, look());
     chooseHead(layer, state.head);
   } catch {
-    note.textContent = GONE;
+    setText(note, GONE);
   }
 }
 
@@ -66,7 +65,7 @@ function makePair(host, ask) {
     const { layer, head, row, column, tokens } = wanted;
     const answer = await ask(layer, head, row, column);
     if (key !== JSON.stringify(wanted)) return;
-    words.textContent = answer ? '' : GONE;
+    setText(words, answer ? '' : GONE);
     plot.hidden = !answer;
     if (answer) chart.show({ ...answer, title: `Query of ${tokens[row]} times key of ${tokens[column]}` });
     else shown = '';

@@ -1,7 +1,7 @@
 // What leaves the attention view: numbers, a vector picture, and what is remembered of the reader's place in it.
 
 /** What every export says about itself. */
-function table() {
+function weightsTable() {
   const weights = Array.from({ length: data.size }, (_, row) => Array.from({ length: data.size }, (_, column) => {
     const weight = seen[row * data.size + column];
     return Number.isNaN(weight) ? null : Number(weight.toFixed(5));

@@ -23,15 +23,11 @@ const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 const shareWords = h('p', { class: 'quiet small' });
 const pairHost = h('div', { class: 'pair' });
 const legend = h('div', { class: 'legend small' });
-const legendBar = h('canvas', { width: 256, height: 1, 'aria-hidden': 'true' });
+const legendBar = h('div', { class: 'ramp', 'aria-hidden': 'true' });
 const legendTicks = h('div', { class: 'ticks', 'aria-hidden': 'true' });
 const legendText = h('p', { class: 'quiet' });
 legend.append(legendBar, legendTicks, legendText);
-const topCaption = h('caption', { class: 'heading' });
-const topRows = h('tbody');
-const topTable = h('table', { class: 'strongest' }, topCaption, h('thead', {}, h('tr', {},
-  ...['token', 'position', 'weight'].map((name) => h('th', { scope: 'col' }, name)))), topRows);
-const topNumber = topTable.querySelector('th:last-child');
+const strongestHost = h('div', { class: 'strongest' });
 
 const guide = h('p', { class: 'quiet small foot' });
 const GUIDE = 'Each square is one head; layers go down, heads go across. Within a square a row is the attending token (from), a column '
@@ -68,19 +64,20 @@ function headWords() {
     all: `average of all ${data.layers * data.heads} heads`, rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
 }
 
-const saveGrid = saveButtons('the picture of all heads', { PNG: () => saveCanvas('attention-all-heads.png', overview.picture(scaleWords())) });
+const saveGrid = saveButtons('the picture of all heads', {
+  PNG: () => savePng('attention-all-heads.png', pictureOf(gridHost, [data.title, scaleWords()].filter(Boolean).join(' · ')), 4) });
+const pictureOfHead = () => (state.form === 'map' ? heatmap.picture(caption(), scaleWords()) : pictureOf(linesHost, caption()));
 const saveHead = saveButtons('this head', {
-  PNG: () => (state.form === 'map' ? saveCanvas(`${headFile()}.png`, heatmap.picture(caption(), scaleWords()))
-    : savePng(`${headFile()}.png`, pictureOf(linesHost, caption()))),
-  SVG: () => saveSvg(`${headFile()}.svg`, state.form === 'map' ? heatmap.vector(caption(), scaleWords()) : pictureOf(linesHost, caption())),
+  PNG: () => savePng(`${headFile()}.png`, pictureOfHead()),
+  SVG: () => saveSvg(`${headFile()}.svg`, pictureOfHead()),
   CSV: async () => {
     await fetchExact();
     saveCsv(`${headFile()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'],
-      ...table().weights.flatMap((row, from) => row.map((weight, to) => [from, data.tokens[from], to, data.tokens[to], weight]))]);
+      ...weightsTable().weights.flatMap((row, from) => row.map((weight, to) => [from, data.tokens[from], to, data.tokens[to], weight]))]);
   },
   JSON: async () => {
     await fetchExact();
-    saveJson(`${headFile()}.json`, table());
+    saveJson(`${headFile()}.json`, weightsTable());
   },
 }, () => 'attention');
 
@@ -89,17 +86,13 @@ view.content.append(
   knobs,
   h('div', { class: 'split' },
     h('div', { class: 'all' }, h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'All heads'), orderBox.node, saveGrid), gridHost, note, legend, guide),
-    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost, readout, shareWords, pairHost, topTable)));
+    h('div', { class: 'one' }, h('div', { class: 'bar' }, headName, formChoice.node, saveHead), mapHost, linesHost, readout, shareWords, pairHost, strongestHost)));
 
 /** A list to choose one of. */
 function select(name, options, onChange) {
   const box = h('select', { 'aria-label': name, onchange: () => onChange(box.value) });
-  const fill = (list, value) => {
-    box.replaceChildren(...list.map(([key, words]) => h('option', { value: key }, words)));
-    box.value = value;
-  };
-  fill(options, options[0][0]);
-  return { node: h('label', { class: 'tick' }, h('span', { class: 'quiet' }, name), box), fill };
+  setOptions(box, options);
+  return { node: h('label', { class: 'tick' }, h('span', { class: 'quiet' }, name), box), box };
 }
 
 // ---- what happens
@@ -109,8 +102,7 @@ function show(payload) {
   title.textContent = data.title || 'Attention';
   guide.textContent = data.signed ? GUIDE_SIGNED : GUIDE;
   const missing = data.layers - data.stored.size;
-  note.textContent = missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '';
-  note.hidden = !missing;
+  setText(note, missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '');
   const remembered = server?.remembered?.() ?? {};
   restore(remembered);
   if (selected !== null) state.rows = [selected];
@@ -128,12 +120,12 @@ function show(payload) {
   specialChoice.inputs.get(state.special).checked = true;
   quarterChoice.node.hidden = !data.segments.includes(1);
   orderBox.node.hidden = !data.metrics;
-  orderBox.fill([['', 'by layer'], ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
+  setOptions(orderBox.box, [['', 'by layer'], ...Object.entries(data.metrics ?? {}).map(([name, metric]) => [name, metric.title])], state.order);
   const whole = data.stored.size === data.layers;
   const possible = Object.entries(TOGETHER).filter(([of]) => (of === 'head' || of === 'layer' || whole)
     && (of !== 'rollout' || (data.size <= MOST_ROLLED && !data.signed)));
   if (!possible.some(([of]) => of === state.of)) state.of = 'head';
-  togetherBox.fill(possible, state.of);
+  setOptions(togetherBox.box, possible, state.of);
   readWeights();
   if (state.column === null) state.column = strongest()[0][1];
   state.column = Math.min(state.column, data.size - 1);
@@ -161,7 +153,7 @@ function draw() {
 
 function chooseHead(layer, head) {
   Object.assign(state, { layer, head, of: state.of === 'all' ? 'head' : state.of });
-  togetherBox.node.querySelector('select').value = state.of;
+  togetherBox.box.value = state.of;
   overview.mark(layer, head);
   readWeights();
   drawHead();
@@ -265,22 +257,17 @@ function strongest() {
 
 function drawTop() {
   const { rows } = state;
-  const [{ length }, most] = [rows, strongest()];
   const verb = data.signed ? 'change most towards' : 'attend most to';
-  if (length === 1) topCaption.replaceChildren(h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`);
-  else topCaption.replaceChildren(`${length} tokens together ${verb}`);
-  topNumber.textContent = data.signed ? 'difference' : 'weight';
-  topRows.replaceChildren(...most.slice(0, 5).map(([weight, column]) => h('tr', {},
-    h('td', { class: 'mono' }, data.tokens[column]), h('td', {}, String(column)),
-    h('td', {}, h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${(100 * Math.abs(weight)) / length}%` })), weight.toFixed(4)))));
+  const caption = h('span', { class: 'heading' }, ...(rows.length > 1 ? [`${rows.length} tokens together ${verb}`]
+    : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`]));
+  strongestHost.replaceChildren(table(['token', 'position', data.signed ? 'difference' : 'weight'],
+    strongest().slice(0, 5).map(([weight, column]) => [h('span', { class: 'mono' }, data.tokens[column]), column,
+      barRow('', Math.abs(weight) / rows.length, weight.toFixed(4))]), caption));
 }
 
 function drawLegend(scale, top) {
-  const context = legendBar.getContext('2d');
-  rampOf(data).forEach(([red, green, blue], index) => {
-    context.fillStyle = `rgb(${red}, ${green}, ${blue})`;
-    context.fillRect(index, 0, 1, 1);
-  });
+  const stops = rampOf(data).filter((_, index) => index % 17 === 0).map((rgb) => `rgb(${rgb})`);
+  legendBar.style.background = `linear-gradient(to right, ${stops})`;
   legendTicks.replaceChildren(...scale.ticks(top).map((tick) => h('span', {
     style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(tick.toPrecision(2)).toString())));
   legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the selected head.' : '')

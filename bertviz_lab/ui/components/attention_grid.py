@@ -14,7 +14,6 @@ from bertviz_lab.ui.components.assemble import Assembly
 ATTENTION_GRID = Assembly(
     "attention",
     (
-        "picture.js",
         "plot.js",
         "chart.js",
         "attention_data.js",

@@ -196,26 +196,8 @@ function makeHeatmap(host, onMove) {
       [sheet.row, sheet.column] = [row, column];
       drawCursor();
     },
-    /** What is on screen, without the cursor, twice as large. */
+    /** For saving, as SVG: the cells as an embedded picture of one pixel a cell, the tokens as text. */
     picture(caption, scaleWords) {
-      const { room } = sheet;
-      const canvas = h('canvas', { width: 2 * room.width, height: 2 * (room.height + 48) });
-      const context = canvas.getContext('2d');
-      context.scale(2, 2);
-      context.fillStyle = colour('--lab-page');
-      context.fillRect(0, 0, room.width, room.height + 48);
-      context.fillStyle = colour('--lab-text');
-      context.font = '12px system-ui, sans-serif';
-      context.fillText(caption, 6, 18, room.width - 12);
-      context.fillStyle = colour('--lab-quiet');
-      context.fillText(scaleWords, 6, 36, room.width - 12);
-      context.translate(0, 48);
-      drawCells(context);
-      drawLabels(context);
-      return canvas;
-    },
-    /** The same as SVG: the cells as an embedded picture of one pixel a cell, the tokens as text. */
-    vector(caption, scaleWords) {
       const { data, weights, scale, peak } = sheet;
       const cell = Math.max(8, Math.min(26, 900 / data.size));
       const [label, side] = [130, cell * data.size];

@@ -9,7 +9,6 @@ function makeOverview(host, onChoose, onWant) {
   let look = { scale: 'sqrt', lens: NO_LENS, order: '' };
   let cells = new Map(); // head id -> canvas
   let shape = '';
-  let chosen = null;
   let work = 0; // number of the painting job that is up to date
 
   function build() {
@@ -79,14 +78,9 @@ function makeOverview(host, onChoose, onWant) {
   }
 
   function mark(layer, head) {
-    const before = chosen && cells.get(headId(chosen.layer, chosen.head));
-    before?.setAttribute('aria-selected', 'false');
-    before?.setAttribute('tabindex', '-1');
-    chosen = { layer, head };
     const now = cells.get(headId(layer, head));
-    now?.setAttribute('aria-selected', 'true');
-    now?.setAttribute('tabindex', '0');
-    return now;
+    for (const canvas of all()) canvas.setAttribute('aria-selected', String(canvas === now));
+    walk.moveTo(all().indexOf(now), false);
   }
 
   host.addEventListener('click', (event) => {
@@ -95,22 +89,11 @@ function makeOverview(host, onChoose, onWant) {
     event.target.focus({ preventScroll: true });
     onChoose(Number(layer), Number(head));
   });
-  host.addEventListener('keydown', (event) => {
-    if (event.target.dataset.layer === undefined) return;
-    if (event.key === 'Enter' || event.key === ' ') {
-      event.preventDefault();
-      onChoose(chosen.layer, chosen.head);
-      return;
-    }
-    const all = [...host.querySelectorAll('canvas')];
-    const next = nextByArrow(event.key, all.indexOf(event.target), all.length, look.order ? inFirstLine(all) : data.heads);
-    if (next === null) return;
-    event.preventDefault();
-    onChoose(Number(all[next].dataset.layer), Number(all[next].dataset.head));
-    all[next].focus({ preventScroll: false });
-  });
-
-  const inFirstLine = (all) => all.filter((canvas) => canvas.offsetTop === all[0].offsetTop).length;
+  const all = () => [...cells.values()];
+  const inFirstLine = () => all().filter((canvas) => canvas.offsetTop === all()[0].offsetTop).length;
+  const chooseAt = (place) => onChoose(Number(all()[place].dataset.layer), Number(all()[place].dataset.head));
+  const walk = walkWithKeys(host, { items: all, choose: chooseAt, onMove: chooseAt,
+    across: () => (look.order ? inFirstLine() : data.heads) });
 
   return {
     /** Another model or text, or another look: {scale, lens, order}. The furniture stays where it has the same shape. */
@@ -124,29 +107,5 @@ function makeOverview(host, onChoose, onWant) {
       paint();
     },
     mark,
-    /** All heads in one canvas, for saving. */
-    picture(scaleWords) {
-      const step = Math.max(64, Math.min(160, Math.floor(1800 / data.heads)));
-      const canvas = h('canvas');
-      const layers = [...data.stored.keys()].sort((one, other) => one - other);
-      const context = sharpContext(canvas, 80 + step * data.heads, 64 + step * layers.length);
-      context.fillStyle = colour('--lab-page');
-      context.fillRect(0, 0, 80 + step * data.heads, 64 + step * layers.length);
-      context.fillStyle = colour('--lab-text');
-      context.font = '13px system-ui, sans-serif';
-      context.fillText([data.title, scaleWords].filter(Boolean).join(' · '), 10, 20, 60 + step * data.heads);
-      context.imageSmoothingEnabled = data.size > step;
-      context.textBaseline = 'middle';
-      layers.forEach((layer, row) => {
-        context.textAlign = 'left';
-        context.fillText(`layer ${layer + 1}`, 10, 54 + step * (row + 0.5));
-        for (let head = 0; head < data.heads; head += 1) {
-          context.textAlign = 'center';
-          if (row === 0) context.fillText(`head ${head + 1}`, 76 + step * (head + 0.5), 42);
-          context.drawImage(cells.get(headId(layer, head)), 76 + step * head + 2, 54 + step * row + 2, step - 4, step - 4);
-        }
-      });
-      return canvas;
-    },
   };
 }

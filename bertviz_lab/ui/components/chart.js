@@ -35,10 +35,7 @@ function makeChart(host, { onPick = () => {}, knobs = [], alone = false } = {}) 
 
   function show(body) {
     payload = body;
-    for (const [node, text] of [[heading, body.title], [sentence, body.sentence], [foot, body.note]]) {
-      node.textContent = text ?? '';
-      node.hidden = !text;
-    }
+    for (const [node, text] of [[heading, body.title], [sentence, body.sentence], [foot, body.note]]) setText(node, text);
     legend.replaceChildren(...(body.keys ?? []).map(([name, paint]) => h('span', { class: 'key' }, h('i', { style: `background: ${paint}` }), h('span', {}, `${name} `, h('b')))));
     legend.hidden = !body.keys?.length;
     scroller.classList.toggle('picks', Boolean(body.picks?.length));

@@ -16,11 +16,4 @@ const folds = [['labels', 'Labels', 'Label distribution'], ['lengths', 'Sequence
   });
 root.append(...folds.map(({ node }) => node));
 
-let latest = -Infinity; // when the answer on show was asked for
-
-watch('value', () => {
-  const asked = readPayload()?.asked ?? Infinity;
-  if (asked < latest) return; // an older question, answered late
-  latest = asked;
-  folds.forEach(({ draw }) => { draw(); });
-});
+onValue(() => folds.forEach(({ draw }) => draw()));

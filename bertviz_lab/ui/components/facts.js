@@ -7,20 +7,12 @@ const list = h('dl', { class: 'line' });
 const note = h('p', { class: 'note quiet', role: 'status' });
 root.append(list, note);
 
-let latest = -Infinity; // when the answer on show was asked for
-
-function update() {
-  const body = readPayload() ?? {};
-  if (body.asked < latest) return; // an older question, answered late
-  latest = body.asked ?? latest;
+onValue((payload) => {
+  const body = payload ?? {};
   const items = body.items ?? [];
   list.replaceChildren(...items.map(([name, value]) => h('div', { class: 'fact' },
     h('dt', { class: 'quiet' }, name), h('dd', {}, value))));
   list.hidden = items.length === 0;
-  note.textContent = body.note ?? body.message ?? (items.length ? '' : props.empty ?? '');
-  note.hidden = note.textContent === '';
+  setText(note, body.note ?? body.message ?? (items.length ? '' : props.empty ?? ''));
   note.dataset.tone = body.tone ?? 'plain';
-}
-
-watch('value', update);
-update();
+});

@@ -12,14 +12,14 @@ let blanks = new Map(); // position -> place among the masks
 let filled = new Map(); // position -> candidate put into the blank
 let selected = null; // the token that is selected in all panels
 
-const buttons = saveButtons('the predictions', {
-  PNG: () => savePng('fill-mask.png', pictureOf(picture)),
-  SVG: () => saveSvg('fill-mask.svg', pictureOf(picture)),
-  CSV: () => saveCsv('fill-mask.csv', [['masked_token', 'position', 'rank', 'token', 'id', 'probability'],
+const buttons = saveDrawing('the predictions', () => 'fill-mask', {
+  picture: () => pictureOf(picture),
+  rows: () => [['masked_token', 'position', 'rank', 'token', 'id', 'probability'],
     ...payload.masks.flatMap((mask, blank) => mask.candidates.map((candidate, rank) =>
-      [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))]),
-  JSON: () => saveJson('fill-mask.json', payload),
-}, () => 'fill-mask');
+      [blank + 1, mask.position, rank + 1, candidate.token, candidate.id, candidate.probability]))],
+  body: () => payload,
+  alone: true,
+});
 picture.append(h('div', { class: 'top line' }, sentence, buttons), lists);
 view.content.append(picture, hint, said);
 
@@ -90,13 +90,11 @@ function drawHole(position) {
 function drawBlank(mask, blank) {
   const total = mask.candidates.reduce((sum, candidate) => sum + candidate.probability, 0);
   const rows = mask.candidates.map((candidate) => {
-    const bar = h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * candidate.probability}%` }));
     const name = candidate.token.replace(/^[Ġ▁]/u, '') || candidate.token;
-    return h('button', { type: 'button', class: 'candidate bar-row', 'data-id': candidate.id,
+    return barRow(h('span', { class: 'mono' }, name), candidate.probability, percent(candidate.probability), 'button', {
+      type: 'button', class: 'candidate', 'data-id': candidate.id, title: `token ${candidate.token}, id ${candidate.id}`,
       'aria-pressed': String(filled.get(mask.position)?.id === candidate.id),
-      'aria-label': `${name}, ${percent(candidate.probability)}`, title: `token ${candidate.token}, id ${candidate.id}`,
-      onclick: () => choose(mask, candidate) },
-    h('span', { class: 'name mono' }, name), bar, h('span', { class: 'share' }, percent(candidate.probability)));
+      'aria-label': `${name}, ${percent(candidate.probability)}`, onclick: () => choose(mask, candidate) });
   });
   const others = payload.vocab_size ? payload.vocab_size - mask.candidates.length : 0;
   const rest = `Together ${percent(total)}; the other ${percent(Math.max(0, 1 - total))} is spread over `

@@ -8,4 +8,4 @@ token of the sentence is clicked: `masked` is the state that is wished for. Posi
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-FILL_MASK_BARS = Assembly("fill", ("picture.js", "fill_mask_bars.js"), ("fill_mask_bars.css",))
+FILL_MASK_BARS = Assembly("fill", ("fill_mask_bars.js",), ("fill_mask_bars.css",))

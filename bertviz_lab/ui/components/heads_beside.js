@@ -5,7 +5,7 @@ const host = h('div', { class: 'models tiles' });
 const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
 let made = [];
 view.content.append(h('div', { class: 'bar' }, h('p', { class: 'heading' }, 'Attention of every head'),
-  saveButtons('the heads', { PNG: () => saveCanvas('heads.png', entire()) })),
+  saveDrawing('the heads', () => 'heads', { picture: () => pictureOf(host) })),
 h('p', { class: 'quiet' }, 'Each square is a head: rows are attending tokens, columns are the tokens attended to, brighter is more weight '
   + '(square-root scale).'), host, readout);
 
@@ -33,21 +33,6 @@ function strongest(data, layer, head) {
   const weights = headWeights(data, layer, head);
   const places = [...weights.keys()].sort((one, other) => weights[other] - weights[one]).slice(0, 3);
   return places.map((place) => `${data.tokens[Math.floor(place / data.size)]} → ${data.tokens[place % data.size]} ${percent(weights[place], 0)}`).join(', ');
-}
-
-/** The pictures of all models under each other. */
-function entire() {
-  const pictures = made.map(({ overview }) => overview.picture(''));
-  const canvas = h('canvas', { width: Math.max(...pictures.map((one) => one.width)), height: pictures.reduce((sum, one) => sum + one.height, 0) });
-  const context = canvas.getContext('2d');
-  context.fillStyle = colour('--lab-page');
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  let top = 0;
-  for (const one of pictures) {
-    context.drawImage(one, 0, top);
-    top += one.height;
-  }
-  return canvas;
 }
 
 onThemeChange(() => made.forEach(({ overview, data }) => overview.show(data, { scale: 'sqrt', lens: NO_LENS, order: '' })));

@@ -20,27 +20,33 @@ function payloadText() {
   return JSON.stringify(props.value, spelt).replaceAll('<', '\\u003c');
 }
 
-/** Call `show(payload)` now and whenever Python sends another value; nothing to show becomes a sentence. */
+/** Call `act(payload)` now and whenever Python sends another value, unless it answers an older question than the last. */
+function onValue(act) {
+  let latest = -Infinity; // when the answer on show was asked for
+  const update = () => {
+    const payload = readPayload();
+    if (payload?.asked < latest) return;
+    latest = payload?.asked ?? latest;
+    act(payload);
+  };
+  watch('value', () => setTimeout(update)); // in a turn of its own: the page has been busy with taking the value in
+  update();
+}
+
+/** Call `show(payload)` for each value; nothing to show becomes a sentence. The caller fills `content`, then starts. */
 function onPayload(emptyText, show) {
   const root = element.querySelector('.lab');
   if (props.label) root.setAttribute('aria-label', props.label);
   const empty = h('p', { class: 'empty' });
   const content = h('div');
   root.replaceChildren(empty, content);
-  let latest = -Infinity; // when the answer on show was asked for
-  const update = () => {
-    const payload = readPayload();
-    if (payload?.asked < latest) return; // an older question, answered late
-    latest = payload?.asked ?? latest;
+  const start = () => onValue((payload) => {
     const usable = payload && !payload.message;
-    empty.textContent = payload?.message || emptyText;
-    empty.hidden = Boolean(usable);
+    setText(empty, usable ? '' : payload?.message || emptyText);
     content.hidden = !usable;
     if (usable) show(payload);
-  };
-  // The caller first fills `content`, then starts: so the first value already finds its furniture.
-  // Later values are drawn in a turn of their own: the page has been busy with taking them in.
-  return { content, start: () => { watch('value', () => setTimeout(update)); update(); } };
+  });
+  return { content, start };
 }
 
 // ---- colours
@@ -104,4 +110,17 @@ function saveButtons(what, kinds, stem = null) {
     }));
   }
   return node;
+}
+
+/**
+ * The same for a drawing: `picture()` is an SVG element, `rows()` are for CSV, `body()` for JSON; `file()` names the files.
+ * With `alone` it can be saved as a page of its own.
+ */
+function saveDrawing(what, file, { picture, rows, body, alone = false }) {
+  const name = (ending) => `${file()}.${ending}`;
+  return saveButtons(what, {
+    ...(picture && { PNG: () => savePng(name('png'), picture()), SVG: () => saveSvg(name('svg'), picture()) }),
+    ...(rows && { CSV: () => saveCsv(name('csv'), rows()) }),
+    ...(body && { JSON: () => saveJson(name('json'), body()) }),
+  }, alone ? file : null);
 }

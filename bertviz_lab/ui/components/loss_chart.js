@@ -29,15 +29,10 @@ const knobs = h('div', { class: 'bar knobs' },
   choices('Y-axis', [['linear', 'linear', 'Linear vertical axis, from 0'], ['log', 'log', 'Logarithmic vertical axis']], 'linear',
     (kind) => { look.logY = kind === 'log'; turns.want(); }).node,
   smoothingSlider(look, () => turns.want()),
-  saveButtons('the curves', {
-    PNG: () => savePng('training.png', pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · '))),
-    SVG: () => saveSvg('training.svg', pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · '))),
-    CSV: () => saveCsv('training.csv', rowsOf(entriesOf(log))),
-    JSON: () => {
-      const [names, ...rows] = rowsOf(entriesOf(log));
-      saveJson('training.json', { started: log.started, finished: log.finished,
-        rows: rows.map((row) => Object.fromEntries(row.map((value, index) => [names[index], value]))) });
-    },
+  saveDrawing('the curves', () => 'training', {
+    picture: () => pictureOf(drawing, [title.textContent, stage.textContent].filter(Boolean).join(' · ')),
+    rows: () => rowsOf(entriesOf(log)),
+    body: () => ({ started: log.started, finished: log.finished, rows: entriesOf(log) }),
   }));
 const legend = h('p', { class: 'quiet small legend' });
 const why = h('p', { class: 'quiet small why' }, 'Shaded: causal-LM warm-up. The model first predicts each next token from those '
@@ -103,8 +98,7 @@ function show(body) {
   log = makeLog();
   [state, status] = [null, null];
   notes.replaceChildren();
-  title.textContent = body.title ?? '';
-  title.hidden = !body.title;
+  setText(title, body.title);
   boxes.forEach(({ plot }) => plot.forget());
   if (body.rows) {
     body.rows.forEach(log.fold);
@@ -116,19 +110,9 @@ function show(body) {
 }
 
 /** Ask for new rows until the run has ended, another run is shown, or this component has left the page. */
-async function follow(runId, mine) {
-  let [line, failures, told] = [0, 0, null];
-  while (mine === follower && element.isConnected) {
-    // Gradio answers undefined when the call failed; null is our own word for a run that nobody knows.
-    const answer = await server.poll(runId, line);
-    if (answer === undefined) {
-      failures += 1;
-      if (mine === follower) detail.textContent = 'Connection to the server lost; retrying …';
-      await pause(Math.min(10000, 1000 * 2 ** failures));
-      continue;
-    }
-    if (mine !== follower) return;
-    failures = 0;
+function follow(runId, mine) {
+  let [line, told] = [0, null];
+  poll(() => server.poll(runId, line), (answer) => { // null: a run that nobody knows
     const rows = answer?.rows ?? [];
     rows.forEach(log.fold);
     line = answer?.next ?? line;
@@ -141,9 +125,9 @@ async function follow(runId, mine) {
     }
     told = status;
     // Rows that were written after the last word are still fetched before the loop ends.
-    if (ENDED.includes(status) && rows.length === 0) return;
-    await pause(rows.length >= 500 ? 0 : 1000);
-  }
+    return ENDED.includes(status) && rows.length === 0 ? null : rows.length >= 500 ? 0 : 1000;
+  }, () => mine === follower && element.isConnected, {
+    lost: () => { detail.textContent = 'Connection to the server lost; retrying …'; } });
 }
 
 // ---- words
@@ -155,8 +139,8 @@ function refresh() {
   stage.textContent = stageWords(log, status, scorePanel(panels));
   detail.textContent = payload.result || detailWords(log, state, status, panels);
   const ended = ENDED.includes(status);
-  change.textContent = ended ? '' : scorePanel(panels) ? taskWords(log, panels, false) : changeWords(log, panels); // in the end it is the result
-  change.hidden = !change.textContent;
+  // In the end it is the result.
+  setText(change, ended ? '' : scorePanel(panels) ? taskWords(log, panels, false) : changeWords(log, panels));
   progress.hidden = ended || share === null;
   if (share !== null) {
     progress.setAttribute('aria-valuenow', String(Math.round(100 * share)));

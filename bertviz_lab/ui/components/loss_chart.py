@@ -19,6 +19,6 @@ from bertviz_lab.ui.components.assemble import Assembly
 
 LOSS_CHART = Assembly(
     "loss",
-    ("picture.js", "plot.js", "run_log.js", "run_words.js", "curve_figure.js", "loss_chart.js"),
+    ("plot.js", "run_log.js", "run_words.js", "curve_figure.js", "loss_chart.js"),
     ("chart.css", "loss_chart.css"),
 )

@@ -14,12 +14,13 @@ let marks = []; // the spans on show
 let chosen = null; // place of the answer that is marked
 let current = 0; // the mark that the arrow keys are on
 
-const buttons = saveButtons('the marks', {
-  CSV: () => saveCsv(`${payload.file}.csv`, [['kind', 'start', 'end', 'label', 'text', 'score'],
+const buttons = saveDrawing('the marks', () => payload.file, {
+  rows: () => [['kind', 'start', 'end', 'label', 'text', 'score'],
     ...payload.spans.map((span) => ['mark', span.start, span.end, span.label, textOf(span), span.score]),
-    ...payload.alternatives.map((one) => ['answer', one.start, one.end, payload.mark_name, one.text, one.probability])]),
-  JSON: () => saveJson(`${payload.file}.json`, payload),
-}, () => payload.file);
+    ...payload.alternatives.map((one) => ['answer', one.start, one.end, payload.mark_name, one.text, one.probability])],
+  body: () => payload,
+  alone: true,
+});
 view.content.append(h('div', { class: 'bar' }, heading, buttons), sentence, running, readout, legend, answers);
 
 /** By the first letter. "auto" would not do: it passes over what is marked. */
@@ -33,8 +34,7 @@ function show(body) {
   running.dir = directionOf(body.text);
   types = [...new Set([...body.spans.map((span) => span.label), ...(body.alternatives.length ? [body.mark_name] : [])])];
   heading.textContent = body.title;
-  sentence.textContent = body.sentence;
-  sentence.hidden = !body.sentence;
+  setText(sentence, body.sentence);
   answers.setAttribute('aria-label', body.alternatives_title);
   answers.replaceChildren(...(body.alternatives.length ? [h('p', { class: 'heading' }, body.alternatives_title)] : []),
     ...body.alternatives.map(drawAnswer));
@@ -104,11 +104,9 @@ running.addEventListener('keydown', (event) => {
 
 function drawAnswer(answer, place) {
   const name = answer.text || 'no answer in this text';
-  return h('button', { type: 'button', class: 'answer bar-row', 'aria-pressed': String(place === chosen), 'aria-label': `${name}, ${percent(answer.probability)}`,
-    onclick: () => choose(place) },
-  h('span', { class: answer.text ? 'name' : 'name quiet', dir: 'auto' }, name),
-  h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * answer.probability}%` })),
-  h('span', { class: 'share' }, percent(answer.probability)));
+  return barRow(h('span', { class: answer.text ? null : 'quiet', dir: 'auto' }, name), answer.probability,
+    percent(answer.probability), 'button', { type: 'button', class: 'answer', 'aria-pressed': String(place === chosen),
+      'aria-label': `${name}, ${percent(answer.probability)}`, onclick: () => choose(place) });
 }
 
 function choose(place) {

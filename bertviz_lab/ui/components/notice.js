@@ -8,17 +8,12 @@ const text = h('p', { class: 'text' });
 const detail = h('code', { class: 'detail mono quiet small' });
 root.append(sign, h('div', { class: 'grow' }, text, detail));
 
-function update() {
-  const body = readPayload();
+onValue((body) => {
   root.hidden = !body;
   // Errors are read out at once, the rest when the reader pauses.
   root.setAttribute('role', body?.tone === 'error' ? 'alert' : 'status');
   root.dataset.tone = body?.tone ?? '';
   sign.textContent = SIGNS[body?.tone] ?? '';
   text.textContent = body?.text ?? '';
-  detail.textContent = body?.detail ?? '';
-  detail.hidden = !body?.detail;
-}
-
-watch('value', update);
-update();
+  setText(detail, body?.detail);
+});

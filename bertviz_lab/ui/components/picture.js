@@ -13,7 +13,7 @@ function pictureOf(root, caption = '', margin = 16) {
     extent.bottom = Math.max(extent.bottom, at.y + at.height);
     return at;
   };
-  walk(root, place, shapes);
+  walkShapes(root, place, shapes);
   const [width, height] = [Math.ceil(extent.right + 2 * margin), Math.ceil(extent.bottom + 2 * margin + head)];
   const page = svg('rect', { width, height, fill: plainPaint(colour('--lab-page')) });
   const group = svg('g', { transform: `translate(${margin} ${margin + head})` }, ...shapes);
@@ -22,9 +22,9 @@ function pictureOf(root, caption = '', margin = 16) {
   return svg('svg', { width, height, viewBox: `0 0 ${width} ${height}` }, page, title, group);
 }
 
-function walk(node, place, shapes) {
+function walkShapes(node, place, shapes) {
   if (node.nodeType === Node.TEXT_NODE) {
-    drawText(node, place, shapes);
+    textShapes(node, place, shapes);
     return;
   }
   if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
@@ -32,23 +32,19 @@ function walk(node, place, shapes) {
   if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0' || node.classList.contains('hush')) return;
   const box = node.getBoundingClientRect();
   if (node.localName === 'svg') {
-    drawVector(node, box, place, shapes);
+    vectorShapes(node, box, place, shapes);
     return;
   }
-  if (box.width > 0 && box.height > 0) drawBox(style, place(box), shapes);
+  if (node.localName === 'canvas') {
+    shapes.push(svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
+    return;
+  }
+  if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
   const folded = node.localName === 'details' && !node.open;
-  for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walk(child, place, shapes);
+  for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place, shapes);
 }
 
-/** A computed colour as rgb() or rgba(), which every SVG reader knows; mixed colours come as color(srgb ...). */
-function plainPaint(paint) {
-  const mixed = paint.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/);
-  if (!mixed) return paint;
-  const [red, green, blue] = mixed.slice(1, 4).map((share) => Math.round(255 * Number(share)));
-  return `rgba(${red}, ${green}, ${blue}, ${mixed[4] ?? 1})`;
-}
-
-function drawBox(style, { x, y, width, height }, shapes) {
+function boxShapes(style, { x, y, width, height }, shapes) {
   const visible = (paint) => paint !== 'transparent' && !/^rgba\(.*, 0\)$/.test(plainPaint(paint));
   const sides = ['Top', 'Right', 'Bottom', 'Left'].map((side) => {
     const shown = style[`border${side}Style`] !== 'none' && visible(style[`border${side}Color`]);
@@ -74,10 +70,12 @@ function drawBox(style, { x, y, width, height }, shapes) {
 }
 
 /** Text without control characters, which have no place in an XML file. */
-const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+function forXml(text) {
+  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
+}
 
 /** One text element for each line that the browser broke the text into. */
-function drawText(node, place, shapes) {
+function textShapes(node, place, shapes) {
   if (!node.data.trim()) return;
   const style = getComputedStyle(node.parentElement);
   const range = document.createRange();
@@ -105,7 +103,7 @@ function drawText(node, place, shapes) {
 }
 
 /** A copy of a drawing inside the page, with the colours that the page's style sheet gave it written in. */
-function drawVector(node, box, place, shapes) {
+function vectorShapes(node, box, place, shapes) {
   const copy = node.cloneNode(true);
   const [from, to] = [[node, ...node.querySelectorAll('*')], [copy, ...copy.querySelectorAll('*')]];
   from.forEach((original, index) => {
@@ -123,12 +121,15 @@ function drawVector(node, box, place, shapes) {
 }
 
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
-const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
 
-/** Save a picture as PNG with two pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
-function savePng(name, picture) {
+function saveSvg(name, picture) {
+  saveText(name, 'image/svg+xml', svgText(picture));
+}
+
+/** Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
+function savePng(name, picture, pixels = 2) {
   const [width, height] = [Number(picture.getAttribute('width')), Number(picture.getAttribute('height'))];
-  const scale = Math.min(2, 16000 / height, 16000 / width);
+  const scale = Math.min(pixels, 16000 / height, 16000 / width);
   const image = new Image();
   image.onload = () => {
     const canvas = h('canvas', { width: Math.round(width * scale), height: Math.round(height * scale) });

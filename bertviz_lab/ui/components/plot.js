@@ -1,14 +1,8 @@
 // Plotly figures in a place of the page: in its colours, as wide as it is, and only while they can be seen.
 
-/** A colour as Plotly reads it: browsers write mixed ones as "color(srgb 0.9 0.9 0.9)". */
-function plainColour(text) {
-  const mixed = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)/.exec(text);
-  return mixed ? `rgb(${mixed.slice(1).map((share) => Math.round(255 * share)).join(', ')})` : text;
-}
-
 /** A copy in which every `var(--name)` is the page's colour of now. */
 function inColours(value) {
-  if (typeof value === 'string') return value.startsWith('var(') ? plainColour(colour(value.slice(4, -1))) : value;
+  if (typeof value === 'string') return value.startsWith('var(') ? plainPaint(colour(value.slice(4, -1))) : value;
   if (Array.isArray(value)) return value.map(inColours);
   if (value && typeof value === 'object' && !ArrayBuffer.isView(value)) {
     return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, inColours(part)]));
@@ -86,7 +80,7 @@ function makePlot(host, onPick = () => {}, on = {}) {
       const { data, layout } = inColours({ ...figure, layout: { ...figure.layout, shapes: [...figure.layout.shapes ?? [], ...shapes] } });
       const { width, height } = size();
       const head = { title: { text: title.replaceAll('<', '&lt;'), x: 0.02, font: { size: 15 } }, margin: { ...layout.margin, t: 44, l: 16, r: 16, b: 16 } };
-      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainColour(colour('--lab-page')) } },
+      return library.toImage({ data, layout: { ...layout, ...head, paper_bgcolor: plainPaint(colour('--lab-page')) } },
         { format, width, height: height + 60, scale: format === 'png' ? 2 : 1 });
     },
   };
@@ -125,9 +119,7 @@ function makeDataTable(read) {
   function fill() {
     if (!node.open) return;
     const { header, rows, cell } = read();
-    place.replaceChildren(h('table', {}, h('thead', {}, h('tr', {}, ...header.map((name) => h('th', { scope: 'col' }, name)))),
-      h('tbody', {}, ...rows.map((values, row) => h('tr', {}, ...values.map((value, column) =>
-        h(column ? 'td' : 'th', column ? {} : { scope: 'row' }, cell(value, row, column))))))));
+    place.replaceChildren(table(header, rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
   }
   node.addEventListener('toggle', fill);
   return { node, fill };

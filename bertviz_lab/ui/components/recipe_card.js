@@ -1,22 +1,5 @@
 // One card: what is left out, what a person expects of it, how far its run is, and what came of it.
 
-const RUNNING = ['waiting', 'starting', 'preparing', 'training'];
-
-/** What a browser remembers of predictions, by set and name; nothing where it may not remember. */
-function recall(key) {
-  try {
-    return JSON.parse(localStorage.getItem(`bertviz-lab-predicted ${key}`)) ?? {};
-  } catch {
-    return {};
-  }
-}
-
-function remember(key, value) {
-  try {
-    localStorage.setItem(`bertviz-lab-predicted ${key}`, JSON.stringify(value));
-  } catch { /* then it is forgotten with the page */ }
-}
-
 /** How far a run is, in a few words. */
 function progressWords(run) {
   if (!run) return '';
@@ -32,7 +15,7 @@ function progressWords(run) {
  * shows how far its run and that of the whole recipe are.
  */
 function makeCard(body, set, predictions, onChange, onReveal) {
-  const key = `${set} ${body.name}`;
+  const key = `bertviz-lab-predicted ${set} ${body.name}`;
   const kept = recall(key);
   const box = h('input', { type: 'checkbox', onchange: onChange });
   box.checked = Boolean(body.ticked);
@@ -73,7 +56,7 @@ function makeCard(body, set, predictions, onChange, onReveal) {
 
   card.update = (run, whole) => {
     card.status = run?.status ?? '';
-    const busy = RUNNING.includes(card.status) || card.status === 'finished';
+    const busy = ACTIVE.includes(card.status) || card.status === 'finished';
     box.hidden = Boolean(card.run) && (busy || !run);
     if (box.hidden) box.checked = false;
     state.textContent = card.run ? progressWords(run) : '';
@@ -95,9 +78,8 @@ function makeCard(body, set, predictions, onChange, onReveal) {
 
 /** Two bars for each measure, the sentence about it, and what is behind it. */
 function outcomeOf({ measures, words }) {
-  const line = (name, share, kind) => h('div', { class: `bar-row ${kind}` }, h('span', { class: 'name' }, name),
-    h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })), h('span', { class: 'share' }, percent(share)));
   const blocks = measures.map((one) => h('div', { class: 'measure' }, h('p', { class: 'quiet' }, one.name),
-    line('full', one.with_all, 'all'), line('ablated', one.without, 'less'), h('p', {}, one.text)));
+    barRow('full', one.with_all, percent(one.with_all)),
+    barRow('ablated', one.without, percent(one.without), 'div', { class: 'less' }), h('p', {}, one.text)));
   return [...blocks, ...words.map((text, place) => h('p', { class: place === words.length - 1 ? 'quiet' : '' }, text))];
 }

@@ -8,7 +8,7 @@ const all = h('button', { type: 'button', class: 'plain', onclick: tickAll }, 'T
 const said = h('span', { class: 'quiet', role: 'status' });
 const grid = h('div', { class: 'cards tiles' });
 const bar = h('div', { class: 'bar', 'data-noexport': '' }, start, all, compare, said);
-const buttons = saveButtons('the cards', { PNG: () => savePng('recipe.png', entire()), SVG: () => saveSvg('recipe.svg', entire()) });
+const buttons = saveDrawing('the cards', () => 'recipe', { picture: () => pictureOf(picture) });
 const head = h('div', { class: 'bar' }, h('p', {}, h('b', {}, 'Full recipe'), ' ', wholeState), buttons);
 const picture = h('div', {}, head, grid);
 view.content.append(bar, picture);
@@ -17,8 +17,6 @@ let payload = null;
 let cards = [];
 let states = {};
 let follower = 0;
-
-const entire = () => pictureOf(picture);
 
 function show(body) {
   payload = body;
@@ -69,21 +67,14 @@ function sideBySide() {
 }
 
 /** Ask how far the runs are, until all have ended or other cards are shown. */
-async function follow(mine) {
-  let failures = 0;
-  while (mine === follower && element.isConnected && runs().length && server) {
-    const answer = await server.look(runs()).catch(() => undefined);
-    if (mine !== follower) return;
-    failures = answer ? 0 : failures + 1;
-    if (answer) {
-      const before = JSON.stringify(states);
-      states = answer;
-      if (JSON.stringify(states) !== before) refresh();
-      for (const card of cards) if (card.revealed && card.revealable && !card.told) reveal(card);
-      if (!Object.values(states).some((run) => RUNNING.includes(run.status))) return;
-    }
-    await pause(failures ? Math.min(10000, 1000 * 2 ** failures) : 2000, element);
-  }
+function follow(mine) {
+  poll(() => server.look(runs()), (answer) => {
+    const before = JSON.stringify(states);
+    states = answer;
+    if (JSON.stringify(states) !== before) refresh();
+    for (const card of cards) if (card.revealed && card.revealable && !card.told) reveal(card);
+    return Object.values(states).some((run) => ACTIVE.includes(run.status)) ? 2000 : null;
+  }, () => mine === follower && element.isConnected && runs().length && server, { node: element });
 }
 
 async function reveal(card) {

@@ -8,4 +8,4 @@ ones are to be trained, `compare_request` {runs} to see their curves side by sid
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-RECIPE_CARDS = Assembly("recipe", ("picture.js", "recipe_card.js", "recipe_cards.js"), ("recipe_cards.css",))
+RECIPE_CARDS = Assembly("recipe", ("recipe_card.js", "recipe_cards.js"), ("recipe_cards.css",))

@@ -1,6 +1,5 @@
 // Runs side by side: asks each for what is new, and draws the table and the curves of all.
 
-const RUNS_ON = ['waiting', 'starting', 'preparing', 'training'];
 const view = onPayload('Choose runs above to compare them here.', show);
 const look = { axis: 'step', smoothing: 0.6, logX: false, logY: false, heldOutOnly: false };
 let [payload, runs, follower] = [null, [], 0];
@@ -28,12 +27,7 @@ const knobs = h('div', { class: 'bar', 'data-noexport': '' }, h('label', { class
   tick('training curves', true, (on) => { look.heldOutOnly = !on; }).node, smoothingSlider(look, () => turns.want()));
 const numbers = makeDataTable(() => tableOf(entries(NEWEST), payload.panels));
 numbers.node.setAttribute('data-noexport', '');
-const pictures = (what, part, rows, name) => saveButtons(what, {
-  PNG: () => savePng(`${name}.png`, pictureOf(part)),
-  SVG: () => saveSvg(`${name}.svg`, pictureOf(part)),
-  CSV: () => saveCsv(`${name}.csv`, rows()),
-  JSON: () => saveJson(`${name}.json`, rows()),
-});
+const pictures = (what, part, rows, name) => saveDrawing(what, () => name, { picture: () => pictureOf(part), rows, body: rows });
 const heading = (text, buttons) => h('div', { class: 'bar' }, h('p', { class: 'heading' }, text), buttons);
 curvesPart.append(heading('Curves', pictures('the curves', curvesPart, () => rowsOf(entries()), 'curves')), knobs, empty, host,
   h('p', { class: 'quiet small' }, 'Marks: held-out set. Thin lines: training, smoothed. ', about), numbers.node);
@@ -53,7 +47,7 @@ function show(body) {
     rows?.forEach(log.fold);
     return { ...run, log, status: run.id ? 'starting' : 'finished', next: 0 };
   });
-  metric.replaceChildren(...body.panels.map(({ id, title }) => h('option', { value: id }, title)));
+  setOptions(metric, body.panels.map(({ id, title }) => [id, title]));
   choose(panel?.id ?? body.panels[0].id);
   refresh();
   runs.filter((run) => run.id).forEach((run) => follow(run, follower));
@@ -79,8 +73,8 @@ function draw() {
   const logs = runs.map((run) => run.log);
   const [{ field }] = panel.series;
   host.hidden = !logs.some((log) => hasMeasure(log, field));
-  empty.hidden = !host.hidden;
-  empty.textContent = runs.some((run) => RUNS_ON.includes(run.status)) ? 'The first evaluation comes soon after training begins.' : 'None of these runs has this metric.';
+  const running = runs.some((run) => ACTIVE.includes(run.status));
+  setText(empty, host.hidden && (running ? 'The first evaluation comes soon after training begins.' : 'None of these runs has this metric.'));
   if (!host.clientWidth) return undefined;
   const newest = ({ log }) => log.evals.findLast((row) => Number.isFinite(row[field]))?.[field] ?? log.newest(field);
   return plot.show(curveFigure(panel, logs, look, payload, plot.shown), `${panel.title}, ${panel.about}. ${
@@ -88,17 +82,8 @@ function draw() {
 }
 
 /** Ask for a run's new rows until it has ended or other runs are shown. */
-async function follow(run, mine) {
-  let failures = 0;
-  while (mine === follower && element.isConnected && server) {
-    const answer = await server.poll(run.id, run.next).catch(() => undefined);
-    if (mine !== follower) return;
-    if (answer === undefined) {
-      failures += 1;
-      await pause(Math.min(10000, 1000 * 2 ** failures), element);
-      continue;
-    }
-    failures = 0;
+function follow(run, mine) {
+  poll(() => server.poll(run.id, run.next), (answer) => {
     const rows = answer?.rows ?? [];
     // A run that was stopped begins again at its last checkpoint: what came after it is folded out.
     rows.forEach(run.log.fold);
@@ -107,9 +92,8 @@ async function follow(run, mine) {
     run.status = statusOf(run.log, answer ? answer.state : { status: 'missing' });
     if (rows.length || run.status !== before) refresh();
     if (rows.some(({ event }) => event === 'ProbesDone')) trigger('probes_done', { run_id: run.id });
-    if (!RUNS_ON.includes(run.status) && rows.length === 0) return;
-    await pause(rows.length >= 500 ? 0 : 2000, element);
-  }
+    return !ACTIVE.includes(run.status) && rows.length === 0 ? null : rows.length >= 500 ? 0 : 2000;
+  }, () => mine === follower && element.isConnected && server, { node: element });
 }
 
 view.start();

@@ -10,6 +10,6 @@ from bertviz_lab.ui.components.assemble import Assembly
 
 RUN_COMPARE = Assembly(
     "comparison",
-    ("picture.js", "plot.js", "run_log.js", "curve_figure.js", "run_words.js", "run_table.js", "run_compare.js"),
+    ("plot.js", "run_log.js", "curve_figure.js", "run_words.js", "run_table.js", "run_compare.js"),
     ("chart.css", "run_compare.css"),
 )

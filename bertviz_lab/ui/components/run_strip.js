@@ -1,6 +1,5 @@
 // Where a run stands, in one line: it is followed here, whichever tab is open, and its news become events.
 
-const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 const PAUSE = 2000;
 const root = element.querySelector('.lab');
 root.classList.add('card');
@@ -23,29 +22,19 @@ let follower = 0;
 let runId = '';
 let known = { status: '', saved: '' };
 
-function update() {
+onValue((body) => {
   follower += 1;
-  const body = readPayload();
   root.hidden = true;
   if (!body?.run_id) return;
   runId = body.run_id;
   known = { status: body.status, saved: body.saved };
   follow(follower);
-}
+});
 
-async function follow(mine) {
-  while (mine === follower && element.isConnected) {
-    const now = await server.glance(runId);
-    if (mine !== follower) return;
-    if (now === undefined) { // no answer: the server is away for a moment; the chart says so
-      await pause(3 * PAUSE);
-      continue;
-    }
-    if (now === null) { // the run was deleted
-      root.hidden = true;
-      return;
-    }
-    root.hidden = false;
+function follow(mine) {
+  poll(() => server.glance(runId), (now) => {
+    root.hidden = now === null; // the run was deleted
+    if (now === null) return null;
     show(now);
     if (now.saved && now.saved !== known.saved) {
       if (page.start.awaited === runId) page.set({ model: runId }); // the first model of a run that was started here
@@ -59,9 +48,8 @@ async function follow(mine) {
       trigger('run_changed', { run_id: runId, status: now.status });
     }
     known = { status: now.status, saved: now.saved };
-    if (!ACTIVE.includes(now.status)) return;
-    await pause(PAUSE);
-  }
+    return ACTIVE.includes(now.status) ? PAUSE : null;
+  }, () => mine === follower && element.isConnected);
 }
 
 function show(now) {
@@ -89,11 +77,9 @@ function sentence(now) {
   return `failed · ${now.message}`;
 }
 
-watch('value', update);
 page.on('start', async () => { // it may have another name now, or be gone
   if (root.hidden || !runId) return;
   const now = await server.glance(runId);
   if (now) show(now);
   else if (now === null) root.hidden = true;
 });
-update();

@@ -1,8 +1,5 @@
 // The table of runs: the settings in which they differ, then what came of them so far.
 
-const STATUS = { waiting: 'queued', starting: 'starting', preparing: 'preparing', training: 'training', finished: 'finished',
-  stopped: 'stopped', failed: 'failed', missing: 'no longer here' };
-
 /** Rows of scores: [name, a value for each run, how it is written, whether more is better]. */
 function scoreRows(runs, panels) {
   const last = (field) => runs.map(({ log }) => log.evals.at(-1)?.[field] ?? log.last?.[field] ?? null);
@@ -24,29 +21,27 @@ function bestOf(values, sign) {
 
 /** A table of runs in `host`: `show(runs, payload)` renews it, `rows()` are its rows for a file. */
 function makeRunTable(host) {
-  const node = h('table', {});
+  const place = h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' });
   const note = h('p', { class: 'quiet small' }, 'These runs were not evaluated on the same examples and tokens: their metrics are not comparable.');
-  host.append(h('div', { class: 'scroll', tabindex: '0', role: 'region', 'aria-label': 'Table of runs' }, node), note);
+  host.append(place, note);
   let rows = [];
   return {
     show(runs, { settings, comparable, panels }) {
       const scores = scoreRows(runs, panels);
-      const states = runs.map(({ status }) => STATUS[status] ?? status);
-      const line = (name, cells) => h('tr', {}, h('th', { scope: 'row' }, name), ...cells);
-      const group = (text) => h('tr', { class: 'group' }, h('th', { scope: 'rowgroup', colspan: runs.length + 1 }, text));
+      const states = ['State', ...runs.map(({ status }) => STATUS[status] ?? status)];
       const scored = scores.map(([name, values, write, sign]) => {
         const best = comparable ? bestOf(values, sign) : -1;
-        return line(name, values.map((value, place) => h('td', { class: 'number' },
-          place === best ? h('b', {}, write(value), h('span', { class: 'hush' }, ' (best)')) : Number.isFinite(value) ? write(value) : '–')));
+        return [name, ...values.map((value, at) => (at === best
+          ? h('b', {}, write(value), h('span', { class: 'hush' }, ' (best)')) : Number.isFinite(value) ? write(value) : '–'))];
       });
-      node.replaceChildren(h('caption', { class: 'quiet' }, settings.length ? 'Differing settings and held-out metrics'
-        : runs.length > 1 ? 'Identical settings, as far as they are known' : 'Held-out metrics'),
-      h('thead', {}, h('tr', {}, h('td', {}), ...runs.map((run) => h('th', { scope: 'col' }, h('span', { class: 'run-name' }, h('span', { style: `color: ${run.colour}`, 'aria-hidden': 'true' }, run.glyph), run.name))))),
-      h('tbody', {}, ...(settings.length ? [group('Settings that differ'), ...settings.map(([name, values]) => line(name, values.map((value) => h('td', {}, value))))] : []),
-        group('Latest held-out metrics'), ...scored, line('State', states.map((text) => h('td', {}, text)))));
+      const title = settings.length ? 'Differing settings and held-out metrics'
+        : runs.length > 1 ? 'Identical settings, as far as they are known' : 'Held-out metrics';
+      const names = runs.map(({ name, glyph, colour: paint }) => h('span', {},
+        h('span', { style: `color: ${paint}`, 'aria-hidden': 'true' }, `${glyph} `), name));
+      const differing = settings.map(([name, values]) => [name, ...values]);
+      place.replaceChildren(table(['', ...names], [...differing, ...scored, states], title));
       note.hidden = comparable || runs.length < 2;
-      rows = [['', ...runs.map((run) => run.name)], ...settings.map(([name, values]) => [name, ...values]),
-        ...scores.map(([name, values]) => [name, ...values]), ['State', ...states]];
+      rows = [['', ...runs.map((run) => run.name)], ...differing, ...scores.map(([name, values]) => [name, ...values]), states];
     },
     rows: () => rows,
   };

@@ -1,23 +1,6 @@
 // Tokens as a strip of aligned columns that breaks into lines like a score: every line repeats the row names,
 // so the columns stay readable on a phone and with 512 tokens.
 
-const SPECIALS = {
-  '[CLS]': 'classification token at the start of every input; its last hidden state represents the whole text',
-  '[SEP]': 'separator: marks the end of a sentence',
-  '[MASK]': 'masked token: the model predicts what was here',
-  '[PAD]': 'padding to equal length; no token attends to it',
-  '[UNK]': 'unknown token: not representable with the vocabulary',
-};
-
-const segmentName = (segment) => (segment === 1 ? 'B' : 'A');
-
-/** The colour class of a token: its sentence, or that it belongs to none. */
-function tokenKind(column) {
-  if (column.token === '[PAD]' && column.mask === 0) return 'pad';
-  if (column.token === '[MASK]') return 'masked';
-  return column.special ? 'special' : `seg-${segmentName(column.segment).toLowerCase()}`;
-}
-
 /** Positions of the pieces of the word that this position belongs to. */
 function wordPositions(columns, position) {
   const { word } = columns[position];
@@ -63,21 +46,15 @@ function makeStrip(host, rows, describe, onSelect) {
   const readout = h('p', { class: 'readout', 'aria-live': 'polite', 'data-noexport': '' });
   host.replaceChildren(lines, readout);
   let columns = [];
-  let current = 0;
   let selected = null; // the token that is selected in all panels
   let drawn = '';
   let buttons = [];
 
+  const perLine = () => buttons[walk.current].closest('tr').children.length - 1;
+  const walk = walkWithKeys(lines, { items: () => buttons, across: perLine });
   const tell = (position) => readout.replaceChildren(...describe(position));
   const hint = () => readout.replaceChildren(
     h('span', { class: 'quiet' }, 'Point at a token, or use the arrow keys, to read about it.'));
-
-  function moveTo(position, focus) {
-    buttons[current]?.setAttribute('tabindex', '-1');
-    current = position;
-    buttons[current].setAttribute('tabindex', '0');
-    if (focus) buttons[current].focus();
-  }
 
   function measure() {
     const context = h('canvas').getContext('2d');
@@ -98,8 +75,7 @@ function makeStrip(host, rows, describe, onSelect) {
     drawn = shape;
     buttons = [];
     lines.replaceChildren(...parts.map(drawLine));
-    current = Math.min(current, Math.max(0, columns.length - 1));
-    if (buttons.length) moveTo(current, false);
+    walk.moveTo(Math.max(0, Math.min(walk.current, columns.length - 1)), false);
     markSelected();
   }
 
@@ -142,16 +118,9 @@ function makeStrip(host, rows, describe, onSelect) {
   lines.addEventListener('click', (event) => {
     const position = positionOf(event);
     if (position === null) return;
-    moveTo(position, true);
+    walk.moveTo(position, true);
     selectToken(position);
     onSelect?.(position);
-  });
-  lines.addEventListener('keydown', (event) => {
-    const perLine = buttons[current].closest('tr').children.length - 1;
-    const next = nextByArrow(event.key, current, columns.length, perLine);
-    if (next === null) return;
-    event.preventDefault();
-    moveTo(next, true);
   });
   new ResizeObserver(() => draw(false)).observe(host);
   onSelection((position) => {

@@ -1,85 +1,72 @@
-// The input of the model as it really is: token pieces, ids, segments, positions, attention mask.
+// The tokens of a text with rows of words or numbers under them, each with colours of its own.
 
-const view = onPayload('Type a sentence to see the input of the model.', show);
-const summary = h('p', { class: 'heading' });
-const note = h('p', { class: 'quiet' });
+const view = onPayload('Type a text to see its tokens.', show);
+const heading = h('p', { class: 'heading' });
+const sentence = h('p', { class: 'quiet' });
 const stripHost = h('div');
-const keys = h('div', { class: 'keys' });
+const foot = h('p', { class: 'quiet small' });
+const legend = h('div', { class: 'keys' });
+const counts = h('div', { class: 'counts' });
+const glossary = h('details', { 'data-noexport': '' }, h('summary', {}, 'What the rows mean'), h('dl'));
+const picture = h('div');
 let payload = null;
 
-const ROWS = [
-  { label: 'token', title: 'The tokens of the text', kind: tokenKind,
-    text: (column) => column.token },
-  { label: 'id', title: 'The index of the token in the vocabulary, the input of the model',
-    kind: () => 'number', text: (column) => String(column.id) },
-  { label: 'segment', title: 'Segment id (token type): 0 is sentence A, 1 is sentence B',
-    kind: (column) => (column.mask ? `seg-${segmentName(column.segment).toLowerCase()} strong` : 'number'),
-    text: (column) => (column.mask ? `${column.segment} ${segmentName(column.segment)}` : String(column.segment)) },
-  { label: 'position', title: 'Position in the input, counted from 0', kind: () => 'number',
-    text: (column, position) => String(position) },
-  { label: 'attention mask', title: '1: other tokens attend to it. 0: masked out (padding)',
-    kind: (column) => (column.mask ? 'number' : 'number off'), text: (column) => String(column.mask) },
-];
-
-const LEGEND = [
-  ['seg-a', 'sentence A', (columns) => columns.some((column) => tokenKind(column) === 'seg-a')],
-  ['seg-b', 'sentence B', (columns) => columns.some((column) => tokenKind(column) === 'seg-b')],
-  ['special', 'added by the tokenizer', (columns) => columns.some((column) => tokenKind(column) === 'special')],
-  ['masked', 'masked token', (columns) => columns.some((column) => tokenKind(column) === 'masked')],
-  ['pad', 'padding', (columns) => columns.some((column) => tokenKind(column) === 'pad')],
-];
-
-const strip = makeStrip(stripHost, ROWS, describe, (position) => trigger('token_select', { position }));
-const glossary = h('details', { 'data-noexport': '' }, h('summary', {}, 'Legend: rows and special tokens'),
-  h('dl', {}, ...ROWS.flatMap((row) => [h('dt', {}, row.label), h('dd', {}, row.title)]),
-    ...Object.entries(SPECIALS).flatMap(([token, text]) => [h('dt', { class: 'mono' }, token), h('dd', {}, text)])));
-const picture = h('div');
-const buttons = saveButtons('the token strip', {
-  PNG: () => savePng('tokens.png', pictureOf(picture)),
-  SVG: () => saveSvg('tokens.svg', pictureOf(picture)),
-  CSV: () => saveCsv('tokens.csv', [['position', 'token', 'id', 'segment', 'attention_mask', 'word', 'text'],
-    ...payload.columns.map((column, position) => [position, column.token, column.id, column.segment, column.mask,
-      column.word, column.surface])]),
-  JSON: () => saveJson('tokens.json', { ...payload, columns: payload.columns.map((column, position) =>
-    ({ position, ...column })) }),
-}, () => 'tokens');
-picture.append(h('div', { class: 'bar' }, summary, buttons), note, stripHost, keys);
+const strip = makeStrip(stripHost, [], describe, (position) => trigger('token_select', { position }));
+const buttons = saveDrawing('the tokens and what stands under them', () => payload.file, {
+  picture: () => pictureOf(picture),
+  rows: () => [['position', 'token', ...payload.rows.map((row) => row.label), 'text'],
+    ...payload.columns.map((column, position) => [position, column.token,
+      ...payload.rows.map((row) => row.values[position] ?? row.texts[position]), column.surface])],
+  body: () => payload,
+  alone: true,
+});
+picture.append(h('div', { class: 'bar' }, heading, buttons), sentence, stripHost, foot,
+  h('div', { class: 'under line' }, legend, counts));
 view.content.append(picture, glossary);
 
-/** What one column means, in words. */
-function describe(position) {
-  const column = payload.columns[position];
-  const place = ` Position ${position}, id ${column.id}, segment ${column.segment} (${segmentName(column.segment)}).`;
-  const special = SPECIALS[column.token];
-  if (special && (column.special || column.token === '[MASK]' || column.token === '[UNK]')) {
-    return [h('b', {}, column.token), ` ${special}.${place}`];
+/** A row as the strip wants it. Colour repeats what the number says; `scale` is its kind. */
+function rowOf(row) {
+  return {
+    label: row.label,
+    title: row.says,
+    kind: (_, position) => row.kinds?.[position] ?? (row.scale === 'none' ? 'number' : 'painted'),
+    text: (_, position) => row.texts[position],
+    paint: (_, position) => paintOf(row, row.values[position]),
+  };
+}
+
+function paintOf(row, value) {
+  if (value === null || value === undefined || row.scale === 'none') return null;
+  const share = row.peak > 0 ? Math.min(1, Math.abs(value) / row.peak) : 0;
+  if (row.scale === 'bar') {
+    const end = `${(100 * share).toFixed(1)}%`;
+    return `background: linear-gradient(to right, color-mix(in srgb, var(--lab-a) 30%, var(--lab-page)) ${end}, transparent ${end})`;
   }
-  const pieces = wordPositions(payload.columns, position);
-  const word = pieces.map((at) => payload.columns[at].surface).join('');
-  const part = pieces.length > 1 ? `piece ${pieces.indexOf(position) + 1} of ${pieces.length} of the word ` : '';
-  return part
-    ? [h('b', {}, column.token), ` is ${part}`, h('b', {}, word), `.${place}`]
-    : [h('b', {}, column.token), ` is a whole word or sign.${place}`];
+  return shade(share, value < 0);
+}
+
+/** What is said of one token; without words of its own, its row's. */
+function describe(position) {
+  if (payload.details) return emphasised(payload.details[position]);
+  const parts = payload.rows.filter((row) => row.texts[position] !== '')
+    .flatMap((row, index) => [`${index ? ' · ' : ''}${row.label} `, row.texts[position]]);
+  return [h('b', {}, payload.columns[position].token), ` (${position}): `, ...emphasised(parts)];
 }
 
 function show(body) {
   payload = body;
-  const real = body.columns.filter((column) => column.mask);
-  const words = new Set(real.filter((column) => column.word !== null).map((column) => column.word)).size;
-  const added = real.filter((column) => column.special).length;
-  summary.textContent = `${plural(words, 'word')} became ${plural(real.length - added, 'token')}, `
-    + `plus ${whole(added)} special tokens`;
-  const cut = body.dropped.flat().length;
-  const padding = body.columns.length - real.length;
-  note.textContent = [
-    cut ? `The text was too long: ${plural(cut, 'token')} did not fit and ${cut === 1 ? 'was' : 'were'} truncated.` : '',
-    body.note,
-    padding ? `The last ${plural(padding, 'position')} ${padding === 1 ? 'holds' : 'hold'} only padding.` : '',
-  ].filter(Boolean).join(' ');
-  note.hidden = note.textContent === '';
-  strip.show(body.columns);
-  keys.replaceChildren(...LEGEND.filter(([, , used]) => used(body.columns)).map(([kind, name]) =>
-    h('span', { class: `key ${kind}` }, h('i', { class: 'cell' }), name)));
+  setText(heading, body.title);
+  setText(sentence, body.sentence);
+  setText(foot, body.note);
+  const token = { label: body.tokens_label ?? 'token', title: 'The tokens of the text', kind: (column) => column.kind,
+    text: (column) => column.token };
+  strip.show(body.columns, [token, ...body.rows.map(rowOf)]);
+  legend.replaceChildren(...(body.legend ?? []).map(([kind, sign, words]) =>
+    h('span', { class: `key ${kind}` }, h('i', {}, sign), words)));
+  counts.replaceChildren(body.table ? table(body.table.header, body.table.rows, body.table.title) : '');
+  legend.parentElement.hidden = !body.legend;
+  glossary.lastChild.replaceChildren(...(body.glossary ?? body.rows.map((row) => [row.label, row.says]))
+    .flatMap(([term, words]) => [h('dt', {}, term), h('dd', {}, words)]));
 }
 
 view.start();

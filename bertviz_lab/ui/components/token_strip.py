@@ -1,8 +1,8 @@
-"""What the model is given in place of a text: pieces, ids, segments, positions, attention mask.
+"""The tokens of a text with rows of words or numbers under them: an input, its masking, scores of its tokens.
 
-Its value comes from `figures.interpret.tokens.token_payload`. Event: `token_select` {position} when a token is clicked.
+Its value comes from `figures.strips.scores_payload`. Event: `token_select` {position} when a token is clicked.
 """
 
 from bertviz_lab.ui.components.assemble import Assembly
 
-TOKEN_STRIP = Assembly("tokens", ("picture.js", "strip.js", "token_strip.js"), ("strip.css",))
+TOKEN_STRIP = Assembly("tokens", ("strip.js", "token_strip.js"), ("strip.css",))

@@ -20,6 +20,36 @@ function furnish(node, attributes, children) {
   return node;
 }
 
+/** Write a text into a node, which takes no room where there is none. */
+function setText(node, text) {
+  node.textContent = text ?? '';
+  node.hidden = !text;
+}
+
+/** A table of texts and nodes, under a header of texts; the first cell of a row is its heading. */
+function table(header, rows, caption = null) {
+  const line = (cells, scope) => h('tr', {}, ...cells.map((cell, column) =>
+    (column && scope === 'row' ? h('td', {}, cell) : h('th', { scope }, cell))));
+  return h('table', {}, caption && h('caption', {}, caption), h('thead', {}, line(header, 'col')),
+    h('tbody', {}, ...rows.map((cells) => line(cells, 'row'))));
+}
+
+/** The shares of a bar: a line of a name, the bar, and what stands behind it. */
+function barRow(name, share, words, tag = 'div', attributes = {}) {
+  return h(tag, { ...attributes, class: `bar-row ${attributes.class ?? ''}` }, h('span', { class: 'name' }, name),
+    h('span', { class: 'track' }, h('span', { class: 'fill', style: `width: ${100 * share}%` })),
+    h('span', { class: 'share' }, words));
+}
+
+/** A sentence sent as a list: every second part is emphasised. */
+const emphasised = (parts, tag = 'b') => parts.map((part, at) => (at % 2 ? h(tag, {}, part) : part));
+
+/** Fill a <select> with [[value, words], ...]. */
+function setOptions(box, options, value = options[0]?.[0]) {
+  box.replaceChildren(...options.map(([key, words]) => h('option', { value: key }, words)));
+  box.value = value;
+}
+
 // ---- numbers and words
 
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}%`;
@@ -42,6 +72,13 @@ function duration(seconds) {
   return `${Math.floor(total / 3600)} h ${Math.floor((total % 3600) / 60)} min`;
 }
 
+// ---- runs
+
+const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
+/** The states of a run, where the word differs. */
+const STATUS = { waiting: 'queued', missing: 'no longer here' };
+const dateTime = (seconds) => new Date(1000 * seconds).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+
 // ---- asking the server: Gradio answers undefined where a call has failed; null is an answer
 
 /**
@@ -52,6 +89,23 @@ async function pause(milliseconds, node = null) {
   await new Promise((resolve) => { setTimeout(resolve, milliseconds); });
   if (document.hidden) await new Promise((resolve) => { document.addEventListener('visibilitychange', resolve, { once: true }); });
   if (node) await new Promise((resolve) => { onceSeen(node, resolve); });
+}
+
+/**
+ * Ask again and again while `isCurrent()`: `take(answer)` gives the milliseconds until the next question, null for none.
+ * A lost answer is asked for again, later and later; `lost()` is told of it. `node` is as in `pause`.
+ */
+async function poll(ask, take, isCurrent, { node = null, lost = () => {} } = {}) {
+  let failures = 0;
+  while (isCurrent()) {
+    const answer = await ask().catch(() => undefined);
+    if (!isCurrent()) return;
+    failures = answer === undefined ? failures + 1 : 0;
+    if (failures) lost();
+    const wait = failures ? Math.min(10000, 1000 * 2 ** failures) : take(answer);
+    if (wait === null) return;
+    await pause(wait, node);
+  }
 }
 
 function onceSeen(node, act) {
@@ -111,6 +165,14 @@ function viridis(share) {
   return [0, 1, 2].map((at) => Math.round(channel(low, at) + (place - low) * (channel(low + 1, at) - channel(low, at))));
 }
 
+/** A computed colour as rgb() or rgba(), which every SVG reader knows; mixed colours come as color(srgb ...). */
+function plainPaint(paint) {
+  const mixed = paint.match(/^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)(?: \/ ([\d.e-]+))?\)$/);
+  if (!mixed) return paint;
+  const [red, green, blue] = mixed.slice(1, 4).map((share) => Math.round(255 * Number(share)));
+  return `rgba(${red}, ${green}, ${blue}, ${mixed[4] ?? 1})`;
+}
+
 /** A style that shades by a share from 0 to 1: blue for what adds, brown for what takes away. */
 function shade(share, negative, property = 'background') {
   const most = property === 'fill' ? 90 : 48; // text has to be read on a background
@@ -156,6 +218,49 @@ function nextByArrow(key, index, count, across = 1) {
   if (!(key in moves)) return null;
   const next = index + moves[key];
   return next >= 0 && next < count ? next : index;
+}
+
+/**
+ * One of the children of `host` is in the tab order, and arrow keys walk through them; Enter and Space call `choose(place)`,
+ * a step `onMove(place)`. `across()` is how many stand in a line, 1 where they stand under each other.
+ */
+function walkWithKeys(host, { across = () => 1, choose = null, onMove = () => {}, items = () => [...host.children] }) {
+  let current = 0;
+  function moveTo(place, focus) {
+    items().forEach((item, at) => item.setAttribute('tabindex', at === place ? '0' : '-1'));
+    current = place;
+    if (focus) items()[place]?.focus();
+  }
+  host.addEventListener('keydown', (event) => {
+    if (!items().includes(event.target)) return;
+    if (choose && (event.key === 'Enter' || event.key === ' ')) {
+      event.preventDefault();
+      choose(current, event);
+      return;
+    }
+    const next = nextByArrow(event.key, current, items().length, across());
+    if (next === null) return;
+    event.preventDefault();
+    moveTo(next, true);
+    onMove(next, event);
+  });
+  return { moveTo, get current() { return current; } };
+}
+
+// ---- what this browser remembers, where it does; it may say anything
+
+function recall(key) {
+  try {
+    return JSON.parse(localStorage.getItem(key)) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function remember(key, value) {
+  try {
+    localStorage.setItem(key, JSON.stringify(value));
+  } catch { /* then it is forgotten with the page */ }
 }
 
 // ---- files

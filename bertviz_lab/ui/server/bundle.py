@@ -29,12 +29,10 @@ from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
 from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
 from bertviz_lab.ui.components.loss_chart import LOSS_CHART
 from bertviz_lab.ui.components.marked_text import MARKED_TEXT
-from bertviz_lab.ui.components.masking_strip import MASKING_STRIP
 from bertviz_lab.ui.components.notice import NOTICE
 from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
 from bertviz_lab.ui.components.run_compare import RUN_COMPARE
 from bertviz_lab.ui.components.run_strip import RUN_STRIP
-from bertviz_lab.ui.components.scores import SCORES
 from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 from bertviz_lab.ui.components.word_split import WORD_SPLIT
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, WIRE
@@ -55,8 +53,8 @@ PROGRESS = Assembly("progress", ("client/progress.js",), ())
 ISLANDS: tuple[Assembly, ...] = (
     WIRE, EXPLORE, RUNS, PROGRESS, LEARN, LESSON_BAR,
     ATTENTION_GRID, CHART, DATA_CHARTS, DATA_PREVIEW, EXAMPLE_LIST, FACTS, FILL_MASK_BARS, HEADS_BESIDE, HEALTH_CARDS,
-    LOSS_CHART, MARKED_TEXT, MASKING_STRIP, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
-    SCORES, SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
+    LOSS_CHART, MARKED_TEXT, NOTICE, RECIPE_CARDS, RUN_COMPARE, RUN_STRIP,
+    SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
 )  # fmt: skip
 
 _FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
@@ -69,7 +67,8 @@ _FOREVER = "public, max-age=31536000, immutable"
 def script() -> str:
     """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
     arguments = "element, props, trigger, server, watch"
-    shared = ", ".join(_FUNCTION.findall(source("island.js")))
+    island_tools = f"{source('island.js')}\n{source('picture.js')}"
+    shared = ", ".join(_FUNCTION.findall(island_tools))
     islands = ",\n".join(
         f"{island.name!r}({arguments}, page) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
@@ -88,7 +87,7 @@ const PLOTLY = '{_FOLDER}/{_name(source(PLOTLY), "plotly", "js")}';
 {source("client/panel.js")}
 {source("client/workspace.js")}
 function shared({arguments}) {{
-{source("island.js")}
+{island_tools}
 return {{ {shared} }};
 }}
 const EXPLANATIONS = {json.dumps(dict((view.id, text) for view, text in files_of_views("explanation.html")))};

@@ -49,13 +49,13 @@ def test_examples_know_whether_they_are_right() -> None:
     items = [*tuned.classified(2), *tuned.tagged(), *tuned.answered(), *tuned.numbers()]
     body = json.loads(examples_payload(items, title="T"))["items"]
     assert [item.get("right") for item in body] == [False, True, False, True, False, True, None, None, None]
-    assert body[2]["wrong"] == 1
+    assert body[2]["facts"] == [["", "1 wrong label"]]
     assert body[0]["index"] == 1000
 
 
 def test_long_texts_are_cut_and_unequal_labels_refused() -> None:
     long = LabelExample(index=0, text="x" * 5000, truth="a", predicted="a", probability=1.0)
-    assert len(json.loads(examples_payload([long], title="T"))["items"][0]["text"]) < 1000
+    assert len(json.loads(examples_payload([long], title="T"))["items"][0]["texts"][0]) < 1000
     uneven = tuned.tagged()[0]
     object.__setattr__(uneven, "truth", ("O",))
     with pytest.raises(ValueError, match="zip"):

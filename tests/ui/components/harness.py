@@ -28,7 +28,7 @@ from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.payload import sqrt_codes
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
-from bertviz_lab.figures.training.scores import ScoreRow, scores_payload
+from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import to_bytes

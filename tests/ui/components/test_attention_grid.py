@@ -80,7 +80,7 @@ def test_click_chooses_the_row_whose_strongest_five_are_listed(visit: Callable[.
     expect(rows).to_have_count(5)
     best = np.argsort(-truth[row])[:5]
     for place, column in enumerate(best):
-        token, position, weight = rows.nth(place).locator("td").all_inner_texts()
+        token, position, weight = rows.nth(place).locator("th, td").all_inner_texts()
         assert (token, int(position)) == (SENTENCE[column], column)
         assert float(weight) == pytest.approx(float(truth[row, column]), abs=6e-5)
     expect(page.locator("#attention .strongest caption")).to_contain_text(SENTENCE[row])
@@ -374,7 +374,7 @@ def test_the_attention_of_several_tokens_is_summed(visit: Callable[..., Page]):
     expect(page.locator("#attention .strongest caption")).to_contain_text("2 tokens together")
     truth = attention(4, 4, SIZE)[0, 0].astype(float)
     both = truth[3] + truth[5]
-    _, position, weight = page.locator("#attention .strongest tbody tr").first.locator("td").all_inner_texts()
+    _, position, weight = page.locator("#attention .strongest tbody tr").first.locator("th, td").all_inner_texts()
     assert int(position) == int(both.argmax())
     assert float(weight) == pytest.approx(both.max(), abs=2e-4)
     page.keyboard.press("Space")

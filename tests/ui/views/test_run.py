@@ -135,7 +135,7 @@ def test_a_cell_of_the_confusion_matrix_has_its_examples(tuned: AppState) -> Non
         for column, predicted in enumerate(("bad", "good")):
             items = ask(tuned, "examples", run_id=RUN, row=row, column=column)["items"]
             assert len(items) == results.report.confusion[row, column]  # type: ignore[union-attr]
-            assert {(item["truth"], item["predicted"]) for item in items} <= {(truth, predicted)}
+            assert {(item["row"]["truth"], item["row"]["predicted"]) for item in items} <= {(truth, predicted)}
     with pytest.raises(InputError, match="no such cell"):
         ask(tuned, "examples", run_id=RUN, row=9, column=0)
 

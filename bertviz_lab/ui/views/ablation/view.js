@@ -2,7 +2,7 @@
 
 const kept = (name) => (panel.kept(name) === '' ? null : Number(panel.kept(name)));
 const plan = { steps: kept('steps'), seed: kept('seed') }; // null: those of the runs that were queued last
-const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status' });
+const message = h('p', { class: 'complaint', id: 'ablation-message', role: 'status', hidden: true });
 const cards = panel.drawing('recipe', 'Ablations', { id: 'ablation-cards',
   events: {
     train_request: train,
@@ -16,7 +16,6 @@ const fields = {
   steps: panel.field('number', 'Steps of each run', '', (steps) => change({ steps }), { min: 20, step: 1, id: 'ablation-steps' }),
   seed: panel.field('number', 'Seed', '', (seed) => change({ seed }), { min: 0, step: 1, id: 'ablation-seed' }),
 };
-message.hidden = true;
 const limits = h('p', { class: 'quiet', id: 'ablation-limits' });
 
 const part = panel.part([
@@ -45,7 +44,6 @@ function change(some) {
 
 /** Queue the runs; they are not compared at once: their curves would give away what a person is to predict. */
 async function train({ names }) {
-  message.textContent = await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message);
-  message.hidden = !message.textContent;
+  setText(message, await page.trainAblations({ names, steps: fields.steps.value, seed: fields.seed.value }).catch((error) => error.message));
   part.redraw();
 }

@@ -16,10 +16,9 @@ const contrast = settings.field('contrast', 'text', 'Contrast with', { id: 'attr
 const classes = h('datalist', { id: 'attribution-classes' });
 for (const { input } of [choice, contrast]) input.setAttribute('list', classes.id);
 const explain = h('button', { type: 'button', class: 'action', id: 'attribution-explain', onclick: () => explainLarge() }, 'Explain');
-const large = h('p', { class: 'quiet' }, 'This model is large: its attributions take some seconds. ', explain);
-large.hidden = true;
+const large = h('p', { class: 'quiet', hidden: true }, 'This model is large: its attributions take some seconds. ', explain);
 const facts = panel.drawing('facts', 'Prediction explained', { id: 'attribution-facts' });
-const tokens = panel.drawing('scores', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
+const tokens = panel.drawing('tokens', 'Attribution of each token', { id: 'attribution-tokens', linked: true });
 
 const main = panel.part([h('div', { class: 'fields' }, kind.node, position.node, choice.node, contrast.node, classes), large, facts.host, tokens.host], async () => {
   const asked = question();
@@ -42,11 +41,8 @@ const main = panel.part([h('div', { class: 'fields' }, kind.node, position.node,
   }
 });
 const folds = [
-  panel.fold('heads', 'Head ablation', (host) => {
-    const map = panel.drawing('chart', 'Effect of each head', { id: 'attribution-head-map', events: { item_select: toggleHead } });
-    host.append(map.host);
-    return () => panel.show(map, 'head_effects', { ...question(), ablated: ablated() });
-  }),
+  panel.foldOf('heads', 'Head ablation', ['chart', 'Effect of each head', { id: 'attribution-head-map', events: { item_select: toggleHead } }],
+    'head_effects', { more: () => ({ ...question(), ablated: ablated() }) }),
   panel.fold('intervention', 'Interventions', (host) => {
     const causal = panel.field('checkbox', 'Causal mask, as in GPT', settings.values.causal, (on) => settings.change({ causal: on ? '1' : '' }), { id: 'attribution-causal' });
     const restore = h('button', { type: 'button', class: 'plain', onclick: () => settings.change({ ablated: '' }) }, 'Restore all heads');
@@ -75,18 +71,13 @@ function question() {
 const ablated = () => [...settings.values.ablated.matchAll(/(\d+)\.(\d+)/g)].map(([, layer, head]) => [Number(layer), Number(head)]);
 
 function showFields() {
-  fill(kind, targets.kinds, targets.kind);
+  setOptions(kind.input, targets.kinds, targets.kind);
   const chosen = targets.positions.find(([place]) => String(place) === settings.values.position) ?? targets.positions[0];
-  fill(position, targets.positions, chosen?.[0]);
+  setOptions(position.input, targets.positions, chosen?.[0]);
   kind.node.hidden = targets.kinds.length < 2;
   position.node.hidden = targets.positions.length < 2;
   for (const field of [choice, contrast]) field.node.hidden = !targets.choosable;
   classes.replaceChildren(...targets.classes.map((name) => h('option', { value: name })));
-}
-
-function fill(field, options, value) {
-  field.input.replaceChildren(...options.map(([key, words]) => h('option', { value: key }, words)));
-  field.set(value ?? '');
 }
 
 function toggleHead({ row, column }) {

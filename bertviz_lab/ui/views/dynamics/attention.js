@@ -19,10 +19,11 @@ function makeAttention(onHead) {
   const caption = () => `${opening.title} · step ${whole(frame.step)} · ${headName.textContent}`;
   const file = () => `attention-step${frame.step}-layer${state.layer + 1}-head${state.head + 1}`;
   const saveGrid = saveButtons('the picture of all heads', {
-    PNG: () => saveCanvas(`attention-step${frame.step}.png`, overview.picture(`${opening.title} · step ${whole(frame.step)} · ${SCALE}`)) });
+    PNG: () => 
+      savePng(`attention-step${frame.step}.png`, pictureOf(gridHost, `${opening.title} · step ${whole(frame.step)} · ${SCALE}`), 4) });
   const saveHead = saveButtons('this head', {
-    PNG: () => saveCanvas(`${file()}.png`, heatmap.picture(caption(), SCALE)),
-    SVG: () => saveSvg(`${file()}.svg`, heatmap.vector(caption(), SCALE)),
+    PNG: () => savePng(`${file()}.png`, heatmap.picture(caption(), SCALE)),
+    SVG: () => saveSvg(`${file()}.svg`, heatmap.picture(caption(), SCALE)),
     CSV: () => saveCsv(`${file()}.csv`, [['from_position', 'from', 'to_position', 'to', 'weight'], ...Array.from(headWeights(data, state.layer, state.head),
       (weight, place) => [Math.floor(place / data.size), data.tokens[Math.floor(place / data.size)], place % data.size, data.tokens[place % data.size],
         Number(weight.toFixed(4))])]) });

@@ -16,8 +16,7 @@ function makeHeads(onJump) {
     const before = box.value || 'previous';
     const names = Object.entries(opening.metrics).filter(([name]) => name !== 'across' || opening.segments.includes(1));
     names.sort(([one], [other]) => (other in SHARES) - (one in SHARES));
-    box.replaceChildren(...names.map(([name, metric]) => h('option', { value: name }, metric.title)));
-    box.value = names.some(([name]) => name === before) ? before : 'previous';
+    setOptions(box, names.map(([name, metric]) => [name, metric.title]), names.some(([name]) => name === before) ? before : 'previous');
   }
 
   const all = () => Array.from({ length: opening.layers * opening.heads }, (_, at) => ({ layer: Math.floor(at / opening.heads), head: at % opening.heads }));

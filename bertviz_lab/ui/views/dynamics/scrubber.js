@@ -200,21 +200,13 @@ slider.addEventListener('keydown', (event) => {
   toggle();
 });
 
-/**
- * Ask every two seconds, while somebody looks, what has been added, until the training has ended or another one is on
- * show. A lost answer is asked for again, later and later.
- */
-async function follow(mine) {
-  let lost = 0;
-  while (mine === follower && element.isConnected && opening.live) {
-    await pause(Math.min(10000, 2000 * 2 ** lost), element);
-    if (mine !== follower || !element.isConnected) return;
-    const answer = await server.news(opening.question, opening.steps.at(-1)).catch(() => undefined);
-    if (mine !== follower) return;
-    lost = answer ? 0 : lost + 1;
-    if (answer?.message) opening.live = false;
-    else if (answer) take(answer);
-  }
+/** Ask every two seconds, while somebody looks, what has been added, until the training has ended or another is on show. */
+function follow(mine) {
+  poll(() => server.news(opening.question, opening.steps.at(-1)), (answer) => {
+    if (answer.message) opening.live = false;
+    else take(answer);
+    return opening.live ? 2000 : null;
+  }, () => mine === follower && element.isConnected && opening.live, { node: element });
 }
 
 function take({ plane: newPlane, ...progress }) {

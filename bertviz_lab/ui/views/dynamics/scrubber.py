@@ -12,7 +12,7 @@ _OWN = ("frames", "timeline", "predictions", "attention", "charts", "scrubber")
 SCRUBBER = Assembly(
     "scrubber",
     (
-        *("picture.js", "plot.js", "chart.js"),
+        *("plot.js", "chart.js"),
         *("attention_data.js", "attention_overview.js", "attention_heatmap.js"),
         *(f"views/dynamics/{name}.js" for name in _OWN),
     ),

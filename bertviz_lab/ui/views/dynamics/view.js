@@ -33,7 +33,7 @@ async function come() {
   const answer = await panel.ask('runs', { run });
   if (!answer) return;
   const { choices, first, live } = answer;
-  picker.input.replaceChildren(...choices.map(([value, label]) => h('option', { value }, label)));
+  setOptions(picker.input, choices);
   const before = run;
   const there = choices.some(([name]) => name === run);
   if (!there || (!chosen && !live.includes(run) && live.includes(first))) run = first;

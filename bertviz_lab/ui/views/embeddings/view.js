@@ -19,16 +19,10 @@ const similarity = panel.part([h('div', { class: 'fields' }, sentences.node, poo
   }, () => {});
   await panel.show(table, 'similarity', compared());
 });
-const map = panel.fold('map', 'Map (PCA)', (host) => {
-  const plane = panel.drawing('chart', 'Map of the sentences (PCA)', { id: 'sentence-map' });
-  host.append(plane.host);
-  return () => panel.show(plane, 'sentence_map', compared());
-});
-const near = panel.fold('neighbours', 'Nearest neighbours of a word', (host) => {
-  const bars = panel.drawing('chart', 'Nearest neighbours', { id: 'neighbours' });
-  const word = settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' });
-  host.append(h('div', { class: 'fields' }, word.node), bars.host);
-  return () => panel.show(bars, 'neighbours', { word: settings.values.word });
+const map = panel.foldOf('map', 'Map (PCA)', ['chart', 'Map of the sentences (PCA)', { id: 'sentence-map' }], 'sentence_map', { more: compared });
+const near = panel.foldOf('neighbours', 'Nearest neighbours of a word', ['chart', 'Nearest neighbours', { id: 'neighbours' }], 'neighbours', {
+  more: () => ({ word: settings.values.word }),
+  above: () => [h('div', { class: 'fields' }, settings.field('word', 'text', 'Word, or click a token', { id: 'neighbours-word' }).node)],
 });
 const contexts = panel.fold('contexts', 'One word in two contexts', (host) => {
   const lines = panel.drawing('chart', 'Similarity by layer', { id: 'contexts-similarity' });

@@ -11,8 +11,7 @@ const topK = settings.field('top_k', 'range', 'Predictions per masked token (top
 const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
 const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
-const headless = h('p', { class: 'quiet' }, 'This model has no prediction head. Its tokens, attention, embeddings and layers can be looked at all the same.');
-headless.hidden = true;
+const headless = h('p', { class: 'quiet', hidden: true }, 'This model has no prediction head. Its tokens, attention, embeddings and layers can be looked at all the same.');
 panel.part([headless, labels.host, marked.host], async () => {
   const { task: architecture, mlm: hasMlm, nsp: hasNsp } = await heads();
   headless.hidden = Boolean(architecture || hasMlm || hasNsp);
@@ -43,17 +42,11 @@ panel.part([comparison.host], async () => {
   comparison.host.hidden = !page.input.other || !masked || !(await heads()).mlm;
   if (!comparison.host.hidden) await panel.show(comparison, 'compare', { other: page.input.other });
 });
-const joint = panel.fold('joint', 'Several masked tokens jointly', (host) => {
-  const drawing = panel.drawing('chart', 'All masked tokens jointly', { id: 'fill-joint' });
-  host.append(drawing.host);
-  return () => panel.show(drawing, 'joint');
-});
-const surprisal = panel.fold('surprisal', 'Surprisal (pseudo-log-likelihood)', (host) => {
-  const drawing = panel.drawing('scores', 'Surprisal of each token', { id: 'fill-surprisal', linked: true });
-  host.append(drawing.host);
-  return () => panel.show(drawing, 'surprisal', { hidden });
-});
-const folds = [joint, surprisal];
+const folds = [
+  panel.foldOf('joint', 'Several masked tokens jointly', ['chart', 'All masked tokens jointly', { id: 'fill-joint' }], 'joint'),
+  panel.foldOf('surprisal', 'Surprisal (pseudo-log-likelihood)',
+    ['tokens', 'Surprisal of each token', { id: 'fill-surprisal', linked: true }], 'surprisal', { more: () => ({ hidden }) }),
+];
 for (const fold of folds) fold.node.hidden = true; // until it is known that the model has an MLM head
 
 let known = { model: null, answer: null };

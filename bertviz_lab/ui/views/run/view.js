@@ -1,7 +1,6 @@
 // Run: the curves of one run, what can be done with it, and the results of a fine-tuning. In Runs it is the run that was
 // chosen there; a tab that trains shows the newest of its kind (see client/progress.js).
 
-const ACTIVE = ['waiting', 'starting', 'preparing', 'training'];
 const id = (name) => `${panel.prefix}-${name}`;
 const kind = panel.kind ?? '';
 let run = null; // what it is: see `about` in view.py
@@ -17,19 +16,18 @@ const status = h('span', { class: 'status' });
 const tags = h('span', { class: 'tags' });
 const note = h('p', { class: 'quiet note' });
 const said = h('p', { class: 'said small', role: 'status', id: id('message') });
-const stop = h('button', { type: 'button', class: 'plain', id: id('stop'), onclick: () => change('stop') }, 'Stop');
-const resume = h('button', { type: 'button', class: 'action', id: id('resume'), onclick: () => change('resume') }, 'Resume training');
-const explore = h('button', { type: 'button', class: 'action', id: id('explore'),
-  onclick: () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }) }, 'Open in Explore');
-const dynamics = h('button', { type: 'button', class: 'plain', id: id('dynamics'),
-  onclick: () => page.open({ space: 'runs', settings: { 'dynamics.run': run.id }, show: 'dynamics' }) }, 'Training dynamics');
-const compare = h('button', { type: 'button', class: 'plain', id: id('compare'),
-  onclick: () => page.open({ space: 'runs', settings: { 'compare.runs': run.id }, show: 'compare' }) }, 'Compare');
-const download = h('a', { class: 'plain', id: id('download'), download: true }, 'Download the model');
+const button = (key, kind, words, onclick) => h('button', { type: 'button', class: kind, id: id(key), onclick, hidden: true }, words);
+const show = (view) => page.open({ space: 'runs', settings: { [`${view}.${view === 'compare' ? 'runs' : 'run'}`]: run.id }, show: view });
+const stop = button('stop', 'plain', 'Stop', () => change('stop'));
+const resume = button('resume', 'action', 'Resume training', () => change('resume'));
+const explore = button('explore', 'action', 'Open in Explore',
+  () => page.open({ space: 'explore', input: { model: run.id }, show: 'predictions' }));
+const dynamics = button('dynamics', 'plain', 'Training dynamics', () => show('dynamics'));
+const compare = button('compare', 'plain', 'Compare', () => show('compare'));
+const download = h('a', { class: 'plain', id: id('download'), download: true, hidden: true }, 'Download the model');
 const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
 const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
 all.hidden = !kind;
-for (const node of [stop, resume, explore, dynamics, compare, download]) node.hidden = true;
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
 const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
 probes.host.hidden = true;
@@ -79,11 +77,10 @@ function leave(error) {
 
 function showHead() {
   name.textContent = run.name;
-  const end = run.deleted_at && `kept until ${new Date(1000 * run.deleted_at).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' })}`;
+  const end = run.deleted_at && `kept until ${dateTime(run.deleted_at)}`;
   status.textContent = [run.task, run.status, end].filter(Boolean).join(' · ');
   tags.replaceChildren(...run.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
-  note.textContent = run.note;
-  note.hidden = !run.note;
+  setText(note, run.note);
   stop.hidden = !run.can_stop;
   resume.hidden = !run.can_resume;
   [stop.disabled, stop.textContent] = [false, 'Stop'];
@@ -141,13 +138,12 @@ const ofRun = (more = {}) => ({ run_id: run.id, ...more });
 const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
 const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
 const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
-const everything = h('button', { type: 'button', class: 'plain', id: id('all'), onclick: showAll }, 'Show all examples');
+const everything = button('all', 'plain', 'Show all examples', showAll);
 const list = panel.drawing('examples', 'Held-out examples, highest loss first', { id: id('list'), events: { example_select: pickExample } });
-const tokens = panel.drawing('scores', 'Attribution: what each token contributes', { id: id('attribution') });
+const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
 const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
   h('div', { class: 'beside tiles' }, h('div', {}, confusion.host, everything), list.host), tokens.host], drawResults);
 results.node.hidden = true;
-everything.hidden = true;
 
 async function drawResults() {
   await panel.show(summary, 'summary', ofRun());
@@ -186,14 +182,17 @@ async function pickExample({ index }) {
 
 /** A fold with one drawing of the run, shown where `needs()` is met. */
 const folds = [];
-function fold(key, title, drawing, needs = () => Boolean(run?.results), more = () => ({})) {
+function fold(key, title, drawing, needs = () => Boolean(run?.results)) {
   const part = panel.fold(key, title, (host) => {
     host.append(drawing.host);
-    return () => (run ? panel.show(drawing, key, ofRun(more())) : undefined);
+    return () => (run ? panel.show(drawing, key, ofRun()) : undefined);
   });
+  add(part, needs);
+}
+
+function add(part, needs) {
   part.node.hidden = true;
   folds.push({ part, node: part.node, needs });
-  return part;
 }
 
 const difference = panel.drawing('attention', 'Attention difference', { id: id('attention-grid') });
@@ -201,8 +200,7 @@ const attention = panel.fold('attention', 'Attention before and after fine-tunin
   host.append(difference.host);
   return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
 });
-attention.node.hidden = true;
-folds.push({ part: attention, node: attention.node, needs: () => Boolean(run?.results && run.mine) });
+add(attention, () => Boolean(run?.results && run.mine));
 fold('labels', 'Per-label metrics', panel.drawing('chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }));
 fold('calibration', 'Calibration', panel.drawing('chart', 'Reliability diagram', { id: id('calibration-chart') }));
 fold('slices', 'Slice analysis', panel.drawing('chart', 'Metrics by length and label', { id: id('slices-chart') }));

@@ -1,8 +1,6 @@
 // Runs: a table of the visitor's runs and the shipped models. It is live while something trains; a name opens its run.
 
 const LIVE = 2000; // milliseconds between two looks while something trains
-const STATUS = { waiting: 'queued', shipped: 'shipped' }; // where the word differs
-const when = (seconds) => new Date(1000 * seconds).toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
 const size = (count) => (count >= 1e5 ? `${(count / 1e6).toFixed(1)} million` : whole(count));
 // Heading, what a column is sorted by, and its words; numbers begin with the largest.
 const COLUMNS = {
@@ -11,7 +9,7 @@ const COLUMNS = {
   task: ['Task', (row) => row.task, (row) => row.task || '–'],
   score: ['Score', (row) => row.score ?? -Infinity, (row) => row.score_words || '–'],
   parameters: ['Parameters', (row) => row.parameters ?? -Infinity, (row) => (row.parameters ? size(row.parameters) : '–')],
-  started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? when(row.started) : '–')],
+  started: ['Started', (row) => row.started ?? -Infinity, (row) => (row.started ? dateTime(row.started) : '–')],
 };
 const DOWNWARDS = ['score', 'parameters', 'started'];
 
@@ -45,7 +43,7 @@ async function draw() {
 
 function stateWords({ status, step, total_steps: total, queue, deleted_at: end }) {
   const steps = step && status !== 'finished' ? `, step ${whole(step)}${total && status === 'training' ? ` of ${whole(total)}` : ''}` : '';
-  return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${when(end)}` : ''}${queue ? `. ${queue}` : ''}`;
+  return `${STATUS[status] ?? status}${steps}${end ? `, kept until ${dateTime(end)}` : ''}${queue ? `. ${queue}` : ''}`;
 }
 
 function sortBy(key) {
@@ -89,7 +87,7 @@ function makeRow() {
   let row = null;
   const name = h('button', { type: 'button', class: 'name', onclick: () => page.open({ space: 'runs', settings: { 'run.id': row.id }, show: 'run' }) });
   const tags = h('span', { class: 'tags' });
-  const note = h('p', { class: 'quiet small note' });
+  const note = h('p', { class: 'quiet small note', hidden: true });
   const cells = Object.entries(COLUMNS).slice(1).map(([key]) => h('td', { class: key }));
   const edit = h('button', { type: 'button', class: 'plain', onclick: () => open(row, editForm) }, 'Edit');
   const remove = h('button', { type: 'button', class: 'plain', onclick: () => open(row, deleteForm) }, 'Delete');
@@ -101,8 +99,7 @@ function makeRow() {
     node.dataset.status = row.active ? 'active' : row.status;
     node.classList.toggle('chosen', page.kept('run.id') === row.id);
     say(name, row.name);
-    say(note, row.note);
-    note.hidden = !row.note;
+    if (note.textContent !== row.note) setText(note, row.note);
     if (tags.textContent !== row.tags.join('')) tags.replaceChildren(...row.tags.map((tag) => h('span', { class: 'tag card small' }, tag)));
     Object.values(COLUMNS).slice(1).forEach(([, , words], place) => say(cells[place], words(row)));
     edit.hidden = remove.hidden = !row.mine;
@@ -118,8 +115,7 @@ function makeRow() {
 
 function open(row, makeForm) {
   close();
-  const complaint = h('p', { class: 'complaint', role: 'alert' });
-  complaint.hidden = true;
+  const complaint = h('p', { class: 'complaint', role: 'alert', hidden: true });
   const { fields, words, change, danger } = makeForm(row);
   const form = h('form', { class: danger ? 'line danger' : 'line', onsubmit: async (event) => {
     event.preventDefault();
@@ -130,8 +126,7 @@ function open(row, makeForm) {
       close();
       part.redraw();
     } catch (error) {
-      complaint.textContent = error.message;
-      complaint.hidden = false;
+      setText(complaint, error.message);
     }
   } }, ...fields, h('div', { class: 'buttons line' }, h('button', { type: 'submit', class: 'action' }, words),
     h('button', { type: 'button', class: 'plain', onclick: close }, 'Cancel')), complaint);

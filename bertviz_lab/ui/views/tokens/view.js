@@ -6,13 +6,9 @@ const rule = () => ({ settings: Object.fromEntries(Object.keys(RULE).map((name) 
 
 const input = panel.drawing('tokens', 'Input of the model', { id: 'token-strip', linked: true });
 panel.part([input.host], () => panel.show(input, 'tokens'));
-panel.fold('split', 'How does the tokenizer split the words?', (host) => {
-  const words = panel.drawing('split', 'How the words are split', { id: 'word-splits' });
-  host.append(words.host);
-  return () => panel.show(words, 'split');
-});
+panel.foldOf('split', 'How does the tokenizer split the words?', ['split', 'How the words are split', { id: 'word-splits' }], 'split');
 
-const masked = panel.drawing('masking', 'Masking', { id: 'masking-strip', linked: true });
+const masked = panel.drawing('tokens', 'Masking', { id: 'masking-strip', linked: true });
 const share = (name, label, min, max) => settings.field(name, 'range', label, { id: `masking-${name}`, min, max, step: 1 }).node;
 const knobs = h('div', { class: 'fields' },
   share('rate', 'Masking probability, % of all tokens', 1, 90),
@@ -24,25 +20,20 @@ const knobs = h('div', { class: 'fields' },
   h('button', { type: 'button', class: 'action', id: 'masking-again', onclick: () => settings.change({ seed: settings.values.seed + 1 }) }, 'Mask again'));
 const masking = panel.part([h('h3', {}, 'Masking in masked language modelling (MLM)'), masked.host, knobs],
   () => panel.show(masked, 'masking', rule()), 'masking');
-const loss = panel.fold('loss', 'MLM loss at the masked positions', (host) => {
-  const losses = panel.drawing('scores', 'MLM loss of this text', { id: 'masking-loss', linked: true });
-  host.append(losses.host);
-  return () => panel.show(losses, 'loss', rule());
-});
-const statistics = panel.fold('statistics', 'Masking statistics: is it really 80/10/10?', (host) => {
-  const counts = panel.drawing('chart', 'Masking statistics', { id: 'masking-statistics' });
-  const draws = settings.field('draws', 'select', 'Number of draws', { id: 'masking-draws',
-    options: [100, 1000, 10000, 100000].map((count) => [String(count), whole(count)]) });
-  host.append(h('div', { class: 'fields' }, draws.node), counts.host);
-  return () => panel.show(counts, 'statistics', { ...rule(), draws: settings.values.draws });
-});
-const epochs = panel.fold('epochs', 'Static or dynamic masking', (host) => {
-  const rows = panel.drawing('chart', 'Masked tokens in each epoch', { id: 'masking-epochs' });
-  const masks = settings.field('masks', 'select', 'Masks', { id: 'masking-masks',
-    options: [['dynamic', 'dynamic: new masks in each epoch'], ['static', 'static: three sets that repeat']] });
-  host.append(h('div', { class: 'fields' }, masks.node), rows.host);
-  return () => panel.show(rows, 'epochs', { ...rule(), masks: settings.values.masks });
-});
+const choice = (name, label, options) => () => [h('div', { class: 'fields' },
+  settings.field(name, 'select', label, { id: `masking-${name}`, options }).node)];
+const loss = panel.foldOf('loss', 'MLM loss at the masked positions',
+  ['tokens', 'MLM loss of this text', { id: 'masking-loss', linked: true }], 'loss', { more: rule });
+const statistics = panel.foldOf('statistics', 'Masking statistics: is it really 80/10/10?',
+  ['chart', 'Masking statistics', { id: 'masking-statistics' }], 'statistics', {
+    more: () => ({ ...rule(), draws: settings.values.draws }),
+    above: choice('draws', 'Number of draws', [100, 1000, 10000, 100000].map((count) => [String(count), whole(count)])),
+  });
+const epochs = panel.foldOf('epochs', 'Static or dynamic masking',
+  ['chart', 'Masked tokens in each epoch', { id: 'masking-epochs' }], 'epochs', {
+    more: () => ({ ...rule(), masks: settings.values.masks }),
+    above: choice('masks', 'Masks', [['dynamic', 'dynamic: new masks in each epoch'], ['static', 'static: three sets that repeat']]),
+  });
 
 function follow(names) {
   if (names.some((name) => name in RULE)) [masking, loss, statistics, epochs].forEach((part) => part.redraw());

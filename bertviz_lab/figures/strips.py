@@ -1,0 +1,117 @@
+"""The strip: the tokens of a text with rows of words or numbers below them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bertviz_lab.figures.payload import Payload, to_json
+from bertviz_lab.tokenization import Encoding
+
+#: How a number is drawn: not at all, as a bar from 0 to the peak, or as a shade.
+Scale = Literal["none", "bar", "shade"]
+
+
+def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
+    """One dict per position, shared by every strip.
+
+    `word` is equal for the pieces of a word and null outside words; `surface` is the span of the input text that the
+    token covers, empty for added tokens; `spaced` tells whether white space precedes it there; `kind` is its colour.
+    """
+    columns: list[dict[str, Any]] = []
+    for position, token in enumerate(encoding.tokens):
+        segment = int(encoding.token_type_ids[position])
+        word_id = encoding.word_ids[position]
+        start, end = encoding.offsets[position]
+        text = encoding.text_b if segment == 1 and encoding.text_b is not None else encoding.text_a
+        mask, special = int(encoding.attention_mask[position]), bool(encoding.special_tokens_mask[position])
+        columns.append(
+            {
+                "token": token,
+                "id": int(encoding.ids[position]),
+                "segment": segment,
+                "mask": mask,
+                "special": special,
+                # Word ids restart in sentence B; the segment makes them unique.
+                "word": None if word_id is None else f"{segment}:{word_id}",
+                "surface": text[start:end],
+                "spaced": start > 0 and text[start - 1].isspace(),
+                "kind": _kind(token, segment, mask, special),
+            }
+        )
+    return columns
+
+
+def _kind(token: str, segment: int, mask: int, special: bool) -> str:
+    if token == "[PAD]" and not mask:
+        return "pad"
+    if token == "[MASK]":
+        return "masked"
+    return "special" if special else "seg-b" if segment == 1 else "seg-a"
+
+
+@dataclass(frozen=True)
+class ScoreRow:
+    """One row: a number or None for each token.
+
+    `texts` replace the numbers where given, `kinds` their colours; `peak` is the value of a full bar or shade, by
+    default the row's largest.
+    """
+
+    label: str
+    description: str
+    values: Sequence[float | None] | NDArray[np.floating]
+    scale: Scale = "shade"
+    texts: Sequence[str] = ()
+    peak: float | None = None
+    digits: int = 2
+    plus: bool = field(default=False, kw_only=True)  # show the sign of positive numbers too
+    kinds: Sequence[str] = field(default=(), kw_only=True)
+
+    def body(self) -> dict[str, Any]:
+        values = [None if v is None or not np.isfinite(v) else float(v) for v in self.values]
+        sign = "+" if self.plus else ""
+        texts = list(self.texts) or ["" if v is None else f"{v:{sign}.{self.digits}f}" for v in values]
+        peak = self.peak if self.peak is not None else max((abs(v) for v in values if v is not None), default=0.0)
+        return {
+            "label": self.label,
+            "says": self.description,
+            "values": values,
+            "texts": texts,
+            "scale": self.scale,
+            "peak": peak,
+            "kinds": list(self.kinds) or None,
+        }
+
+
+def words_row(label: str, description: str, texts: Sequence[str], kinds: Sequence[str] = ()) -> ScoreRow:
+    """A row of words, with a colour each where `kinds` are given."""
+    return ScoreRow(label, description, [None] * len(texts), "none", texts, kinds=kinds)
+
+
+def scores_payload(
+    encoding: Encoding,
+    rows: Sequence[ScoreRow],
+    *,
+    title: str,
+    sentence: str = "",
+    note: str = "",
+    file: str = "tokens",
+    columns: Sequence[Mapping[str, Any]] = (),
+    **more: Any,
+) -> Payload:
+    """The payload of a strip; `columns` replace those of `encoding` where they say more of each token.
+
+    `more` may hold `tokens_label` (of the first row), `details` (of each token a sentence as a list, whose every second
+    part is emphasised), `legend` ([[colour, sign, words]]), `glossary` ([[term, meaning]], by default of the rows) and
+    `table` ({title, header, rows}). Raises `ValueError` where a row does not have one entry per token.
+    """
+    columns = columns or token_columns(encoding)
+    bodies = [row.body() for row in rows]
+    for body in bodies:
+        if not len(body["values"]) == len(body["texts"]) == len(columns):
+            raise ValueError(f"The row {body['label']} has {len(body['values'])} entries for {len(columns)} tokens.")
+    body = {"title": title, "sentence": sentence, "note": note, "file": file, "columns": columns, "rows": bodies}
+    return to_json(body | more)
