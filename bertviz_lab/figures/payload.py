@@ -13,10 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-#: Attention weights lie in 0..1 and are mostly small. Their square roots are quantised far more evenly: 8 bits then
-#: distinguish 0.00002 from 0, and 16 bits are accurate to 0.00002 everywhere.
-SQRT_TOP = {8: 255, 16: 65535}
-
 
 class Payload(str):
     """A payload as text, a type of its own to distinguish it from user input."""
@@ -49,33 +45,6 @@ def base64_array(array: NDArray[Any]) -> str:
 def little_endian(array: NDArray[Any]) -> bytes:
     """The bytes of an array in C order, as browsers read them."""
     return np.ascontiguousarray(array.astype(array.dtype.newbyteorder("<"), copy=False)).tobytes()
-
-
-def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Differences in -1..1 quantised as their signed square roots, 0 being the middle code.
-
-    A code c stands for s|s| with s = (c - half) / half, half being 127 (8 bits) or 32767 (16 bits).
-    Raises `ValueError` where a difference is outside -1..1 by more than rounding, or is not a number.
-    """
-    if differences.size and not np.abs(differences).max() <= 1.0001:
-        raise ValueError("Differences of attention weights must be numbers from -1 to 1.")
-    dtype = np.uint8 if bits == 8 else np.uint16
-    half = (SQRT_TOP[bits] - 1) // 2
-    clipped = np.clip(differences, -1.0, 1.0).astype(np.float32, copy=False)
-    return np.rint(half + half * np.sign(clipped) * np.sqrt(np.abs(clipped))).astype(dtype)
-
-
-def sqrt_codes(weights: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:
-    """Weights in 0..1 quantised as their square roots.
-
-    A code c stands for the weight (c / top)², top being 255 (8 bits) or 65535 (16 bits).
-    Raises `ValueError` where a weight is outside 0..1 by more than rounding, or is not a number.
-    """
-    if weights.size and not (weights.min() >= -1e-4 and weights.max() <= 1.0001):
-        raise ValueError("Attention weights must be numbers from 0 to 1.")
-    dtype = np.uint8 if bits == 8 else np.uint16
-    roots = np.sqrt(np.clip(weights, 0.0, 1.0).astype(np.float32, copy=False))
-    return np.rint(roots * SQRT_TOP[bits]).astype(dtype)
 
 
 def _plain(value: Any) -> Any:

@@ -6,7 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bertviz_lab.figures.payload import base64_array, message_payload, sqrt_codes, to_json
+from bertviz_lab.figures.interpret.attention import sqrt_codes
+from bertviz_lab.figures.payload import base64_array, message_payload, to_json
 
 
 def test_text_comes_back_as_it_went_but_no_tag_can_be_read_out_of_it():

@@ -1,7 +1,7 @@
 """Masking of one text: which tokens were selected, what replaced them, and the expectation under the rule."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def masking_payload(
     chosen = sum(outcome in CHOSEN for outcome in outcomes)
     planned = min(candidates, max(1, round(mask_probability * length)))
     shares = {"mask": mask_share, "random": random_share, "kept": 1.0 - mask_share - random_share}
-    counts = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
+    counts: list[dict[str, Any]] = [{"outcome": "chosen", "observed": chosen, "expected": planned}]
     counts += [
         {"outcome": outcome, "observed": outcomes.count(outcome), "expected": planned * shares[outcome]}
         for outcome in CHOSEN
@@ -86,6 +86,8 @@ def masking_payload(
         ],
         legend=[[kind, sign, f"{name}: {means}"] for kind, sign, name, means in map(_SHOWN.__getitem__, CHOSEN)],
         candidates=candidates,
+        mask_probability=mask_probability,
+        shares=shares,
         counts=counts,
         table={
             "title": "This draw and the expected counts",

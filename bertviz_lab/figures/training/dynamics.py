@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.figures.interpret.attention import METRIC_TITLES
-from bertviz_lab.figures.payload import Payload, base64_array, sqrt_codes, to_json
+from bertviz_lab.figures.interpret.attention import METRIC_TITLES, sqrt_codes
+from bertviz_lab.figures.payload import Payload, base64_array, to_json
 from bertviz_lab.figures.training.snapshot_charts import SnapshotAxis, loss_chart, snapshot_charts
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it

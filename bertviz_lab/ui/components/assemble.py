@@ -19,6 +19,8 @@ _TRIGGER = re.compile(r"\btrigger\('(\w+)'")
 #: Plotly for charts with axes, of the version that plotly.py writes figures for.
 PLOTLY = "vendor/plotly-cartesian.min.js"
 _PLACE = '"the payload goes here"'
+#: What each island is given: its value, its colours, how it is saved. They share its arguments.
+ISLAND_TOOLS = ("island.js", "picture.js")
 
 
 @cache
@@ -63,12 +65,13 @@ def _page(assembly: Assembly, label: str) -> str:
 
     It lends the view's script what Gradio would: its element, its value, and listeners that nobody hears.
     """
-    shared = source("shared.css",).replace(".dark &", "&.dark")
+    shared_rules = source("shared.css").replace(".dark &", "&.dark")
     rules = "\n".join(source(name) for name in assembly.sheets)
     alone = "const PLOTLY = ''; const page = { on() {}, select() {}, selected: null };"  # nothing to be linked with
     has_charts = "plot.js" in assembly.chapters and not assembly.charts_need_server
     charts = f"<script>{source(PLOTLY)}</script>" if has_charts else ""
-    script = f"'use strict';\n{alone}\n{source('tools.js')}\n{source('island.js')}\n{source('picture.js')}\n{assembly.script()}"
+    shared = "\n".join(source(name) for name in ("tools.js", *ISLAND_TOOLS))
+    script = f"'use strict';\n{alone}\n{shared}\n{assembly.script()}"
     body = json.dumps(script).replace("</", "<\\/")  # no end tag inside a script
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -76,7 +79,7 @@ def _page(assembly: Assembly, label: str) -> str:
 :root {{ color-scheme: light dark; font-family: system-ui, sans-serif }}
 body {{ margin: 16px; background: #fff }}
 #view {{ max-width: 1160px; margin: auto;
-{shared}
+{shared_rules}
 }}
 #view#view {{
 {rules}

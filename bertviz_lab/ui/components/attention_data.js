@@ -1,7 +1,7 @@
 // Attention weights as they came over the wire, and the colours they are painted in.
 
 /**
- * Weights are sent as codes of their square roots (see figures/payload.py): 16 bits where that fits, else 8, and
+ * Weights are sent as codes of their square roots (see figures/interpret/attention.py): 16 bits where that fits, else 8, and
  * then the exact numbers of one head are asked for when it is looked at. In a page of its own they are base64.
  */
 function readAttention(payload) {

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from bertviz_lab.ui.components.assemble import PLOTLY, Assembly, source
+from bertviz_lab.ui.components.assemble import ISLAND_TOOLS, PLOTLY, Assembly, source
 from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.chart import CHART
 from bertviz_lab.ui.components.data_charts import DATA_CHARTS
@@ -67,7 +67,7 @@ _FOREVER = "public, max-age=31536000, immutable"
 def script() -> str:
     """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
     arguments = "element, props, trigger, server, watch"
-    island_tools = f"{source('island.js')}\n{source('picture.js')}"
+    island_tools = "\n".join(source(name) for name in ISLAND_TOOLS)
     shared = ", ".join(_FUNCTION.findall(island_tools))
     islands = ",\n".join(
         f"{island.name!r}({arguments}, page) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"

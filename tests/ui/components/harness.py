@@ -20,15 +20,14 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from starlette.routing import Route
 
 from bertviz_lab.figures.charts import bars_payload, columns_payload, lines_payload, matrix_payload, plane_payload
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, pair_payload, sqrt_codes
 from bertviz_lab.figures.interpret.masking import masking_payload
 from bertviz_lab.figures.interpret.predictions import fill_mask_payload
 from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.marking import marked_payload
-from bertviz_lab.figures.payload import sqrt_codes
+from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
-from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.interpret import Candidate, MaskPrediction
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import to_bytes

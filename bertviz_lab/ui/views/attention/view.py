@@ -5,8 +5,14 @@ from typing import Any, Literal
 import numpy as np
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.interpret.attention import attention_body, difference_body, pair_payload
-from bertviz_lab.figures.payload import Payload, signed_codes, sqrt_codes
+from bertviz_lab.figures.interpret.attention import (
+    attention_body,
+    difference_body,
+    pair_payload,
+    signed_codes,
+    sqrt_codes,
+)
+from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
