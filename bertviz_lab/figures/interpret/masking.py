@@ -1,7 +1,7 @@
 """Masking of one text: which tokens were selected, what replaced them, and the expectation under the rule."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 

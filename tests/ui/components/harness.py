@@ -272,6 +272,8 @@ DRAWINGS = {
     "examples": "Examples",
     "marked": "Marked text",
 }
+#: The same component three times, with other rows.
+STRIPS = {"masking": "tokens", "scores": "tokens"}
 #: What a component asks by itself.
 ASKS = {"attention": ("exact_values", "layer_values", "query_key"), "loss": ("poll",)}
 
@@ -285,9 +287,9 @@ const post = (where, body) => fetch(where, { method: 'POST', body: JSON.stringif
 const BYTES = 'application/octet-stream';
 const make = (tag, attributes) => Object.assign(document.createElement(tag), attributes);
 const value = async (name) => (await fetch(`value/${name}`)).text();
-async function place([name, label, asks]) {
+async function place([name, label, asks, island]) {
   const element = make('div', { id: name });
-  element.append(make('section', { className: `lab lab-${name}` }));
+  element.append(make('section', { className: `lab lab-${island}` }));
   const button = make('button', { id: `feed-${name}`, textContent: `feed ${name}` });
   document.querySelector('main').append(element, button);
   const watchers = [];
@@ -307,7 +309,7 @@ async function place([name, label, asks]) {
     watchers.forEach((act) => act());
   });
   const trigger = (event, data) => post('fired', [event, data]);
-  (window.Lab ??= []).push([name, element, props, trigger, server, (_, act) => watchers.push(act)]);
+  (window.Lab ??= []).push([island, element, props, trigger, server, (_, act) => watchers.push(act)]);
 }
 const wanted = new URLSearchParams(location.search).get('parts')?.split(',');
 const done = make('p', { className: 'loaded', textContent: 'loaded' });
@@ -342,7 +344,7 @@ def application(desk: Desk) -> Starlette:
     drawings = {island.name: island for island in bundle.ISLANDS}
 
     async def page(_: Request) -> Response:
-        places = [[name, DRAWINGS[name], list(ASKS.get(name, ()))] for name in DRAWINGS]
+        places = [[name, DRAWINGS[name], list(ASKS.get(name, ())), STRIPS.get(name, name)] for name in DRAWINGS]
         return HTMLResponse(PAGE % (bundle.head(), json.dumps(places)))
 
     async def value(request: Request) -> Response:
@@ -350,7 +352,7 @@ def application(desk: Desk) -> Starlette:
 
     async def standalone(request: Request) -> Response:
         name = request.path_params["name"]
-        return PlainTextResponse(drawings[name].blank_page(DRAWINGS[name]))
+        return PlainTextResponse(drawings[STRIPS.get(name, name)].blank_page(DRAWINGS[name]))
 
     async def ask(request: Request) -> Response:
         try:
