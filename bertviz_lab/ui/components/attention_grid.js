@@ -260,7 +260,7 @@ function drawTop() {
   const verb = data.signed ? 'change most towards' : 'attend most to';
   const caption = h('span', { class: 'heading' }, ...(rows.length > 1 ? [`${rows.length} tokens together ${verb}`]
     : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`]));
-  strongestHost.replaceChildren(table(['token', 'position', data.signed ? 'difference' : 'weight'],
+  strongestHost.replaceChildren(makeTable(['token', 'position', data.signed ? 'difference' : 'weight'],
     strongest().slice(0, 5).map(([weight, column]) => [h('span', { class: 'mono' }, data.tokens[column]), column,
       barRow('', Math.abs(weight) / rows.length, weight.toFixed(4))]), caption));
 }

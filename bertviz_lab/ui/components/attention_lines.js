@@ -7,7 +7,7 @@ function makeLines(host, onPick) {
   const right = h('div', { class: 'side to', 'aria-hidden': 'true' });
   const drawing = svg('svg', { preserveAspectRatio: 'none', 'aria-hidden': 'true' });
   const frame = h('div', { class: 'frame' }, left, drawing, right);
-  host.append(h('div', { class: 'ends small quiet', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')), frame);
+  host.append(h('div', { class: 'ends quiet', 'aria-hidden': 'true' }, h('span', {}, 'from'), h('span', {}, 'to')), frame);
   const ROW = 24; // pixels, as in the style sheet
   let data = null;
   let names = '';

@@ -119,7 +119,7 @@ function makeDataTable(read) {
   function fill() {
     if (!node.open) return;
     const { header, rows, cell } = read();
-    place.replaceChildren(table(header, rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
+    place.replaceChildren(makeTable(header, rows.map((values, row) => values.map((value, column) => cell(value, row, column)))));
   }
   node.addEventListener('toggle', fill);
   return { node, fill };

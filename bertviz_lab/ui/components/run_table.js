@@ -39,7 +39,7 @@ function makeRunTable(host) {
       const names = runs.map(({ name, glyph, colour: paint }) => h('span', {},
         h('span', { style: `color: ${paint}`, 'aria-hidden': 'true' }, `${glyph} `), name));
       const differing = settings.map(([name, values]) => [name, ...values]);
-      place.replaceChildren(table(['', ...names], [...differing, ...scored, states], title));
+      place.replaceChildren(makeTable(['', ...names], [...differing, ...scored, states], title));
       note.hidden = comparable || runs.length < 2;
       rows = [['', ...runs.map((run) => run.name)], ...differing, ...scores.map(([name, values]) => [name, ...values]), states];
     },

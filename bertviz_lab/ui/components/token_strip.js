@@ -63,7 +63,7 @@ function show(body) {
   strip.show(body.columns, [token, ...body.rows.map(rowOf)]);
   legend.replaceChildren(...(body.legend ?? []).map(([kind, sign, words]) =>
     h('span', { class: `key ${kind}` }, h('i', {}, sign), words)));
-  counts.replaceChildren(body.table ? table(body.table.header, body.table.rows, body.table.title) : '');
+  counts.replaceChildren(body.table ? makeTable(body.table.header, body.table.rows, body.table.title) : '');
   legend.parentElement.hidden = !body.legend;
   glossary.lastChild.replaceChildren(...(body.glossary ?? body.rows.map((row) => [row.label, row.says]))
     .flatMap(([term, words]) => [h('dt', {}, term), h('dd', {}, words)]));

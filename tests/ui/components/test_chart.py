@@ -148,7 +148,7 @@ def test_scores_are_read_by_mouse_and_keys_and_saved(visit: Visit, tmp_path: Pat
     page.keyboard.press("ArrowRight")
     expect(read).to_contain_text(f"{SENTENCE[4]} (4)")
     rows = list(csv.reader(saved(page, "scores", "csv", tmp_path).read_text(encoding="utf-8").splitlines()))
-    assert rows[0] == ["position", "token", "adds", "weighs", "guess"]
+    assert rows[0] == ["position", "token", "adds", "weighs", "guess", "text"]
     assert len(rows) == 1 + len(SENTENCE)
     assert float(rows[1][2]) == pytest.approx(-1.5)
 
