@@ -29,7 +29,7 @@ function setText(node, text) {
 /** A table of texts and nodes, under a header of texts; the first cell of a row is its heading. */
 function makeTable(header, rows, caption = null) {
   const line = (cells, scope) => h('tr', {}, ...cells.map((cell, column) =>
-    (column && scope === 'row' ? h('td', {}, cell) : h('th', { scope }, cell))));
+    ((column && scope === 'row') || cell === '' ? h('td', {}, cell) : h('th', { scope }, cell))));
   return h('table', {}, caption && h('caption', {}, caption), h('thead', {}, line(header, 'col')),
     h('tbody', {}, ...rows.map((cells) => line(cells, 'row'))));
 }
