@@ -151,7 +151,7 @@ def test_several_labels_have_scores_per_label_and_no_confusion_matrix() -> None:
     assert drawn["title"] == "Metrics per label"
     assert "micro F1 66.7%" in drawn["sentence"]
     items = json.loads(listed_view(results, [0, 1, 2]))["items"]
-    assert [(item["truth"], item["predicted"], item["right"]) for item in items] == [
+    assert [(item["row"]["truth"], item["row"]["predicted"], item["right"]) for item in items] == [
         ("a, b", "a, b", True),
         ("b", "a", False),
         ("no label", "no label", True),
