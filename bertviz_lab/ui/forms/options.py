@@ -1,7 +1,8 @@
 """The settings of a training as the page names and groups them; values, bounds and further help are the config's."""
 
-#: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose.
-NOT_ON_THE_PAGE = ("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room")
+#: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose; the families
+#: are trained from the command line.
+NOT_ON_THE_PAGE = ("corpus", "family", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room")
 
 IN_VIEW = ("preset", "init_from", "time_budget", "recipe")
 
@@ -48,7 +49,7 @@ GROUPS = (
     (
         "building",
         "Architecture",
-        ("family", "layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
+        ("layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
     ),
     ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
 )
@@ -114,7 +115,6 @@ LABELS = {
     "grid": "Hyperparameter search",
     "recipe": "Recipe",
     "preset": "Model size",
-    "family": "Model family",
     "init_from": "Start from",
     "time_budget": "Time budget",
     "steps": "Steps",
@@ -185,7 +185,6 @@ HELP = {
     "grid": "Grid search: 18 trials as in the paper, or 6 (small).",
     "recipe": "Each sets the options below, which can still be changed.",
     "preset": "Layers x hidden size. A larger model learns more and trains more slowly.",
-    "family": "BERT, or what RoBERTa, ALBERT, DeBERTa and ModernBERT changed in it.",
     "init_from": "Continue pretraining from a model that already knows English: better for a small corpus.",
     "time_budget": "Such as 90s, 10m or 2h.",
     "steps": "Optimizer steps; if empty, the time budget above decides.",
