@@ -112,7 +112,7 @@ def test_the_whole_model_stays_readable_in_one_sitting() -> None:
     families = ("positions", "rotary", "disentangled", "relative_bias", "prenorm", "pooling", "replaced_tokens")
     files = {"weights", "weight_names"}
     assert {path.stem for path in (PACKAGE / "model").glob("*.py")} == {*bert, *families, *files}
-    assert lines(*bert) <= 690
+    assert lines(*bert) <= 700
     assert lines(*families) <= 310
 
 

@@ -30,6 +30,7 @@ _ROBERTA: dict[str, Any] = {
     "has_pooler": True,
     "fixed": {"mlm_act": "gelu", "dropout_before_pooler": True},
     "defaults": {"vocab_size": 50265, "pad_token_id": 1, "bos_token_id": 0, "eos_token_id": 2},
+    "scratch": {"type_vocab_size": 1, "layer_norm_eps": 1e-5, "max_position_embeddings": 513},
     "from_file": _without_unused_positions,
     "to_file": _with_unused_positions,
 }
@@ -135,14 +136,7 @@ FAMILIES: dict[str, Family] = {
             own=("share_layers",),
             to_file=lambda values: values | {"position_embedding_type": "absolute"},
         ),
-        Family(
-            "roberta",
-            "RoBERTa",
-            "Roberta",
-            "roberta.",
-            scratch={"type_vocab_size": 1, "layer_norm_eps": 1e-5, "max_position_embeddings": 513},
-            **_ROBERTA,
-        ),
+        Family("roberta", "RoBERTa", "Roberta", "roberta.", **_ROBERTA),
         Family("xlm-roberta", "XLM-RoBERTa", "XLMRoberta", "roberta.", **_ROBERTA),
         Family("camembert", "CamemBERT", "Camembert", "roberta.", **_ROBERTA),
         Family(
