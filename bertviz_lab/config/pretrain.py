@@ -45,6 +45,8 @@ RECIPES: dict[str, dict[str, Any]] = {
         "warmup": 0.048,
         "adam_beta2": 0.98,
     },
+    # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
+    "distil": {"objective": "mlm", "causal_share": 0.0},
 }
 
 
@@ -75,6 +77,16 @@ class PretrainConfig(TrainingConfig):
     init_from: str = option(
         "", "Continue pretraining this model, with its tokenizer, instead of starting from random weights"
     )
+    teacher: str = option(
+        "", "Distillation: the model to learn from, whose tokenizer is used (shipped, folder, hub id)"
+    )
+    distillation: str = option(
+        "soft-targets",
+        "What the student follows: soft MLM targets and hidden states (DistilBERT), or attention and value relations "
+        "of the last layer (MiniLM)",
+        choices=("soft-targets", "relations"),
+    )
+    temperature: float = option(2.0, "Temperature of the soft targets", low=0.1, high=100.0)
     steps: int | None = option(None, "Optimizer steps; if not given, the time budget decides", low=1, high=10_000_000)
     time_budget: str = option("2m", "How long to train, such as 90s, 10m or 2h; ignored with --steps")
     objective: str = option(
@@ -152,6 +164,8 @@ class PretrainConfig(TrainingConfig):
             raise InputError("--init-from brings its model's family; leave --family out.")
         if self.init_from and self.tokenizer:
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
+        if self.teacher and self.tokenizer:
+            raise InputError("--teacher brings its tokenizer; leave --tokenizer out.")
         width = PRESETS[self.preset][1]
         if self.heads and width % self.heads:
             known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]

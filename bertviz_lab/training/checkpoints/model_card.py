@@ -76,6 +76,8 @@ def pretraining_card(
     tokenizer = checkpoint.tokenizer
     case = "lower-cased" if tokenizer.lowercase else "cased"
     origin = f"continued from {source_name(config.init_from)}" if config.init_from else config.preset
+    if config.teacher:
+        origin += f", distilled from {source_name(config.teacher)}"
     differs = _unlike_bert(config, checkpoint.config)
     size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
     return _CARD.format(
@@ -179,7 +181,7 @@ def _arguments(config: RunConfig) -> Iterator[str]:
         if isinstance(value, tuple):
             yield from map(_file_name, value)
         else:
-            yield _model_name(value) if name in ("init_from", "tokenizer", "model", "like") else str(value)
+            yield _model_name(value) if name in ("init_from", "teacher", "tokenizer", "model", "like") else str(value)
 
 
 def source_name(source: str) -> str:

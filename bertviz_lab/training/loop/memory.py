@@ -69,7 +69,7 @@ def estimate_memory(
 
     rows = -(-settings.batch_size // (settings.gradient_accumulation_steps * processes))
     masked = max(1, round(settings.mask_probability * settings.seq_len))
-    causal_warmup = settings.causal_share > 0 and not settings.init_from
+    causal_warmup = settings.causal_share > 0 and not (settings.init_from or settings.teacher)
     predicted = rows * (settings.seq_len - 1 if causal_warmup else masked)
     # (all but the logits, logits) at the three moments of which one is the peak
     backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, predicted * model.vocab_size)

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
@@ -19,6 +19,7 @@ from bertviz_lab.training.checkpoints.training_state import save_training_state
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.curriculum import Curriculum
+from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.evaluate import (
     FULL_EVAL,
     QUICK_EVAL,
@@ -45,6 +46,7 @@ class PretrainingTask:
     checkpoints: CheckpointManager
     snapshots: SnapshotWriter
     probe_scorer: ProbeScorer | None = None  # about what the model can do already
+    distillation: Distillation | None = None  # from a teacher
     start_length: int = 0  # trained length of the model that the run continues from
 
     @property
@@ -58,11 +60,20 @@ class PretrainingTask:
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
         batch = batch.to(self.hardware.device)
-        token_logits, pair_logits = predict(model, batch)
+        taught: dict[str, Tensor] = {}
+        if self.distillation is None:
+            token_logits, pair_logits = predict(model, batch)
+        else:
+            step = self.distillation.losses(model, batch)
+            token_logits, pair_logits, taught = step.token_logits, step.pair_logits, step.losses
         assert token_logits is not None
         token_loss = cross_entropy(token_logits, batch.labels, max(1, batch.label_count))
         kind = "causal" if batch.causal else "mlm"
         loss, metrics = token_loss, {f"{kind}_loss": token_loss}
+        if self.distillation is not None:
+            weights = self.distillation.weights
+            loss = weights["mlm_loss"] * token_loss + sum(weights[name] * taught[name] for name in taught)
+            metrics |= taught
         # In the causal-LM warm-up the few masked steps are always measured: the next report may miss them all.
         measure = measure or (self.curriculum.is_causal and not batch.causal)
         if measure:

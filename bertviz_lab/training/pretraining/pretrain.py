@@ -30,6 +30,7 @@ from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
 from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
+from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher, start_from_teacher
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
@@ -48,6 +49,8 @@ def pretrain(
     Under `accelerate launch` or `torchrun` every process calls this; all see the same events, one writes.
     Raises `InputError` when the text or the settings cannot be used, before anything is trained.
     """
+    if config.recipe == "distil" and not config.teacher:
+        raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
     accelerator = start_accelerator()
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
@@ -66,9 +69,12 @@ def pretrain(
                 skipped = "; ".join(saved.damaged)
                 yield Preparing("resume", 0, 0, f"Skipped {skipped}. Resuming from step {saved.step}")
         else:
-            given = str(checkpoint_folder(config.init_from)) if config.init_from else config.tokenizer
+            brings = config.init_from or config.teacher
+            given = str(checkpoint_folder(brings)) if brings else config.tokenizer
             try:
-                yield from prepare(replace(config, init_from="", tokenizer=given), folder, should_stop)
+                yield from prepare(
+                    replace(config, init_from="", teacher="", recipe="lab", tokenizer=given), folder, should_stop
+                )
             except PreparationStoppedError:
                 stopped = True
     saved, stopped = broadcast_object(accelerator, (saved, stopped))
@@ -82,6 +88,10 @@ def pretrain(
 
     start = load_checkpoint(saved.path if saved else config.init_from) if saved or config.init_from else None
     model_config = build_model_config(config, objective, tokenizer, start)
+    teacher = load_checkpoint(config.teacher) if config.teacher else None
+    if teacher:
+        require_teacher(teacher, tokenizer, config.seq_len)
+        model_config = model_config.replace(vocab_size=teacher.config.vocab_size)
     if start and config.init_from:
         notes.append(
             f"Continues pretraining {source_name(config.init_from)}, with its tokenizer; the first evaluation is its "
@@ -97,6 +107,11 @@ def pretrain(
     require_memory(model_config, config, hardware)
     torch.manual_seed(config.seed + hardware.rank)
     raw_model = build_model(objective, model_config, config.seed, start)
+    distillation = None
+    if teacher:
+        if start is None and start_from_teacher(raw_model, model_config, teacher):
+            notes.append(f"The student begins with layers of its teacher, {source_name(config.teacher)}.")
+        distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
     set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
     model = hardware.prepare(raw_model)
@@ -132,6 +147,7 @@ def pretrain(
         store,
         snapshots,
         probe_scorer,
+        distillation,
         start_length=(start.trained_length or 0) if start else 0,
     )
     yield RunStarted(

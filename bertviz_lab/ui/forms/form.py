@@ -14,6 +14,9 @@ from bertviz_lab.ui.state.models import RANDOM
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
+#: The recipe in which the model to start from is a teacher.
+DISTIL = "distil"
+
 #: Decide how a text is read and split, which is what the health report depends on.
 READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "seq_len")
 #: A model that is gone on with has these already, and what it learnt by reading forwards too.
@@ -27,6 +30,8 @@ BROUGHT = (
     "share_layers",
     "causal_share",
 )
+#: Of these, what a teacher brings too: the student is of another size.
+TEACHERS = ("vocab_size", "algorithm", "lowercase", "causal_share")
 #: Set anew for each text that is chosen; the size of the model stays what the person chose.
 BY_TEXT = tuple(sorted(texts.SUITED - {"preset"}))
 BY_RECIPE = tuple(sorted({name for recipe in RECIPES.values() for name in recipe} | set(BY_TEXT)))
@@ -48,9 +53,14 @@ def config_from(session: AppState, text: texts.Text, names: Sequence[str], value
         options = controls.collect(PretrainConfig, names, values)
         chosen = options.pop("init_from", "")
         start = start_of(session, chosen)
+        distils = options.get("recipe") == DISTIL
+        if distils and not start:
+            raise InputError("Distillation needs a teacher, a pretrained model: choose it under Start from.")
         if start:
-            options = {name: value for name, value in options.items() if name not in BROUGHT}
-            options |= {"causal_share": 0.0, "init_from": str(session.models.start_folder(chosen))}
+            brought = TEACHERS if distils else BROUGHT
+            options = {name: value for name, value in options.items() if name not in brought}
+            folder = str(session.models.start_folder(chosen))
+            options |= {"causal_share": 0.0, "teacher" if distils else "init_from": folder}
         corpus = text.corpus or tuple(path.name for path in text.files)
         config = PretrainConfig.of_recipe(corpus=corpus, threads=session.settings.threads, **options)
         if start and config.seq_len > start.config.max_position_embeddings:
@@ -73,6 +83,8 @@ def model_of(config: PretrainConfig, start: "Checkpoint | None", vocab_size: int
     """The shape of the model that a run trains: its own, or that of the one it starts from."""
     if start is None:
         return config.model_config(vocab_size)
+    if config.teacher:
+        return config.model_config(start.config.vocab_size)
     return start.config.replace(
         hidden_dropout_prob=config.dropout,
         attention_probs_dropout_prob=config.dropout,

@@ -2,7 +2,10 @@
 
 #: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose; the families
 #: are trained from the command line.
-NOT_ON_THE_PAGE = ("corpus", "family", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room")
+NOT_ON_THE_PAGE = (
+    *("corpus", "family", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
+    *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
+)
 
 IN_VIEW = ("preset", "init_from", "time_budget", "recipe")
 
@@ -185,7 +188,7 @@ HELP = {
     "grid": "Grid search: 18 trials as in the paper, or 6 (small).",
     "recipe": "Each sets the options below, which can still be changed.",
     "preset": "Layers x hidden size. A larger model learns more and trains more slowly.",
-    "init_from": "Continue pretraining from a model that already knows English: better for a small corpus.",
+    "init_from": "Continue pretraining a model that already knows English; with the recipe DistilBERT, the teacher.",
     "time_budget": "Such as 90s, 10m or 2h.",
     "steps": "Optimizer steps; if empty, the time budget above decides.",
     "objective": "Masked language modelling (MLM), alone or with next-sentence prediction (NSP) or sentence-order "
@@ -234,4 +237,5 @@ RECIPES = {
     "lab": "The lab's own: causal-LM warm-up and short sequences first. For minutes on a small machine.",
     "paper": "BERT (2018): MLM from the first step, long sequences, dropout. For days on many accelerators.",
     "roberta": "RoBERTa (2019): MLM only, byte-level BPE, a higher learning rate. For days on many accelerators.",
+    "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
 }

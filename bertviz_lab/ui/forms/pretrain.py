@@ -39,14 +39,17 @@ def create_pretrain(session: AppState) -> TrainingView:
     forecaster = Forecaster(session.settings.limits, session.workers)
     gr.HTML("<h2>1. Choose a corpus</h2>")
     with gr.Row():
-        with gr.Column(scale=3, min_width=280):
-            choices = texts.choices()
-            source = gr.Radio(
-                choices, value=choices[0][1], label="Corpus", show_label=False, container=False, elem_id="text-source"
-            )
-            about = facts(
-                facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about"
-            )
+        choices = texts.choices()
+        source = gr.Radio(
+            choices,
+            value=choices[0][1],
+            label="Corpus",
+            show_label=False,
+            container=False,
+            scale=3,
+            min_width=280,
+            elem_id="text-source",
+        )
         files = gr.File(
             label=f"Your own text: .txt, .md, .csv, .jsonl or .zip, up to {upload_size(session.settings.limits)}",
             file_count="multiple",
@@ -56,6 +59,7 @@ def create_pretrain(session: AppState) -> TrainingView:
             height=150,
             elem_id="text-files",
         )
+    about = facts(facts_payload([], note=texts.about(choices[0][1])), label="About this corpus", elem_id="text-about")
     headings = {"above": step("2. Check the corpus"), "below": step("3. Choose a model and train it")}
     health = health_cards(**headings, elem_id="text-health")
     defaults = form.filled_in("lab", choices[0][1])
@@ -95,11 +99,12 @@ def create_pretrain(session: AppState) -> TrainingView:
             partial(recommend, session, form.BY_TEXT), [recipe, start, source, files], by_text, **QUIET
         ).then(show, inputs, outputs, **TYPING | heavy)
     by_recipe = [chosen[name] for name in form.BY_RECIPE]
-    recipe.input(partial(recommend, session, form.BY_RECIPE), [recipe, start, source, files], by_recipe, **QUIET)
     brought = [chosen[name] for name in (*form.BROUGHT, "seq_len")]
-    start.input(partial(start_chosen, session), [start, chosen["seq_len"]], brought, **QUIET).then(
-        show, inputs, outputs, **TYPING | heavy
+    by_start = partial(start_chosen, session), [start, chosen["seq_len"], recipe], brought
+    recipe.input(partial(recommend, session, form.BY_RECIPE), [recipe, start, source, files], by_recipe, **QUIET).then(
+        *by_start, **QUIET
     )
+    start.input(*by_start, **QUIET).then(show, inputs, outputs, **TYPING | heavy)
     # One listener for all of a kind: a recipe changes many at once, and the text is to be read once.
     gr.on([chosen[name].change for name in form.READING], show, inputs, outputs, **TYPING | heavy)
     health.opened(show, inputs, outputs, **TYPING | heavy)
@@ -158,12 +163,14 @@ def recommend(
     return [settings[name] for name in names]
 
 
-def start_chosen(session: AppState, start: str, seq_len: Any) -> list[Any]:
+def start_chosen(session: AppState, start: str, seq_len: Any, recipe: str = "") -> list[Any]:
     """What does not apply to a model that brings its own is shown so: an update for each of BROUGHT, and seq_len."""
-    own = start in ("", RANDOM)
+    brought = () if start in ("", RANDOM) else form.TEACHERS if recipe == form.DISTIL else form.BROUGHT
+    bringer = "The teacher" if recipe == form.DISTIL else "The model to start from"
     updates = []
     for name in form.BROUGHT:
-        reason = "Not with this model" if name == "causal_share" else "The model to start from brings its own"
+        own = name not in brought
+        reason = "Not with this model" if name == "causal_share" else f"{bringer} brings its own"
         info = controls.help_of(_FIELDS[name]) if own else f"{reason}."
         updates.append(gr.update(interactive=own, info=info))
     length = min(seq_len, _longest(session, start)) if isinstance(seq_len, (int, float)) else seq_len

@@ -231,3 +231,18 @@ def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(sessi
         "many",
     )
     assert json.loads(line)["tone"] == "error"
+
+
+def test_with_the_recipe_of_distillation_the_model_to_start_from_is_the_teacher(session: AppState) -> None:
+    names = ("recipe", "init_from", "preset", "vocab_size", "seq_len")
+    text = TEXT
+    config = form.config_from(session, text, names, ("distil", "little", "tiny", 500, 48))
+    assert config.teacher.endswith("little")
+    assert config.init_from == ""
+    assert (config.preset, config.objective, config.causal_share) == ("tiny", "mlm", 0.0)
+    with pytest.raises(InputError, match="choose it under Start from"):
+        form.config_from(session, text, names, ("distil", RANDOM, "tiny", 500, 48))
+    updates = dict(zip((*form.BROUGHT, "seq_len"), start_chosen(session, "little", 48, "distil"), strict=True))
+    assert updates["preset"]["interactive"]
+    assert not updates["vocab_size"]["interactive"]
+    assert updates["vocab_size"]["info"] == "The teacher brings its own."

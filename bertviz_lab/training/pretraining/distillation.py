@@ -1,0 +1,170 @@
+"""Distillation: a student learns from what a trained teacher makes of the same masked text.
+
+*Soft targets* as in DistilBERT (Sanh et al. 2019, section 3): the student's distribution over the vocabulary follows
+the teacher's at each masked position, both softened by a temperature, and its last hidden state follows the teacher's
+in direction. *Relations* as in MiniLM (Wang et al. 2020, section 3; relation heads as in MiniLMv2, Wang et al. 2021):
+of the last layer, how much each token's query resembles each key, and each value each value. They need neither the
+same hidden size nor the same number of heads.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from bertviz_lab.config import IGNORE_INDEX, BertConfig
+from bertviz_lab.data.pretraining.batches import PretrainingBatch
+from bertviz_lab.errors import InputError
+from bertviz_lab.model.weights import load_state, state_for_huggingface
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+#: Weights of the losses: DistilBERT's training script, and MiniLM's sum with MLM beside it, which trains the head.
+SOFT_TARGETS = {"soft_target_loss": 5.0, "mlm_loss": 2.0, "cosine_loss": 1.0}
+RELATIONS = {"attention_relation_loss": 1.0, "value_relation_loss": 1.0, "mlm_loss": 1.0}
+
+
+@dataclass(frozen=True)
+class Distillation:
+    """A teacher, and what of it the student follows."""
+
+    teacher: nn.Module  # in evaluation mode, on the device of the training
+    method: str  # "soft-targets" or "relations"
+    temperature: float
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of each loss in the sum."""
+        return SOFT_TARGETS if self.method == "soft-targets" else RELATIONS
+
+    def losses(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
+        """Run student and teacher on a batch. Each loss is this micro-batch's share of the step's mean."""
+        inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
+        traced = self.method == "relations"
+        options = {"output_trace": True} if traced else {"masked_positions": batch.masked_positions}
+        with torch.no_grad():
+            taught = self.teacher(*inputs, **options)
+        out = model(*inputs, **options)
+        asked = batch.labels != IGNORE_INDEX
+        share = asked.sum() / max(1, batch.label_count)
+        if traced:
+            theirs, own, mask = taught.trace[-1], out.trace[-1], batch.attention_mask
+            heads = math.gcd(theirs.query_states.shape[1], own.query_states.shape[1])
+            queries, keys, values = (
+                [_relation_heads(states, heads) for states in pair]
+                for pair in (
+                    (own.query_states, theirs.query_states),
+                    (own.key_states, theirs.key_states),
+                    (own.value_states, theirs.value_states),
+                )
+            )
+            losses = {
+                "attention_relation_loss": share * relation_loss(queries, keys, mask),
+                "value_relation_loss": share * relation_loss(values, values, mask),
+            }
+            gathered = batch.masked_positions[..., None]
+            logits = token_logits(out)
+            logits = logits.gather(1, gathered.expand(-1, -1, logits.shape[-1]))
+        else:
+            logits = token_logits(out)
+            soft = soft_target_loss(logits[asked], token_logits(taught)[asked], self.temperature)
+            losses = {"soft_target_loss": soft / max(1, batch.label_count)}
+            if out.last_hidden_state.shape == taught.last_hidden_state.shape:
+                losses["cosine_loss"] = share * cosine_loss(
+                    out.last_hidden_state[asked], taught.last_hidden_state[asked]
+                )
+        return DistilledStep(logits, getattr(out, "seq_relationship_logits", None), losses)
+
+
+@dataclass(frozen=True)
+class DistilledStep:
+    """What the student predicts, and its distance from the teacher."""
+
+    token_logits: Tensor  # (batch, masked positions, vocabulary)
+    pair_logits: Tensor | None  # (batch, 2)
+    losses: dict[str, Tensor]
+
+
+def token_logits(out: object) -> Tensor:
+    """The MLM logits of an output, whichever class it has."""
+    logits = getattr(out, "prediction_logits", None)
+    return getattr(out, "logits") if logits is None else logits  # noqa: B009 - of either class
+
+
+def soft_target_loss(student_NV: Tensor, teacher_NV: Tensor, temperature: float) -> Tensor:
+    """KL divergence of the softened distributions, summed over positions, times T^2 (Hinton et al. 2015, section 2.1).
+
+    The factor keeps the gradients' size when the temperature changes.
+    """
+    own = F.log_softmax(student_NV.float() / temperature, dim=-1)
+    theirs = F.log_softmax(teacher_NV.float() / temperature, dim=-1)
+    return F.kl_div(own, theirs, reduction="sum", log_target=True) * temperature**2
+
+
+def cosine_loss(student_ND: Tensor, teacher_ND: Tensor) -> Tensor:
+    """1 - cosine of the hidden states, a mean over positions; 0 for none."""
+    return (1 - F.cosine_similarity(student_ND.float(), teacher_ND.float(), dim=-1)).sum() / max(1, len(student_ND))
+
+
+def relation_loss(left: list[Tensor], right: list[Tensor], attention_mask: Tensor | None) -> Tensor:
+    """KL divergence of student from teacher relations softmax(a b^T / sqrt(K)), a mean over heads and tokens.
+
+    `left` and `right` are the (student, teacher) states, (batch, relation heads, tokens, size) each.
+    """
+    shown_BL = torch.ones_like(left[0][:, 0, :, 0]) if attention_mask is None else attention_mask
+    shown_B11L = shown_BL.bool()[:, None, None]
+    own, theirs = (
+        (a_BRLK.float() @ b_BRLK.float().transpose(-1, -2) / math.sqrt(a_BRLK.shape[-1]))
+        .masked_fill(~shown_B11L, -1e9)
+        .log_softmax(-1)
+        for a_BRLK, b_BRLK in zip(left, right, strict=True)
+    )
+    divergence_BRL = F.kl_div(own, theirs, reduction="none", log_target=True).sum(-1)
+    shown_BRL = shown_B11L.squeeze(2).expand_as(divergence_BRL)
+    return divergence_BRL[shown_BRL].sum() / shown_BRL.sum().clamp_min(1)  # a micro-batch may be empty
+
+
+def _relation_heads(states_BHLK: Tensor, heads: int) -> Tensor:
+    """Heads side by side, cut anew into `heads` pieces: (B, H, L, K) -> (B, R, L, H K / R)."""
+    joined_BLD = states_BHLK.transpose(1, 2).flatten(2)
+    return joined_BLD.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+
+def require_teacher(teacher: Checkpoint, tokenizer: Tokenizer, seq_len: int) -> None:
+    """Raises `InputError` where a model cannot teach a student with this vocabulary and length."""
+    if teacher.tokenizer.fingerprint != tokenizer.fingerprint:
+        raise InputError(f"The teacher {teacher.name} has another vocabulary than the student, which must be the same.")
+    if not hasattr(teacher.model, "mlm"):
+        raise InputError(f"The teacher {teacher.name} has no head for masked tokens (MLM); choose a pretrained model.")
+    if seq_len > teacher.config.max_position_embeddings:
+        most = teacher.config.max_position_embeddings
+        raise InputError(f"The teacher {teacher.name} reads at most {most} tokens; lower --seq-len to that.")
+
+
+def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoint) -> bool:
+    """Take over the embeddings, the heads and evenly spaced layers where the widths are equal (DistilBERT).
+
+    Returns whether they were.
+    """
+    theirs = teacher.config
+    same = ("hidden_size", "intermediate_size", "num_attention_heads", "vocab_size", "max_position_embeddings")
+    if any(getattr(config, name) != getattr(theirs, name) for name in same) or config.share_layers:
+        return False
+    if config.num_hidden_layers > theirs.num_hidden_layers:
+        return False
+    last = theirs.num_hidden_layers - 1
+    steps = max(1, config.num_hidden_layers - 1)
+    taken = {round(layer * last / steps): layer for layer in range(config.num_hidden_layers)}
+    state = {}
+    for name, tensor in state_for_huggingface(teacher.model).items():
+        before, found, after = name.partition("encoder.layer.")
+        if not found:
+            state[name] = tensor
+            continue
+        number, _, rest = after.partition(".")
+        if int(number) in taken:
+            state[f"{before}{found}{taken[int(number)]}.{rest}"] = tensor
+    load_state(student, state)
+    return True
