@@ -22,6 +22,7 @@ READING = ("documents", "text_field", "vocab_size", "lowercase", "algorithm", "s
 #: A model that is gone on with has these already, and what it learnt by reading forwards too.
 BROUGHT = (
     "preset",
+    "family",
     "layers",
     "heads",
     "vocab_size",

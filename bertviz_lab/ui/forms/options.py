@@ -1,9 +1,8 @@
 """The settings of a training as the page names and groups them; values, bounds and further help are the config's."""
 
-#: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose; the families
-#: are trained from the command line.
+#: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose.
 NOT_ON_THE_PAGE = (
-    *("corpus", "family", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
+    *("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
 
@@ -52,7 +51,7 @@ GROUPS = (
     (
         "building",
         "Architecture",
-        ("layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
+        ("family", "layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
     ),
     ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
 )
@@ -148,6 +147,7 @@ LABELS = {
     "gradient_accumulation_steps": "Gradient accumulation steps",
     "gradient_checkpointing": "Gradient checkpointing",
     "precision": "Precision",
+    "family": "Model family",
     "layers": "Layers",
     "heads": "Attention heads per layer",
     "share_layers": "Parameter sharing across layers",
@@ -221,6 +221,7 @@ HELP = {
     "gradient_checkpointing": "Keeps less in memory and computes each layer twice: the same result, a third slower.",
     "lora": "Trains small adapters of this rank in place of the backbone (needs PEFT); 0 trains all of it.",
     "precision": "Floating-point format; auto picks the fastest that this hardware supports.",
+    "family": "BERT, or what RoBERTa, ALBERT, DeBERTa and ModernBERT changed in it.",
     "layers": "If empty, as the model size has.",
     "heads": "If empty, as the model size has; they split the hidden size equally.",
     "share_layers": "All layers use the same weights, as in ALBERT: fewer parameters, the same compute.",
