@@ -137,7 +137,7 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
             assert place == Place(place.view)
             continue
         script = (resources.files("bertviz_lab.ui.views") / place.view / "view.js").read_text(encoding="utf-8")
-        named = (f"panel.fold('{place.part}'", f", '{place.part}');")
+        named = (f"panel.fold('{place.part}'", f"panel.foldOf('{place.part}'", f", '{place.part}');")
         assert not place.part or any(words in script for words in named)
         assert [name for name in place.settings if not re.search(rf"\b{name}\b", script)] == []
         assert place.space == "explore" or (place.text_a, place.text_b, place.other) == ("", "", "")
