@@ -234,7 +234,7 @@ def test_the_papers_recipe_is_the_papers():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, not 'bert'"),
+        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, distil, not 'bert'"),
         (
             {"batch_size": 4, "gradient_accumulation_steps": 8},
             "--gradient-accumulation-steps 8 is more than the batch size, 4",

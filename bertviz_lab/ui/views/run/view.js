@@ -8,6 +8,7 @@ let curvesStatus = ''; // of the run whose curves are drawn
 let drawnCurves = ''; // id of that run
 let drawnResults = ''; // which results of which run are drawn
 let example = null; // the one that is looked into
+let cell = null; // of the confusion matrix: {row, column}
 
 // ---- what it is and what can be done with it
 
@@ -48,7 +49,7 @@ async function draw() {
   const now = await panel.ask('about', { run_id: chosen }).catch(leave);
   if (!now) return;
   main.say('');
-  if (run?.id !== now.id) example = null;
+  if (run?.id !== now.id) example = cell = null;
   run = now;
   showHead();
   if (drawnCurves !== run.id || (run.active && !ACTIVE.includes(curvesStatus))) {
@@ -157,20 +158,26 @@ async function drawResults() {
   if (several) trials.show(several);
   await panel.show(confusion, 'confusion', ofRun());
   if (!run.mine) return;
-  await showAll();
+  await showExamples();
   if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
 }
 
 async function pickCell({ row, column }) {
   if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
-  await panel.show(list, 'examples', ofRun({ row, column }));
-  everything.hidden = false;
+  cell = { row, column };
+  await showExamples();
   list.host.scrollIntoView({ block: 'nearest' });
 }
 
-async function showAll() {
-  everything.hidden = true;
-  await panel.show(list, 'examples', ofRun());
+function showAll() {
+  cell = null;
+  return showExamples();
+}
+
+/** Those of the cell that was chosen, which stays when newer results come, or all. */
+async function showExamples() {
+  everything.hidden = cell === null;
+  await panel.show(list, 'examples', ofRun(cell ?? {}));
 }
 
 async function pickExample({ index }) {
