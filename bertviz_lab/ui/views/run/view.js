@@ -139,7 +139,7 @@ const ofRun = (more = {}) => ({ run_id: run.id, ...more });
 const summary = panel.drawing('facts', 'Metrics on the held-out set', { id: id('summary') });
 const trials = panel.drawing('chart', 'Trials of this run', { id: id('trials') });
 const confusion = panel.drawing('chart', 'Confusion matrix', { id: id('confusion'), events: { item_select: pickCell } });
-const everything = button('all', 'plain', 'Show all examples', showAll);
+const everything = button('all', 'plain', 'Show all examples', () => showExamples(null));
 const list = panel.drawing('examples', 'Held-out examples, highest loss first', { id: id('list'), events: { example_select: pickExample } });
 const tokens = panel.drawing('tokens', 'Attribution: what each token contributes', { id: id('attribution') });
 const results = panel.part([h('h3', {}, 'Results'), summary.host, trials.host,
@@ -158,24 +158,19 @@ async function drawResults() {
   if (several) trials.show(several);
   await panel.show(confusion, 'confusion', ofRun());
   if (!run.mine) return;
-  await showExamples();
+  await showExamples(cell);
   if (example === null) tokens.say('Choose an example above to see the attribution of its prediction.');
 }
 
 async function pickCell({ row, column }) {
   if (!run.mine || row === undefined || column === undefined) return; // a bar, where the task has no matrix
-  cell = { row, column };
-  await showExamples();
+  await showExamples({ row, column });
   list.host.scrollIntoView({ block: 'nearest' });
 }
 
-function showAll() {
-  cell = null;
-  return showExamples();
-}
-
-/** Those of the cell that was chosen, which stays when newer results come, or all. */
-async function showExamples() {
+/** Those of a cell, which stays chosen when newer results come, or all. */
+async function showExamples(chosen) {
+  cell = chosen;
   everything.hidden = cell === null;
   await panel.show(list, 'examples', ofRun(cell ?? {}));
 }
