@@ -32,12 +32,15 @@ TESTS = Path(__file__).parent
 #: Files and folders in which tests train, start processes or serve a whole page; `make quick` leaves them out.
 TRAINING = (
     "benchmarks",
+    "confined",
     "e2e",
     "jobs",
     "test_ablations.py",
     "test_command_line.py",
     "test_doctor.py",
+    "test_family_commands.py",
     "test_installation.py",
+    "test_portability.py",
     "interpret/test_results.py",
     "training/checkpoints",
     "training/finetuning",
