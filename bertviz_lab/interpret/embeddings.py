@@ -84,7 +84,7 @@ class Similarity:
 
 @dataclass(frozen=True)
 class SearchHit:
-    """A text that was found: its place among the texts, from 0, and its cosine with the query."""
+    """A text that matches a query: its place among the texts, from 0, and its cosine with the query."""
 
     index: int
     text: str

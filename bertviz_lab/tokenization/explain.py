@@ -173,16 +173,16 @@ def _best_path(tokenizer: Tokenizer, word: str) -> tuple[tuple[str, ...], tuple[
     totals = [0.0]
     ending: list[tuple[PieceScore, ...]] = [()]  # at each offset, the best first
     for end in range(1, len(word) + 1):
-        found = []
+        ended_here = []
         for start in range(max(0, end - longest), end):
             piece = word[start:end]
             if piece in scores:
-                found.append(PieceScore(piece, scores[piece], totals[start] + scores[piece]))
+                ended_here.append(PieceScore(piece, scores[piece], totals[start] + scores[piece]))
         if word[end - 1] not in scores:
-            found.append(PieceScore(word[end - 1], unknown_score, totals[end - 1] + unknown_score))
-        found.sort(key=lambda candidate: -candidate.total)  # of equal ones the longest, which began first
-        ending.append(tuple(found))
-        totals.append(found[0].total)
+            ended_here.append(PieceScore(word[end - 1], unknown_score, totals[end - 1] + unknown_score))
+        ended_here.sort(key=lambda candidate: -candidate.total)  # of equal ones the longest, which began first
+        ending.append(tuple(ended_here))
+        totals.append(ended_here[0].total)
     steps = []
     end = len(word)
     while end:

@@ -63,13 +63,13 @@ def test_several_labels_are_scored_label_by_label_and_by_what_they_have_in_commo
     said = [("a", "b"), ("a",), (), ("a",)]
     rows = [LabelledText(f"text {n}", None, labels, n) for n, labels in enumerate(truth)]
     predictions = [Prediction(labels=labels, probabilities=(0.7, 0.2)) for labels in said]
-    found = results("multilabel", rows, predictions, ("a", "b"), "micro_f1")
-    assert found.example_scores.tolist() == [1.0, 0.0, 1.0, 0.5]
-    assert [scores.label for scores in found.report.per_class] == ["a", "b", "(unknown to the model)"]
-    assert found.report.micro_f1 == pytest.approx(2 * 3 / (4 + 5))
-    assert found.picked() == [1, 3, 0, 2]
+    shown = results("multilabel", rows, predictions, ("a", "b"), "micro_f1")
+    assert shown.example_scores.tolist() == [1.0, 0.0, 1.0, 0.5]
+    assert [scores.label for scores in shown.report.per_class] == ["a", "b", "(unknown to the model)"]
+    assert shown.report.micro_f1 == pytest.approx(2 * 3 / (4 + 5))
+    assert shown.picked() == [1, 3, 0, 2]
     with pytest.raises(InputError, match="classification only"):
-        found.calibration()
+        shown.calibration()
 
 
 def test_texts_that_hold_odd_line_ends_are_read_back(tmp_path) -> None:

@@ -10,8 +10,8 @@ from torch import Tensor, nn
 import bertviz_lab.model as lab
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
-from bertviz_lab.model.layers import LayerNorm
 from bertviz_lab.model.weights import state_for_huggingface
+from tests.model.support import randomized
 
 BATCH, LENGTH, VOCAB, LABELS = 3, 11, 53, 5
 
@@ -106,14 +106,7 @@ def our_model(variant: str, head: str, seed: int = 0) -> nn.Module:
     config = BertConfig.from_dict(their_config(variant, head).to_dict())
     generator = torch.Generator().manual_seed(seed)
     kind = getattr(lab, "BertModel" if head == "Model" else f"BertFor{head}")
-    model = kind(config, generator=generator)
-    with torch.no_grad():
-        for module in model.modules():
-            for name, parameter in module.named_parameters(recurse=False):
-                parameter.normal_(std=0.15, generator=generator)
-                if isinstance(module, LayerNorm) and name == "weight":
-                    parameter.add_(1.0)
-    return model.eval()
+    return randomized(kind(config, generator=generator), generator)
 
 
 def is_tied(name: str) -> bool:

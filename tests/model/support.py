@@ -78,7 +78,11 @@ def build(kind: Kind, config: BertConfig | None = None, seed: int = 0) -> nn.Mod
     config = config or small_config()
     if kind is QUESTION:
         config = config.replace(num_labels=2)  # start and end: Hugging Face's head takes its size from here
-    model = kind.ours(config, generator=generator)
+    return randomized(kind.ours(config, generator=generator), generator)
+
+
+def randomized(model: nn.Module, generator: torch.Generator) -> nn.Module:
+    """The model in evaluation mode with every parameter at random: biases, and LayerNorms around 1."""
     with torch.no_grad():
         for module in model.modules():
             for name, parameter in module.named_parameters(recurse=False):

@@ -159,12 +159,12 @@ def start_from_teacher(student: nn.Module, config: BertConfig, teacher: Checkpoi
     taken = {round(layer * last / steps): layer for layer in range(config.num_hidden_layers)}
     state = {}
     for name, tensor in state_for_huggingface(teacher.model).items():
-        before, found, after = name.partition("encoder.layer.")
-        if not found:
+        before, separator, after = name.partition("encoder.layer.")
+        if not separator:
             state[name] = tensor
             continue
         number, _, rest = after.partition(".")
         if int(number) in taken:
-            state[f"{before}{found}{taken[int(number)]}.{rest}"] = tensor
+            state[f"{before}{separator}{taken[int(number)]}.{rest}"] = tensor
     load_state(student, state)
     return True

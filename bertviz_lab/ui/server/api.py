@@ -99,8 +99,8 @@ def add_endpoints(session: AppState) -> None:
         """
         from bertviz_lab.interpret import classify as predict
 
-        found = predict(opened(model), checked(text_a), checked(text_b) or None)
-        return {"labels": [asdict(label) for label in found.labels], "predicted": list(found.predicted)}
+        prediction = predict(opened(model), checked(text_a), checked(text_b) or None)
+        return {"labels": [asdict(label) for label in prediction.labels], "predicted": list(prediction.predicted)}
 
     def embed(texts: list[str], model: str = "") -> dict[str, Any]:
         """A vector for each text: its sentence embedding, pooled as the model says, by default the mean."""

@@ -4,11 +4,9 @@ import importlib.util
 import json
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import transformers
-from safetensors.numpy import load_file
 
 from bertviz_lab import BertForSequenceClassification, load_checkpoint
 from bertviz_lab.errors import InputError
@@ -18,7 +16,7 @@ from bertviz_lab.training.finetuning.predict import evaluate_task
 from bertviz_lab.training.loop.optim import build_finetuning_optimizer
 from tests.little import little_checkpoint
 from tests.training.finetuning.support import finish
-from tests.training.support import after
+from tests.training.support import after, identical, weights
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the libraries that PEFT imports
 
@@ -89,9 +87,7 @@ def test_a_stopped_run_resumes_to_the_same_model(files, tmp_path, task) -> None:
     first = finish(config, tmp_path / "halves", should_stop=after(3))
     assert first[-1].reason == "stopped"
     finish(config, tmp_path / "halves", resume=True)
-    whole, halves = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "halves"))
-    assert whole.keys() == halves.keys()
-    assert all(np.array_equal(whole[name], halves[name]) for name in whole)
+    assert identical(weights(tmp_path / "whole" / "model"), weights(tmp_path / "halves" / "model"))
 
 
 def test_without_peft_it_is_refused_in_a_sentence(files, tmp_path, monkeypatch) -> None:

@@ -213,9 +213,9 @@ def test_the_pipeline_of_transformers_gives_each_of_several_labels_its_probabili
     for row, said in zip(rows, predict_with(ours, rows)[0], strict=True):
         theirs = {one["label"]: one["score"] for one in ask({"text": row.text_a})}
         assert theirs == pytest.approx(dict(zip(ours.config.labels, said.probabilities, strict=True)), abs=1e-5)
-        found = classify(ours, row.text_a)
-        assert {c.label: c.score for c in found.labels} == pytest.approx(theirs, abs=1e-5)
-        assert set(found.predicted) == set(said.labels)
+        prediction = classify(ours, row.text_a)
+        assert {c.label: c.score for c in prediction.labels} == pytest.approx(theirs, abs=1e-5)
+        assert set(prediction.predicted) == set(said.labels)
 
 
 def test_nothing_is_predicted_of_nothing(tuned):

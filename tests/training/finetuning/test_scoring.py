@@ -190,8 +190,8 @@ def test_the_loss_of_several_labels_weighs_those_that_apply_up_as_torch_does():
 
 def test_probabilities_of_several_labels_are_torch_s_and_do_not_overflow():
     logits = np.array([[0.3, -2.0], [900.0, -900.0]], dtype=np.float32)
-    found = [p.probabilities for p in multi_label_predictions([(row,) for row in logits], ("a", "b"))]
-    np.testing.assert_allclose(found, torch.tensor(logits).sigmoid().numpy(), atol=1e-7)
+    sigmoids = [p.probabilities for p in multi_label_predictions([(row,) for row in logits], ("a", "b"))]
+    np.testing.assert_allclose(sigmoids, torch.tensor(logits).sigmoid().numpy(), atol=1e-7)
 
 
 def test_a_new_head_of_several_labels_starts_at_their_frequencies():
@@ -333,12 +333,12 @@ def test_the_commonest_class_is_what_guessing_says():
 
 def test_the_commonest_of_several_labels_is_what_guessing_says():
     train, held = examples("multilabel", 15), examples("multilabel", 9)
-    found = majority_baselines(train, held, "multilabel", ("bad", "good"))
+    baseline = majority_baselines(train, held, "multilabel", ("bad", "good"))
     truth = np.array([[name in row.label for name in ("bad", "good")] for row in held])
-    assert found["micro_f1"] == pytest.approx(f1_score(truth, [[0, 1]] * 9, average="micro", zero_division=0))
+    assert baseline["micro_f1"] == pytest.approx(f1_score(truth, [[0, 1]] * 9, average="micro", zero_division=0))
     shares = np.tile(np.mean([[name in row.label for name in ("bad", "good")] for row in train], axis=0), (9, 1))
     expected = np.mean([log_loss(truth[:, n], shares[:, n]) for n in (0, 1)])
-    assert found["loss"] == pytest.approx(expected)
+    assert baseline["loss"] == pytest.approx(expected)
 
 
 def test_the_mean_is_what_guessing_says_of_numbers():

@@ -85,12 +85,12 @@ def test_with_equal_heads_the_relations_of_queries_and_keys_are_the_attention_ma
             out = checkpoint.model(given.input_ids, given.attention_mask, given.token_type_ids, output_trace=True)
         traces.append(out.trace[-1])
     own, theirs = traces
-    found = relation_loss(
+    loss = relation_loss(
         [own.query_states, theirs.query_states], [own.key_states, theirs.key_states], given.attention_mask
     )
     divergence = F.kl_div(own.attention_probs.clamp_min(1e-30).log(), theirs.attention_probs, reduction="none").sum(-1)
     shown = given.attention_mask.bool()[:, None].expand_as(divergence)
-    assert found == pytest.approx(float(divergence[shown].mean()), rel=1e-4)
+    assert loss == pytest.approx(float(divergence[shown].mean()), rel=1e-4)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -37,9 +37,9 @@ def related_predictions(examples: Sequence[RelatedTexts], vectors: Sequence[NDAr
     right = [[index[text] for text in positives[example.anchor]] for example in examples]
     ranks = cosine_ranks(anchors, np.stack(list(candidates.values())), right)
     predictions = []
-    for example, cosine, wanted, found in zip(examples, cosines, right, ranks, strict=True):
-        own = found[wanted.index(index[example.positive])]
-        predictions.append(Prediction(label=str(cosine), rank=own - sum(rank < own for rank in found)))
+    for example, cosine, wanted, row_ranks in zip(examples, cosines, right, ranks, strict=True):
+        own = row_ranks[wanted.index(index[example.positive])]
+        predictions.append(Prediction(label=str(cosine), rank=own - sum(rank < own for rank in row_ranks)))
     return predictions
 
 
