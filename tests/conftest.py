@@ -61,8 +61,9 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return left_out or None
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by what they need, and keep those of a file in one worker."""
+    """Mark tests by what they need, and keep those of a file in one worker: before xdist reads the marks."""
     for item in items:
         path = item.path.relative_to(TESTS)
         if "chromium_path" in getattr(item, "fixturenames", ()):

@@ -57,10 +57,14 @@ class PageEvents:
     # ---- what happens
 
     def arrive(self, request: gr.Request) -> tuple[Any, ...]:
-        """A visitor opens the page, perhaps again, perhaps by a link: their run is followed."""
+        """A visitor opens the page, perhaps again, perhaps by a link: their run is followed.
+
+        The page opens with Explore, and soon its address says so. A browser that asks late sends that address, and its
+        visitor may have gone on to another workspace: nobody is led to Explore.
+        """
         visitor, address = visitor_of(request), request.query_params
         space = "learn" if "lesson" in address else address.get("space")
-        tabs = gr.Tabs(selected=space) if space in SPACES else gr.skip()
+        tabs = gr.Tabs(selected=space) if space in SPACES[1:] else gr.skip()
         strip = strip_of(self.session, self.session.current_run(visitor))
         return strip, *self._starts(visitor), tabs
 

@@ -29,10 +29,11 @@ OWNERS_KEY, STRANGERS_KEY = "o" * 43, "s" * 43
 OWNER, STRANGER = (Visitor(owner_of(key)) for key in (OWNERS_KEY, STRANGERS_KEY))
 
 
-def request_of(key: str = OWNERS_KEY, address: str = "192.0.2.1") -> gr.Request:
-    """What a handler is told of a browser with a key."""
+def request_of(key: str = OWNERS_KEY, address: str = "192.0.2.1", query: str = "") -> gr.Request:
+    """What a handler is told of a browser with a key, whose page has `query` in its address."""
     headers = [(b"cookie", f"{COOKIE}={key}".encode())]
-    scope = {"type": "http", "method": "POST", "headers": headers, "client": (address, 1), "query_string": b""}
+    scope = {"type": "http", "method": "POST", "headers": headers, "client": (address, 1)}
+    scope |= {"query_string": query.encode()}
     return gr.Request(fastapi.Request(scope))
 
 

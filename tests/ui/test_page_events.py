@@ -25,6 +25,24 @@ def change(session: AppState, key: str, **sent: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.parametrize(
+    ("query", "space"),
+    [
+        ("space=train", "train"),
+        ("space=train&lesson=2", "learn"),
+        ("space=explore", None),
+        ("space=x", None),
+        ("", None),
+    ],
+)
+def test_a_link_opens_its_workspace_and_nobody_is_led_back_to_the_first_one(
+    session: AppState, query: str, space: str | None
+) -> None:
+    nothing: Any = None
+    *_, tabs = PageEvents(session, nothing, nothing, nothing, nothing, ()).arrive(request_of(query=query))
+    assert getattr(tabs, "selected", None) == space
+
+
 def test_on_a_shared_page_only_who_started_a_run_stops_it_or_lets_it_go_on(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
