@@ -27,6 +27,12 @@ class FakeHub:
         files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
         self.repositories[model] = files | {name.replace("__", "."): body for name, body in more.items()}
 
+    def forget(self) -> None:
+        """Become as it was when it was started."""
+        for kept in (self.repositories, self.sent, self.asked, self.created):
+            kept.clear()
+        self.refuses, self.claimed = "", None
+
     def revision(self, model: str) -> str:
         """The commit of a repository: another one whenever its files are."""
         return f"{sum(map(len, self.repositories[model].values())):040x}"
