@@ -213,6 +213,7 @@ def test_copies_still_read_corpus_text_as_text(tokenizer, duplicate):
     assert same.encode("a [MASK] b") == tokenizer.encode("a [MASK] b")
 
 
+@pytest.mark.slow
 def test_megabyte_without_spaces_is_encoded(tokenizer):
     encoding = tokenizer.encode("ab" * 500_000)
     assert len(encoding) >= 3

@@ -105,6 +105,7 @@ def test_special_tokens_in_the_text_are_not_learnt_as_such():
     assert tokenizer.id("mask") is not None
 
 
+@pytest.mark.slow
 def test_texts_are_read_as_a_stream():
     given = []
 
@@ -140,6 +141,7 @@ def test_cutting_a_long_text_changes_no_word(algorithm):
     assert whole.tokens == by_line.tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
 def test_megabyte_without_spaces_is_learnt_from(algorithm):
     blob = "".join(random.Random(0).choices("abcdef", k=1_000_000))

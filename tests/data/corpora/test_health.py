@@ -274,6 +274,7 @@ def test_any_script_can_be_examined(tmp_path, text):
 # Speed
 
 
+@pytest.mark.slow
 def test_a_page_upload_is_examined_within_three_seconds(shared_data):
     start = time.process_time()  # not the clock on the wall: tests share their machine
     report = examine_files([shared_data / "wiki_en" / "valid.txt"])

@@ -78,6 +78,7 @@ def test_stages_that_are_not_known_are_left_to_the_tokenizer():
     assert looked_up(tokenizer, sentences) == tokenizer.ids(sentences)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["wordpiece", "bpe"])
 def test_a_real_text_has_the_same_ids(algorithm, shared_data):
     documents = list(read_documents(shared_data / "wiki_en" / "valid.txt"))[:300]

@@ -30,11 +30,13 @@ def test_the_library_holds_a_megabyte_of_prose(read: tuple[list[Document], float
     assert len({document.name for document in found}) == len(found)
 
 
+@pytest.mark.slow
 def test_reading_it_takes_seconds_not_minutes(read: tuple[list[Document], float]) -> None:
     # Processor time is charged for a neighbour's use of the caches too: a slow first reading gets a second chance.
     assert read[1] < 10.0 or seconds_to_read()[1] < 10.0
 
 
+@pytest.mark.slow
 def test_every_sentence_is_clean(read: tuple[list[Document], float]) -> None:
     for document in read[0]:
         assert len(document.sentences) >= 2

@@ -66,12 +66,14 @@ def test_no_story_is_told_twice_under_one_seed() -> None:
     assert len(told) == len(set(told)) == 4000
 
 
+@pytest.mark.slow
 def test_held_out_stories_are_told_under_no_seed() -> None:
     kept = {doc.sentences for doc in held_out(0, 1000)}
     for seed in range(3):
         assert not kept & {doc.sentences for doc in stories(seed)}
 
 
+@pytest.mark.slow
 def test_held_out_people_never_met_in_that_plot() -> None:
     def casts(side: bool) -> set[tuple[str, str, str]]:
         told = islice(imagine(5, held_out=side), 3000)

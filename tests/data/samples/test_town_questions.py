@@ -27,6 +27,7 @@ TOLD = list(islice(imagine(5), 600))
 NAMES = {person.name for person in (*PEOPLE, *NEIGHBOURS)}
 
 
+@pytest.mark.slow
 def test_the_files_that_ship_are_what_the_program_writes() -> None:
     assert sample_path("town-questions").read_text(encoding="ascii") == lines_of(write_questions())
     held = sample_path("town-questions:held-out").read_text(encoding="ascii")
@@ -119,6 +120,7 @@ UNSAID = {
 }
 
 
+@pytest.mark.slow
 def test_what_cannot_be_answered_is_about_strangers_or_other_things_or_other_plots() -> None:
     rng = random.Random(0)
     kinds = Counter[str]()

@@ -79,6 +79,7 @@ def test_held_out_messages_keep_the_share_of_spam(shared_data):
     assert shares[0] == pytest.approx(shares[1], abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_large_file_is_read_within_a_second_and_a_half_of_computing(shared_data):
     seconds = []
     for _ in range(3):
