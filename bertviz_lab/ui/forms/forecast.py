@@ -29,8 +29,9 @@ class Forecast:
 class Forecaster:
     """Measures each shape of model once."""
 
-    def __init__(self, limits: Limits, workers: Workers) -> None:
-        self._limits, self._workers = limits, workers
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._workers = Workers(("bertviz_lab.training.loop.throughput",))  # copies of a process that has torch
         self._lock = threading.Lock()  # one measurement at a time: two would slow each other down
         self._speeds: dict[tuple[Any, ...], float] = {}
 

@@ -36,7 +36,7 @@ _FORECAST = (
 
 def create_pretrain(session: AppState) -> TrainingView:
     """Draw the tab and join the parts of its form."""
-    forecaster = Forecaster(session.settings.limits, session.workers)
+    forecaster = Forecaster(session.settings.limits)
     gr.HTML("<h2>1. Choose a corpus</h2>")
     with gr.Row():
         choices = texts.choices()

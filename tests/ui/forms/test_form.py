@@ -190,7 +190,7 @@ def test_the_forecast_is_that_of_the_model_that_will_be_trained(
         return 1000.0
 
     monkeypatch.setattr(throughput, "tokens_per_second", measure)
-    forecaster = Forecaster(session.settings.limits, session.workers)
+    forecaster = Forecaster(session.settings.limits)
     line = json.loads(
         forecast_line(session, forecaster, ("init_from", "seq_len"), texts.OWN, [str(little.files[0])], "little", 32)
     )
@@ -209,11 +209,7 @@ def test_the_part_that_is_causal_is_reckoned_slower(
 
     def speed(**chosen: object) -> float:
         config = config_of(session, preset="tiny", **chosen)
-        return (
-            Forecaster(session.settings.limits, session.workers)
-            .forecast(config, config.model_config(8192))
-            .tokens_per_second
-        )
+        return Forecaster(session.settings.limits).forecast(config, config.model_config(8192)).tokens_per_second
 
     assert speed(causal_share=0.0) == 1000.0
     # 2 layers of 12 x 128^2, and 128 x 8192 for each token that is asked for: 2.6 times as much where all are.
@@ -224,7 +220,7 @@ def test_the_part_that_is_causal_is_reckoned_slower(
 def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: AppState, little: Text) -> None:
     line = forecast_line(
         session,
-        Forecaster(session.settings.limits, session.workers),
+        Forecaster(session.settings.limits),
         ("seq_len",),
         texts.OWN,
         [str(little.files[0])],
