@@ -12,7 +12,7 @@ import torch
 
 from benchmarks.machine import machine, markdown
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, parameter_count
-from bertviz_lab.training.runs.run_folder import read_config
+from bertviz_lab.training.runs.run_folder import read_config, read_log
 
 _ORDER = {"mlm_loss": "MLM loss (nats)", "mlm_accuracy": "MLM accuracy", "nsp_accuracy": "NSP accuracy"}
 
@@ -26,7 +26,8 @@ def card_of(
     scores: dict[str, list[dict[str, float]]],
 ) -> str:
     """A Hugging Face model card in Markdown; `rows` is the run's log and `scores` are of the weights that ship."""
-    header = {"library_name": "transformers", "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
+    library = "sentence-transformers" if recipe["pipeline"] == "sentence-similarity" else "transformers"
+    header = {"library_name": library, "pipeline_tag": recipe["pipeline"], "license": recipe["licence"]}
     header |= {"language": "en", "tags": "[bert, bertviz-lab]"}
     tokenizer, shape = model.tokenizer, model.config
     heads = plural(shape.num_attention_heads, "head")
@@ -48,6 +49,7 @@ def card_of(
             "## Training",
             "",
             *(f"- {line}" for line in recipe["data"]),
+            *_stages(recipe, run),
             f"- {_work(rows, run)}",
             f"- Command: `python -m bertviz_lab {_typed(recipe['command'])}`",
             f"- `make reproduce MODEL={name}` does all of this again; `training.jsonl` is the run's own log, with "
@@ -71,8 +73,23 @@ def card_of(
     )
 
 
+def stage_folders(recipe: dict[str, Any], run: Path) -> list[Path]:
+    """The folders of the runs before the last one, `run`, of a recipe that trains in stages."""
+    return [run.with_name(f"stage-{number}") for number in range(1, 1 + len(recipe.get("earlier", [])))]
+
+
+def _stages(recipe: dict[str, Any], run: Path) -> Iterable[str]:
+    """For each stage before the last what was done, and its command."""
+    for number, (command, folder) in enumerate(zip(recipe.get("earlier", []), stage_folders(recipe, run), strict=True)):
+        rows, _ = read_log(folder)
+        yield f"- Stage {number + 1}: {_work(rows, folder)}"
+        yield f"- Command of stage {number + 1}: `python -m bertviz_lab {_typed(command)}`"
+
+
 def _typed(words: Sequence[str]) -> str:
-    return shlex.join(word.replace("{data}/", "") for word in words)
+    """A command as a person types it, where the data is at hand."""
+    shown = (word.replace("{data}/", "").replace("{pairs}", "pairs.jsonl") for word in words)
+    return shlex.join(word.strip("{}") for word in shown)
 
 
 def plural(count: int, word: str) -> str:
@@ -106,6 +123,8 @@ def _chosen(run: Path, rows: Sequence[dict[str, Any]]) -> list[str]:
         return []
     count = sum(row["event"] == "EvalDone" for row in rows)
     told = ["", f"These are validation scores: the best of {count} models was chosen by them, so they are optimistic."]
+    if not read_config(run).eval:  # what is scored here, chose nothing
+        told = ["", f"The best of {count} models was chosen by examples held out of the training data; these were not."]
     found = [trial["scores"][metric] for trial in trials]
     if len(found) < 2:
         return told
@@ -154,12 +173,17 @@ def _draws(draws: Sequence[dict[str, float]], key: str) -> str:
 
 
 _WIDE, _HIGH, _MARGIN = 720, 260, 44
-_CURVES = (
-    ("mlm_accuracy", "MLM accuracy", "#3730a3"),
-    ("nsp_accuracy", "NSP accuracy", "#b45309"),
-    ("accuracy", "accuracy", "#3730a3"),
-    ("f1", "F1", "#b45309"),
-)
+_CURVES = {  # the first two of these that a log has are drawn
+    "mlm_accuracy": "MLM accuracy",
+    "nsp_accuracy": "NSP accuracy",
+    "spearman": "Spearman correlation",
+    "mrr": "MRR",
+    "accuracy": "accuracy",
+    "micro_f1": "micro F1",
+    "f1": "F1",
+    "macro_f1": "macro F1",
+}
+_COLOURS = ("#3730a3", "#b45309")
 
 
 def _parts(rows: Sequence[dict[str, Any]]) -> Iterable[list[dict[str, Any]]]:
@@ -188,18 +212,21 @@ def picture_of(rows: Sequence[dict[str, Any]]) -> str:
         lines.append(f'<path d="M{_MARGIN} {y:.1f}H{_WIDE - _MARGIN}" stroke="#94a3b8" stroke-width=".5"/>')
         lines.append(f'<text x="{_MARGIN - 6}" y="{y + 4:.1f}" text-anchor="end">{share:.0%}</text>')
     place = 0
-    for key, title, colour in _CURVES:
+    for key, title in _CURVES.items():
         curves = [
             [(row["tokens"], row[key]) for row in part if isinstance(row.get(key), float)] for part in _parts(rows)
         ]
         curves = [points for points in curves if len(points) > 1]
+        if not curves:
+            continue
+        colour = _COLOURS[place]
         for points in curves:
             path = " ".join(f"{_MARGIN + across * x / most:.1f},{_HIGH - _MARGIN - up * y:.1f}" for x, y in points)
             lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        if not curves:
-            continue
-        lines.append(f'<text x="{_MARGIN + 190 * place}" y="24" style="fill:{colour}">{title}, held out</text>')
+        lines.append(f'<text x="{_MARGIN + 250 * place}" y="24" style="fill:{colour}">{title}, held out</text>')
         place += 1
+        if place == len(_COLOURS):
+            break
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" role="img" '
         'aria-label="Training curves">'

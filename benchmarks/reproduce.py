@@ -2,6 +2,7 @@
 
 The recipe lies beside the model (`checkpoints/NAME/recipe.json`); texts that do not ship are looked for in
 $BERTVIZ_LAB_DATA. The training is a run as any other, in the folder `--out`: interrupted, it goes on at the next call.
+A recipe may train in stages, `earlier` commands before its `command`, which name each other's models as {stage-1}.
 What comes of it is packed as it ships: weights in 16 bits and small files, some snapshots, a thinned log, the card.
 Another machine gives other last digits: new scores stand beside old ones. `--keep` puts the model into `checkpoints/`.
 """
@@ -9,10 +10,11 @@ Another machine gives other last digits: new scores stand beside old ones. `--ke
 import argparse
 import json
 import math
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +22,9 @@ from typing import Any
 from huggingface_hub import split_torch_state_dict_into_shards
 
 from benchmarks.backfill_probes import backfill_probes
+from benchmarks.embedding_pairs import write_pairs
 from benchmarks.machine import markdown
-from benchmarks.model_cards import card_of, picture_of
+from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
@@ -37,20 +40,33 @@ from bertviz_lab.training.runs.run_folder import read_config, read_log, read_sta
 MOST_BYTES = 9_000_000  # of a file that ships
 _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
 _POINTS = 250  # training points that are kept of a log
+_PAIRS = "pairs.jsonl"
+_STAGE = re.compile(r"\{(stage-\d+)\}")
 
 
-def filled(words: Sequence[str]) -> list[str]:
-    """A recipe's words with the folder of the published data in its place."""
-    return [word.replace("{data}", str(data_folder())) for word in words]
+def filled(words: Sequence[str], out: Path = Path()) -> list[str]:
+    """A recipe's words with what is on this machine: published data, and under `out` pairs and models of stages."""
+    on_machine = {"{data}": str(data_folder()), "{pairs}": str(out / _PAIRS)}
+    return [_STAGE.sub(lambda match: str(out / match[1] / "model"), _replaced(word, on_machine)) for word in words]
+
+
+def _replaced(word: str, by: Mapping[str, str]) -> str:
+    for name, value in by.items():
+        word = word.replace(name, value)
+    return word
 
 
 def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
-    """Run the recipe's command, or go on with it, until it has finished."""
-    if (run / "state.json").is_file() and read_state(run).status == "finished":
-        return
-    command = [sys.executable, "-m", "bertviz_lab", *filled(recipe["command"]), "--out", str(run), "--resume", *more]
-    if subprocess.run(command, check=False).returncode:
-        sys.exit(f"The training has not finished; the same command goes on with it. It is in {run}.")
+    """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
+    commands = [*recipe.get("earlier", []), recipe["command"]]
+    if any("{pairs}" in command for command in commands) and not (run.parent / _PAIRS).is_file():
+        write_pairs(run.parent / _PAIRS)
+    for command, folder in zip(commands, [*stage_folders(recipe, run), run], strict=True):
+        if (folder / "state.json").is_file() and read_state(folder).status == "finished":
+            continue
+        words = [*filled(command, run.parent), "--out", str(folder), "--resume", *more]
+        if subprocess.run([sys.executable, "-m", "bertviz_lab", *words], check=False).returncode:
+            sys.exit(f"The training has not finished; the same command goes on with it. It is in {folder}.")
 
 
 def pack(name: str, recipe: dict[str, Any], run: Path, folder: Path) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from benchmarks import reproduce
 from benchmarks.reproduce import beside, pack, score, thinned, train
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
+from bertviz_lab.training.runs.run_folder import read_config
 
 RECIPE: dict[str, Any] = {
     "command": [
@@ -97,6 +98,30 @@ def test_new_scores_stand_beside_those_of_the_model_that_ships() -> None:
     assert "| held out | accuracy | 0.5000 | 0.5000 |" in text
 
 
+def test_a_recipe_trains_in_stages_and_a_later_one_starts_from_the_model_of_an_earlier(tmp_path: Path) -> None:
+    pairs = tmp_path / "pairs.jsonl"
+    told = ("The cat sat on the mat.", "A dog ran.", "Rain fell.", "He reads a book.", "She sang.", "It was late.")
+    pairs.write_text("".join(json.dumps({"anchor": text, "positive": text}) + "\n" for text in told), encoding="utf-8")
+    tuning = ("finetune", "--task", "embeddings", "--epochs", "2", "--evals-per-epoch", "1", "--batch-size", "2")
+    recipe = RECIPE | {
+        "earlier": [[*tuning, "--train", "{pairs}", "--eval-share", "0.3", "--model", "wiki-tiny"]],
+        "command": [*tuning, "--train", "sample:same-event", "--max-train-examples", "16", "--model", "{stage-1}"],
+        "pipeline": "sentence-similarity",
+        "scores": [{"title": "all of them", "task": "embeddings", "data": ["sample:same-event"]}],
+    }
+    train(recipe, tmp_path / "run", ["--threads", "1"])
+    pack("vectors", recipe, tmp_path / "run", tmp_path / "vectors")
+    assert read_config(tmp_path / "run").model == str(tmp_path / "stage-1" / "model")  # type: ignore[union-attr]
+    assert load_checkpoint(tmp_path / "vectors").pooling == "mean"
+    card = (tmp_path / "vectors" / "README.md").read_text(encoding="utf-8")
+    assert "- Stage 1: 4 steps" in card
+    assert "--train pairs.jsonl --eval-share 0.3 --model wiki-tiny`" in card
+    assert "--model stage-1`" in card
+    assert str(tmp_path) not in card
+    assert "library_name: sentence-transformers" in card
+    assert "MRR, held out" in (tmp_path / "vectors" / "curves.svg").read_text(encoding="utf-8")
+
+
 def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp_path: Path) -> None:
     recipe = RECIPE | {
         "command": [
@@ -112,7 +137,7 @@ def test_of_several_trainings_the_card_tells_each_and_the_picture_draws_each(tmp
     told = ", ".join(f"{trial['scores'][report['metric']]:.1%}" for trial in report["trials"])
     card = (tmp_path / "topics" / "README.md").read_text(encoding="utf-8")
     assert f"2 trials that differ only in the seed scored {report['metric'].replace('_', ' ')} {told}" in card
-    assert "These are validation scores: the best of 4 models was chosen by them" in card
+    assert "The best of 4 models was chosen by examples held out of the training data; these were not" in card
     best = max(report["trials"], key=lambda trial: trial["scores"][report["metric"]])
     assert f"that with seed {best['seed']} ships" in card
     assert "2 trainings, together 8 steps" in card
