@@ -118,8 +118,8 @@ def _as_modern(values: Body) -> Body:
     }
 
 
-#: Families that can be trained from random weights here, by MLM (ALBERT with SOP too).
-FROM_SCRATCH = ("bert", "roberta", "albert", "deberta-v2", "modernbert")
+#: Families that can be trained from random weights here, by MLM (ALBERT with SOP too, ELECTRA by replaced tokens).
+FROM_SCRATCH = ("bert", "roberta", "albert", "electra", "deberta-v2", "modernbert")
 
 #: model_type -> family. What is not here is refused.
 FAMILIES: dict[str, Family] = {

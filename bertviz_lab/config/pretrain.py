@@ -47,6 +47,8 @@ RECIPES: dict[str, dict[str, Any]] = {
     },
     # A smaller student of --teacher: Sanh et al. 2019, section 3, with the lab's optimizer and lengths.
     "distil": {"objective": "mlm", "causal_share": 0.0},
+    # Replaced-token detection: Clark et al. 2020, sections 2 and 3.2, with the lab's optimizer and lengths.
+    "electra": {"family": "electra", "objective": "rtd", "causal_share": 0.0},
 }
 
 
@@ -92,8 +94,14 @@ class PretrainConfig(TrainingConfig):
     objective: str = option(
         "mlm+nsp",
         "Pretraining objective: masked language modelling (MLM), alone or with next-sentence (NSP) or "
-        "sentence-order prediction (SOP)",
-        choices=("mlm+nsp", "mlm", "mlm+sop"),
+        "sentence-order prediction (SOP), or ELECTRA's replaced-token detection (RTD)",
+        choices=("mlm+nsp", "mlm", "mlm+sop", "rtd"),
+    )
+    generator_size: float = option(
+        0.25,
+        "Replaced-token detection: width of the generator as a fraction of the model's",
+        low=0.05,
+        high=1.0,
     )
     vocab_size: int = option(8192, "Vocabulary size of the tokenizer to be trained", low=64, high=100_000)
     tokenizer: str = option("", "Folder of an existing tokenizer, instead of training one")
@@ -155,6 +163,15 @@ class PretrainConfig(TrainingConfig):
         if isinstance(self.corpus, str) or not self.corpus:
             raise InputError("Name at least one text to train on, for example --corpus book.txt.")
         super().__post_init__()
+        if self.objective == "rtd" and self.family not in ("bert", "electra"):
+            title = FAMILIES[self.family].title
+            raise InputError(f"{title} is not trained by replaced-token detection: choose --family electra.")
+        if self.replaces_tokens and (self.init_from or self.teacher):
+            given = "--init-from" if self.init_from else "--teacher"
+            raise InputError(
+                f"Replaced-token detection trains two models from random weights; leave {given} out, or choose "
+                "--objective mlm."
+            )
         if self.family not in ("bert", "albert") and (self.objective == "mlm+sop" or self.share_layers):
             title = FAMILIES[self.family].title
             raise InputError(
@@ -190,7 +207,7 @@ class PretrainConfig(TrainingConfig):
         layers, _, heads = PRESETS[self.preset]
         return BertConfig.preset(
             self.preset,
-            family=self.family,
+            family="electra" if self.objective == "rtd" else self.family,
             vocab_size=vocab_size,
             num_hidden_layers=self.layers or layers,
             num_attention_heads=self.heads or heads,
@@ -198,6 +215,23 @@ class PretrainConfig(TrainingConfig):
             attention_probs_dropout_prob=self.dropout,
             share_layers=self.share_layers or self.family == "albert",
             is_decoder=not self.bidirectional,
+        )
+
+    @property
+    def replaces_tokens(self) -> bool:
+        """Whether ELECTRA's objective is trained: it was chosen, or its family, which has no next-sentence head."""
+        return self.objective == "rtd" or (self.family == "electra" and self.objective == "mlm+nsp")
+
+    def generator_config(self, model: BertConfig) -> BertConfig:
+        """The generator of replaced-token detection: a narrower `model` on the same embeddings (section 3.2)."""
+        heads = max(1, round(self.generator_size * model.num_attention_heads))
+        hidden = heads * (model.hidden_size // model.num_attention_heads)
+        embedding = model.embedding_size or model.hidden_size
+        return model.replace(
+            hidden_size=hidden,
+            num_attention_heads=heads,
+            intermediate_size=hidden * model.intermediate_size // model.hidden_size,
+            embedding_size=None if embedding == hidden else embedding,
         )
 
     @property

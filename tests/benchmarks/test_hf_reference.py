@@ -19,6 +19,7 @@ BATCH = PretrainingBatch(
     real_tokens=18,
     label_count=3,
     pair_count=2,
+    token_count=18,
 )
 
 

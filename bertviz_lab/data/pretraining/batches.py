@@ -29,6 +29,7 @@ class PretrainingBatch(Batch):
     next_sentence_label: Tensor | None  # (batch,), 0 is next or in order, 1 is random or swapped
     label_count: int  # labels that are not -100
     pair_count: int  # examples with a label of their pair; 0 without pairs
+    token_count: int  # tokens that are not padding
     causal: bool = False  # nothing is masked: every position is predicted, `labels` are the tokens that follow
 
 
@@ -93,6 +94,7 @@ class PretrainingData:
             real_tokens=int(lengths.sum()),
             label_count=int((masked.labels != IGNORE_INDEX).sum()),
             pair_count=len(rows) if self.pairs else 0,
+            token_count=int(lengths.sum()),
         )
 
     def causal_batch(self, rows: Examples) -> PretrainingBatch:
@@ -113,6 +115,7 @@ class PretrainingData:
             real_tokens=int(lengths.sum()),
             label_count=int((labels != IGNORE_INDEX).sum()),
             pair_count=0,
+            token_count=int(lengths.sum()),
             causal=True,
         )
 

@@ -13,11 +13,13 @@ from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.figures.plots import COLOURS, EDGE, PAGE, QUIET, blank_figure, escaped
 from bertviz_lab.figures.training.panels import (
     ACCURACY,
+    DETECTION,
     MLM,
     NSP,
     OPTIMIZATION,
     PANELS,
     PERPLEXITY,
+    RTD,
     TASK_SCORES,
     Panel,
 )
@@ -120,7 +122,7 @@ def compared_panels(runs: Sequence[ComparedRun]) -> list[dict[str, Any]]:
     """A panel for each measure of pretraining, in which runs are compared."""
     return [
         _body(replace(panel, id=series.field, title=series.label, series=(series,)), runs)
-        for panel in (ACCURACY, MLM, NSP, PERPLEXITY, *OPTIMIZATION)
+        for panel in (ACCURACY, MLM, NSP, PERPLEXITY, RTD, DETECTION, *OPTIMIZATION)
         for series in panel.series
         if not series.field.startswith("causal")
     ]

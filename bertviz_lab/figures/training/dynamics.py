@@ -151,6 +151,12 @@ def plane_body(mean: NDArray[np.floating], axes: NDArray[np.floating], explained
     }
 
 
+#: objective -> the field and the name of its loss; other objectives are those of tasks.
+_LOSSES = {"mlm": ("mlm_loss", "MLM loss"), "rtd": ("rtd_loss", "RTD loss")}
+#: Of each loss the field and the name of its baseline.
+_BASELINES = {"mlm_loss": ("unigram_entropy", "unigram-entropy baseline"), "loss": ("loss", "class-prior baseline")}
+
+
 def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) -> dict[str, Any]:
     """The loss curves of a log: {"name", "chance", "trained", "forwards", "held"}.
 
@@ -159,15 +165,16 @@ def curve_body(rows: Iterable[Mapping[str, Any]], max_points: int = MAX_POINTS) 
     """
     step_rows = [row for row in rows if isinstance(row.get("step"), int)]
     started = next((row for row in step_rows if row.get("event") == "RunStarted"), {})
-    field = "mlm_loss" if str(started.get("objective", "mlm")).startswith("mlm") else "loss"
-    baselines = started.get("baselines") or {}
+    objective = str(started.get("objective", "mlm"))
+    field, name = _LOSSES.get(objective.partition("+")[0], ("loss", "loss"))
+    baseline, baseline_name = _BASELINES.get(field, ("", ""))
     done = [row for row in step_rows if row.get("event") == "StepDone"]
     held = [row for row in step_rows if row.get("event") == "EvalDone"]
     trained = _points(done, field, max_points)
     return {
-        "name": "MLM loss" if field == "mlm_loss" else "loss",
-        "chance": baselines.get("unigram_entropy" if field == "mlm_loss" else "loss"),
-        "chance_name": "unigram-entropy baseline" if field == "mlm_loss" else "class-prior baseline",
+        "name": name,
+        "chance": (started.get("baselines") or {}).get(baseline),
+        "chance_name": baseline_name,
         "trained": trained,
         "forwards": [point[:2] for point in _points(done, "causal_loss", max_points)],
         "held": [point[:2] for point in _points(held, field, max_points)],

@@ -73,6 +73,32 @@ ACCURACY = Panel(
     (Baseline("unigram_accuracy", "unigram baseline"), Baseline("nsp_accuracy", "chance", "nsp_accuracy", 0.5)),
     better=1,
 )  # fmt: skip
+RTD = Panel(
+    "rtd", "RTD loss",
+    "replaced-token detection: binary cross-entropy of whether each token was replaced, in nats; it rises again where "
+    "the generator's replacements become harder to tell",
+    "nats", (Series("rtd_loss", "RTD", "RTD loss"),),
+)  # fmt: skip
+DETECTION = Panel(
+    "accuracy", "Detection of replaced tokens",
+    "share of tokens that are told right, most of which are original, and F1 over those that were replaced; higher is "
+    "better", "share",
+    (
+        Series("rtd_accuracy", "RTD accuracy", "RTD accuracy"),
+        Series("rtd_f1", "F1 of replaced tokens", "RTD F1", COLOURS[2]),
+    ),
+    better=1,
+)  # fmt: skip
+GENERATOR = (
+    replace(
+        MLM, id="generator", title="Generator: MLM loss", series=(Series("mlm_loss", "MLM", "MLM loss", COLOURS[1]),)
+    ),
+    Panel(
+        "generator_accuracy", "Generator: accuracy", "share of the masked tokens that it predicts; higher is better",
+        "share", (Series("mlm_accuracy", "MLM", "MLM accuracy", COLOURS[1]),),
+        (Baseline("unigram_accuracy", "unigram baseline"),), better=1,
+    ),
+)  # fmt: skip
 PERPLEXITY = Panel(
     "perplexity", "MLM perplexity", "exp of the MLM loss: the number of equally likely tokens with that loss",
     "perplexity", (Series("perplexity", "masked tokens", "MLM perplexity"),),
@@ -170,5 +196,6 @@ def in_words_of_sop(panel: Panel) -> Panel:
 PANELS: dict[str, tuple[Panel, ...]] = {
     "mlm": PRETRAINING,
     "mlm+sop": tuple(in_words_of_sop(panel) for panel in PRETRAINING),
+    "rtd": (RTD, DETECTION, *GENERATOR),
     **{name: task_panels(task) for name, task in TASK_SCORES.items()},
 }

@@ -22,7 +22,14 @@ _NAMES = {
     "nsp_loss": "NSP loss (nats)",
     "nsp_accuracy": "NSP accuracy",
     "nsp_accuracy_se": "NSP accuracy, standard error",
+    "rtd_loss": "RTD loss (nats a token)",
+    "rtd_accuracy": "RTD accuracy",
+    "rtd_f1": "RTD F1 (replaced tokens)",
 }
+_DISCRIMINATOR = (
+    "it is a discriminator: it tells which tokens of a text were replaced, and fills no masks; the generator that it "
+    "was trained with is in a folder of its own"
+)
 _PIPELINES: dict[Task, str] = {
     "classification": "text-classification",
     "multilabel": "text-classification",
@@ -80,8 +87,12 @@ def pretraining_card(
         origin += f", distilled from {source_name(config.teacher)}"
     differs = _unlike_bert(config, checkpoint.config)
     size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
+    names = _NAMES
+    if objective == "rtd":
+        differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])
+        names = _NAMES | {name: f"{_NAMES[name]} of the generator" for name in ("mlm_loss", "mlm_accuracy")}
     return _CARD.format(
-        pipeline="fill-mask",
+        pipeline="feature-extraction" if objective == "rtd" else "fill-mask",
         title=f"A small BERT ({origin})",
         about=_size(checkpoint, f"{tokenizer.algorithm} tokens, {case}")
         + (f"\n\nUnlike BERT, {differs}." if differs else ""),
@@ -90,7 +101,7 @@ def pretraining_card(
         f"{progress.seconds:,.0f} s on {hardware.threads} threads of {hardware.device} in {hardware.precision}",
         command=_command("pretrain", config),
         scored="Scores on held-out documents",
-        scores=_table({_NAMES[name]: value for name, value in scores.items()}),
+        scores=_table({names[name]: value for name, value in scores.items()}),
     )
 
 

@@ -16,6 +16,8 @@ Four things are in memory at the worst moment of a step, the start of the backwa
    also their logarithms, in fp32. During causal-LM warm-up every position is predicted, not one in seven: then this
    is the largest item.
 
+Distillation adds the teacher's weights and its forward pass, replaced-token detection all of the generator's.
+
 Evaluation runs a few examples at a time without a backward pass: nothing of item 3, but as much of item 4.
 """
 
@@ -50,11 +52,25 @@ class MemoryEstimate:
     def total(self) -> int:
         return self.process + self.weights + self.step + self.predictions
 
+    def plus(self, other: "MemoryEstimate") -> "MemoryEstimate":
+        """With what another model needs at the same time, in the same process."""
+        return MemoryEstimate(
+            self.process,
+            self.weights + other.weights,
+            self.step + other.step,
+            self.predictions + other.predictions,
+        )
+
 
 def estimate_memory(
-    model: BertConfig, settings: PretrainConfig, precision: str = "fp32", processes: int = 1, device: str = "cpu"
+    model: BertConfig,
+    settings: PretrainConfig,
+    precision: str = "fp32",
+    processes: int = 1,
+    device: str = "cpu",
+    teacher: BertConfig | None = None,
 ) -> MemoryEstimate:
-    """The peak memory of each process of a run; `processes` share every step."""
+    """The peak memory of each process of a run; `processes` share every step, and each has the `teacher`."""
     half = precision in ("bf16", "fp16")
     with torch.device("meta"):
         shape = BertForPreTraining(model)
@@ -71,8 +87,11 @@ def estimate_memory(
     masked = max(1, round(settings.mask_probability * settings.seq_len))
     causal_warmup = settings.causal_share > 0 and not (settings.init_from or settings.teacher)
     predicted = rows * (settings.seq_len - 1 if causal_warmup else masked)
+    if settings.replaces_tokens:  # the discriminator reads every token, and its logits are one number each
+        predicted, masked = rows * settings.seq_len, 0
+    logits = 0 if settings.replaces_tokens else predicted * model.vocab_size
     # (all but the logits, logits) at the three moments of which one is the peak
-    backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, predicted * model.vocab_size)
+    backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, logits)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
     # An evaluation keeps one layer at a time.
     forward = 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
@@ -82,7 +101,22 @@ def estimate_memory(
     peaks = ((backward, train_bytes), (update, 0), (scoring, eval_bytes))
     step, predictions = max(((rest, each * count) for (rest, count), each in peaks), key=sum)
     process = _PROCESS if device == "cpu" else 0
-    return MemoryEstimate(process, persistent, int(_SLACK * step), int(_SLACK * predictions))
+    estimate = MemoryEstimate(process, persistent, int(_SLACK * step), int(_SLACK * predictions))
+    if teacher:
+        estimate = estimate.plus(_forward(teacher, rows * settings.seq_len, predicted))
+    if settings.replaces_tokens:
+        generator, mlm = settings.generator_config(model), replace(settings, family="electra", objective="mlm")
+        mlm = replace(mlm, causal_share=0.0)
+        estimate = estimate.plus(estimate_memory(generator, mlm, precision, processes, device))
+    return estimate
+
+
+def _forward(model: BertConfig, tokens: int, predicted: int) -> MemoryEstimate:
+    """A model that is not trained beside the one that is: its weights, a layer at a time, and twice its logits."""
+    with torch.device("meta"):
+        weights = sum(p.numel() for p in BertForPreTraining(model).parameters())
+    layer = tokens * (6 * model.hidden_size + 2 * model.intermediate_size)
+    return MemoryEstimate(0, 4 * weights, 4 * layer, 8 * predicted * model.vocab_size)
 
 
 def _activations(
@@ -112,7 +146,13 @@ def _activations(
 _SMALLER = "choose a smaller --preset, --vocab-size, --seq-len or --batch-size"
 
 
-def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardware, smaller: str = _SMALLER) -> None:
+def require_memory(
+    model: BertConfig,
+    settings: PretrainConfig,
+    hardware: Hardware,
+    smaller: str = _SMALLER,
+    teacher: BertConfig | None = None,
+) -> None:
     """Raise `InputError` with what is needed, what is free and what to change, where a run cannot fit.
 
     `smaller` is the advice where gradient accumulation does not help.
@@ -121,7 +161,7 @@ def require_memory(model: BertConfig, settings: PretrainConfig, hardware: Hardwa
     here = local_processes() if kind == "cpu" else 1  # processes that share this memory
 
     def needed(changed: PretrainConfig) -> int:
-        return here * estimate_memory(model, changed, hardware.precision, hardware.processes, kind).total
+        return here * estimate_memory(model, changed, hardware.precision, hardware.processes, kind, teacher).total
 
     free = available_memory(hardware.device, here)
     if needed(settings) <= free:

@@ -40,7 +40,7 @@ def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
         short_until = 0.0
     if config.init_from:  # a trained model needs no easy start
         causal_until = short_until = 0.0
-    if config.teacher:  # it answers about masked tokens
+    if config.teacher or config.replaces_tokens:  # both are about masked tokens
         causal_until = 0.0
     schedule: list[Stage] = []
     start = 0.0

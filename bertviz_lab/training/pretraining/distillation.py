@@ -9,6 +9,7 @@ same hidden size nor the same number of heads.
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -41,41 +42,49 @@ class Distillation:
 
     def losses(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
         """Run student and teacher on a batch. Each loss is this micro-batch's share of the step's mean."""
+        if self.method == "relations":
+            return self._relations(model, batch)
+        return self._soft_targets(model, batch)
+
+    def _soft_targets(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
+        """The teacher's distribution at the masked positions and, where the widths are equal, its hidden states."""
+        own, theirs = self._run(model, batch, masked_positions=batch.masked_positions)
+        logits, asked = token_logits(own), batch.labels != IGNORE_INDEX
+        divergence = soft_target_loss(logits[asked], token_logits(theirs)[asked], self.temperature)
+        losses = {"soft_target_loss": divergence / max(1, batch.label_count)}
+        if own.last_hidden_state.shape == theirs.last_hidden_state.shape:
+            distance = cosine_loss(own.last_hidden_state[asked], theirs.last_hidden_state[asked])
+            losses["cosine_loss"] = _share(batch) * distance
+        return DistilledStep(logits, getattr(own, "seq_relationship_logits", None), losses)
+
+    def _relations(self, model: nn.Module, batch: PretrainingBatch) -> "DistilledStep":
+        """The relations of the teacher's last layer, between all tokens."""
+        own, theirs = self._run(model, batch, output_trace=True)
+        layers = own.trace[-1], theirs.trace[-1]
+        heads = math.gcd(*(layer.query_states.shape[1] for layer in layers))
+        queries, keys, values = (
+            [_relation_heads(getattr(layer, states), heads) for layer in layers]
+            for states in ("query_states", "key_states", "value_states")
+        )
+        losses = {
+            "attention_relation_loss": _share(batch) * relation_loss(queries, keys, batch.attention_mask),
+            "value_relation_loss": _share(batch) * relation_loss(values, values, batch.attention_mask),
+        }
+        logits_BLV = token_logits(own)
+        places_BPV = batch.masked_positions[..., None].expand(-1, -1, logits_BLV.shape[-1])
+        return DistilledStep(logits_BLV.gather(1, places_BPV), getattr(own, "seq_relationship_logits", None), losses)
+
+    def _run(self, model: nn.Module, batch: PretrainingBatch, **options: Any) -> tuple[Any, Any]:
+        """What student and teacher make of a batch; the teacher is not trained."""
         inputs = (batch.input_ids, batch.attention_mask, batch.token_type_ids)
-        traced = self.method == "relations"
-        options = {"output_trace": True} if traced else {"masked_positions": batch.masked_positions}
         with torch.no_grad():
-            taught = self.teacher(*inputs, **options)
-        out = model(*inputs, **options)
-        asked = batch.labels != IGNORE_INDEX
-        share = asked.sum() / max(1, batch.label_count)
-        if traced:
-            theirs, own, mask = taught.trace[-1], out.trace[-1], batch.attention_mask
-            heads = math.gcd(theirs.query_states.shape[1], own.query_states.shape[1])
-            queries, keys, values = (
-                [_relation_heads(states, heads) for states in pair]
-                for pair in (
-                    (own.query_states, theirs.query_states),
-                    (own.key_states, theirs.key_states),
-                    (own.value_states, theirs.value_states),
-                )
-            )
-            losses = {
-                "attention_relation_loss": share * relation_loss(queries, keys, mask),
-                "value_relation_loss": share * relation_loss(values, values, mask),
-            }
-            gathered = batch.masked_positions[..., None]
-            logits = token_logits(out)
-            logits = logits.gather(1, gathered.expand(-1, -1, logits.shape[-1]))
-        else:
-            logits = token_logits(out)
-            soft = soft_target_loss(logits[asked], token_logits(taught)[asked], self.temperature)
-            losses = {"soft_target_loss": soft / max(1, batch.label_count)}
-            if out.last_hidden_state.shape == taught.last_hidden_state.shape:
-                losses["cosine_loss"] = share * cosine_loss(
-                    out.last_hidden_state[asked], taught.last_hidden_state[asked]
-                )
-        return DistilledStep(logits, getattr(out, "seq_relationship_logits", None), losses)
+            theirs = self.teacher(*inputs, **options)
+        return model(*inputs, **options), theirs
+
+
+def _share(batch: PretrainingBatch) -> Tensor:
+    """Of the step's masked tokens those in this micro-batch."""
+    return (batch.labels != IGNORE_INDEX).sum() / max(1, batch.label_count)
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
 def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
     """Means over all labels: `mlm_loss` (nats) and `mlm_accuracy`; `nsp_loss` and `nsp_accuracy` where there are pairs,
     with `nsp_accuracy_se`, the standard error of that share."""
-    mlm, nsp = _Scores(), _Scores()
+    mlm, nsp = LabelScores(), LabelScores()
     with evaluating(model):
         for batch in batches:
             batch = batch.to(hardware.device)
@@ -89,7 +89,7 @@ def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], 
     return scores
 
 
-class _Scores:
+class LabelScores:
     """Sums of loss and hits over the labels seen."""
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What pretraining asks of a model: masked words, pairs of segments, and at the start each next word."""
+"""What pretraining asks of a model: masked words, pairs of segments, replaced tokens, at the start each next word."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -29,12 +29,18 @@ from bertviz_lab.training.pretraining.evaluate import (
     right,
 )
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer, probe_accuracy
+from bertviz_lab.training.pretraining.replaced_tokens import (
+    GENERATOR,
+    GeneratorAndDiscriminator,
+    evaluate_replaced_tokens,
+    replaced_token_step,
+)
 from bertviz_lab.training.runs.events import ProbesDone
 
 
 @dataclass(frozen=True)
 class PretrainingTask:
-    """Masked language modelling, with or without a question about the pair, for the loop."""
+    """Masked language modelling with or without a question about the pair, or replaced tokens, for the loop."""
 
     model: nn.Module  # as it is saved: not wrapped for several processes
     model_config: BertConfig
@@ -53,13 +59,27 @@ class PretrainingTask:
     def trained_length(self) -> int:
         return max(self.start_length, self.curriculum.trained_length)
 
-    def checkpoint(self, card: str = "") -> Checkpoint:
+    @property
+    def kept_model(self) -> nn.Module:
+        """The model that the run is for: of generator and discriminator the latter."""
+        return self.model.discriminator if isinstance(self.model, GeneratorAndDiscriminator) else self.model
+
+    def checkpoint(self) -> Checkpoint:
         """The model as it stands, as it is saved."""
-        return Checkpoint(self.model, self.tokenizer, self.model_config, card, trained_length=self.trained_length)
+        return Checkpoint(self.kept_model, self.tokenizer, self.model_config, trained_length=self.trained_length)
+
+    def generator_checkpoint(self) -> Checkpoint | None:
+        """The generator of replaced-token detection as it stands, which a run needs to resume."""
+        if not isinstance(self.model, GeneratorAndDiscriminator):
+            return None
+        generator = self.model.generator
+        return Checkpoint(generator, self.tokenizer, generator.config, trained_length=self.trained_length)
 
     def training_step(self, model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
         """The sum of the losses, each the mean over the whole step's labels: here, this part's share of it."""
         batch = batch.to(self.hardware.device)
+        if isinstance(self.model, GeneratorAndDiscriminator):
+            return replaced_token_step(model, batch, measure)
         taught: dict[str, Tensor] = {}
         if self.distillation is None:
             token_logits, pair_logits = predict(model, batch)
@@ -94,6 +114,8 @@ class PretrainingTask:
     def evaluate(self, model: nn.Module, final: bool = False) -> dict[str, float]:
         """Scores on held-out text: on a little while the model trains, on as much as a decision needs at the end."""
         batches = eval_batches(self.held_out, FULL_EVAL) if final else self._quick_eval
+        if isinstance(self.model, GeneratorAndDiscriminator):
+            return evaluate_replaced_tokens(model, batches, self.hardware)
         return evaluate_pretraining(model, batches, self.hardware)
 
     def save(self, model: nn.Module, progress: Progress, scores: Mapping[str, float]) -> str:
@@ -101,6 +123,9 @@ class PretrainingTask:
 
         def write(fresh: Path) -> None:
             write_checkpoint(self.checkpoint(), fresh)
+            if generator := self.generator_checkpoint():
+                (fresh / GENERATOR).mkdir()
+                write_checkpoint(generator, fresh / GENERATOR)
             position = asdict(self.curriculum.position)
             save_training_state(fresh, progress, self.optimizers, self.hardware, position=position)
 
@@ -112,7 +137,7 @@ class PretrainingTask:
 
     def snapshot(self, progress: Progress) -> str:
         return self.snapshots.save(
-            self.model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
+            self.kept_model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
         )
 
     def probe(self, progress: Progress) -> ProbesDone | None:

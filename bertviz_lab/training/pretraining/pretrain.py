@@ -34,6 +34,7 @@ from bertviz_lab.training.pretraining.distillation import Distillation, require_
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
+from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
 from bertviz_lab.training.runs.events import EvalDone, Event, Preparing, RunFinished, RunStarted
 
@@ -104,9 +105,9 @@ def pretrain(
     # A resumed run keeps its precision: in another it would not be the same run.
     state = read_training_state(saved.path) if saved else {}
     hardware = choose_hardware(state.get("precision", config.precision), model_config, config.threads, accelerator)
-    require_memory(model_config, config, hardware)
+    require_memory(model_config, config, hardware, teacher=teacher.config if teacher else None)
     torch.manual_seed(config.seed + hardware.rank)
-    raw_model = build_model(objective, model_config, config.seed, start)
+    raw_model = build_model(config, objective, model_config, start)
     distillation = None
     if teacher:
         if start is None and start_from_teacher(raw_model, model_config, teacher):
@@ -134,7 +135,8 @@ def pretrain(
     position = DataPosition(**state.get("position", {}))
     curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position)
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
-    probes = probes_for(config.corpus, tokenizer) if config.probes else None
+    # Of replaced tokens a discriminator tells, which no probe asks about.
+    probes = probes_for(config.corpus, tokenizer) if config.probes and objective != "rtd" else None
     probe_scorer = ProbeScorer(probes, tokenizer, model_config.max_position_embeddings) if probes else None
     task = PretrainingTask(
         raw_model,
@@ -179,6 +181,9 @@ def pretrain(
                     trained = task.checkpoint()
                     card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
                     save_checkpoint(replace(trained, card=card), folder / "model")
+                    if generator := task.generator_checkpoint():
+                        remove_partial_writes(folder / GENERATOR)
+                        save_checkpoint(generator, folder / GENERATOR)
                     write_json(folder / "report.json", {"scores": scores, **asdict(progress), "reason": event.reason})
                 event = replace(event, path=str(folder / "model"))
             yield event

@@ -15,11 +15,14 @@ from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.model.weights import load_state, state_for_huggingface
 from bertviz_lab.tokenization import Tokenizer
-from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpoint
 from bertviz_lab.training.pretraining.evaluate import EVAL_BATCH_SIZE
+from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR, GeneratorAndDiscriminator
 
 #: Google's code writes the text out this many times, each time cut and masked differently, and then repeats these.
 _DUPE_FACTOR = 10
+#: objective -> what is asked about the two texts of an example.
+_PAIRS = {"mlm+nsp": "nsp", "mlm+sop": "sop"}
 _MLM_ONLY = "sentence pairs are left out and the model is trained on masked language modelling only."
 
 
@@ -27,7 +30,7 @@ _MLM_ONLY = "sentence pairs are left out and the model is trained on masked lang
 class RunData:
     """The data of a run."""
 
-    objective: str  # mlm, mlm+nsp or mlm+sop: the one asked for, or mlm where the text has no sentence pairs
+    objective: str  # mlm, mlm+nsp, mlm+sop or rtd: the one asked for, or mlm where the text has no sentence pairs
     training: PretrainingData
     held_out: PretrainingData
     notes: tuple[str, ...]  # what a person should know of it
@@ -38,7 +41,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
     objective, notes = config.objective, []
     family = FAMILIES[config.family]
     if objective == "mlm+nsp" and family.pretraining != "nsp":
-        objective = "mlm+sop" if family.pretraining == "sop" else "mlm"
+        objective = {"sop": "mlm+sop", "rtd": "rtd"}.get(family.pretraining, "mlm")
         notes.append(f"{family.title} has no next-sentence prediction: this run trains {objective}.")
     if objective == "mlm+nsp" and corpus.documents < 2:
         objective = "mlm"
@@ -46,10 +49,10 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
             f"The text is a single document, so there is no other to draw a random next sentence from: {_MLM_ONLY}"
         )
     train_view, held_out_view = split_corpus(corpus, min_documents=2 if objective == "mlm+nsp" else 1)
-    if objective != "mlm" and not train_view.has_sentence_pairs:
-        objective = "mlm"
+    pairs = _PAIRS.get(objective, "")
+    if pairs and not train_view.has_sentence_pairs:
+        objective, pairs = "mlm", ""
         notes.append(f"Every document is a single sentence, so no sentence has a next one: {_MLM_ONLY}")
-    pairs = objective.removeprefix("mlm").removeprefix("+")
     held_out_pairs = pairs if held_out_view.has_sentence_pairs else ""
     if pairs and not held_out_pairs:
         notes.append("No held-out document has two sentences: sentence pairs are trained on, but not scored.")
@@ -96,7 +99,7 @@ def build_model_config(
         raise InputError(
             f"{start.name} reads at most {start.config.max_position_embeddings} tokens; lower --seq-len to that."
         )
-    if objective != "mlm" and start.config.type_vocab_size < 2:
+    if objective in _PAIRS and start.config.type_vocab_size < 2:
         raise InputError(f"{start.name} knows one segment only; choose the objective mlm.")
     if objective == "mlm+nsp" and not start.config.has_nsp:
         raise InputError(f"{start.name} is {start.config.family.title}, which has no NSP; choose the objective mlm.")
@@ -108,11 +111,20 @@ def build_model_config(
 
 
 def build_model(
-    objective: str, config: BertConfig, seed: int, start: Checkpoint | None
-) -> BertForPreTraining | BertForMaskedLM:
-    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random."""
+    settings: PretrainConfig, objective: str, config: BertConfig, start: Checkpoint | None
+) -> BertForPreTraining | BertForMaskedLM | GeneratorAndDiscriminator:
+    """A model with the heads of the objective; what `start` has of it is taken over, the rest begins at random.
+
+    For replaced-token detection `start` is a checkpoint of the run, which has the generator too.
+    """
+    if objective == "rtd":
+        both = GeneratorAndDiscriminator(config, settings.generator_config(config), settings.seed)
+        if start is not None and start.path is not None:
+            load_state(both.discriminator, state_for_huggingface(start.model))
+            load_state(both.generator, state_for_huggingface(load_checkpoint(start.path / GENERATOR).model))
+        return both.train()
     kind = BertForMaskedLM if objective == "mlm" else BertForPreTraining
-    model = kind(config, generator=torch.Generator().manual_seed(seed))
+    model = kind(config, generator=torch.Generator().manual_seed(settings.seed))
     if start is not None:
         load_state(model, state_for_huggingface(start.model))
     return model.train()
@@ -127,4 +139,4 @@ def baselines(counts: np.ndarray, tokenizer: Tokenizer, objective: str) -> dict[
         "unigram_entropy": float(-(share * np.log(share)).sum()),
         "unigram_accuracy": float(share.max()),
     }
-    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective != "mlm" else {})
+    return values | ({"nsp_loss": math.log(2), "nsp_accuracy": 0.5} if objective in _PAIRS else {})

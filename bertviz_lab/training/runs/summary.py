@@ -13,6 +13,7 @@ _MEASURES = {
     "tokens": ("f1", "accuracy"),
     "qa": ("f1",),
     "embeddings": ("spearman", "mrr"),
+    "rtd": ("rtd_f1",),
 }
 _PRETRAINING = ("mlm_accuracy",)
 _RANDOM = "random weights"  # the trial that a run is compared with

@@ -35,7 +35,7 @@ class Forecaster:
         self._lock = threading.Lock()  # one measurement at a time: two would slow each other down
         self._speeds: dict[tuple[Any, ...], float] = {}
 
-    def forecast(self, config: PretrainConfig, model: BertConfig) -> Forecast:
+    def forecast(self, config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> Forecast:
         """For a run that trains this model. A text's vocabulary is rounded, so that it is measured once.
 
         Raises `InputError` for a model, or a step, beyond the limits of the page.
@@ -45,8 +45,8 @@ class Forecaster:
         refuse_large(model, self._limits)
         rounded = model.replace(vocab_size=-(-model.vocab_size // 1024) * 1024)
         return Forecast(
-            tokens_per_second=self._speed(config, rounded) * _pace(config, rounded),
-            memory_bytes=estimate_memory(model, config, config.precision).total,
+            tokens_per_second=self._speed(config, rounded) * _pace(config, rounded, teacher),
+            memory_bytes=estimate_memory(model, config, config.precision, teacher=teacher).total,
             available_bytes=available_memory(),
         )
 
@@ -89,8 +89,16 @@ def _work(model: BertConfig, asked: float = 0.15) -> float:
     return 12 * model.num_hidden_layers * model.hidden_size**2 + asked * model.hidden_size * model.vocab_size
 
 
-def _pace(config: PretrainConfig, model: BertConfig) -> float:
-    """Mean speed of a run in which a part reads forwards, where every token is asked for, over that of masking."""
+def _pace(config: PretrainConfig, model: BertConfig, teacher: BertConfig | None = None) -> float:
+    """Mean speed of a run over that of masked language modelling with this model alone.
+
+    It is slower where a part of the run predicts every next token, where a teacher reads along, and where a generator
+    is trained beside a discriminator, which predicts no words.
+    """
+    if teacher:  # a forward pass, which is a third of a training step
+        return 1 / (1 + _work(teacher) / (3 * _work(model)))
+    if config.replaces_tokens:
+        return _work(model) / (_work(model, 0.0) + _work(config.generator_config(model)))
     share = 0.0 if config.init_from else config.causal_share
     cost = _work(model, 1.0) / _work(model)
     # A part is a share of the time, or of the steps.

@@ -51,7 +51,10 @@ GROUPS = (
     (
         "building",
         "Architecture",
-        ("family", "layers", "heads", "share_layers", "segment_embeddings", "position_embeddings", "bidirectional"),
+        (
+            *("family", "generator_size", "layers", "heads", "share_layers"),
+            *("segment_embeddings", "position_embeddings", "bidirectional"),
+        ),
     ),
     ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
 )
@@ -148,6 +151,7 @@ LABELS = {
     "gradient_checkpointing": "Gradient checkpointing",
     "precision": "Precision",
     "family": "Model family",
+    "generator_size": "Generator size (fraction)",
     "layers": "Layers",
     "heads": "Attention heads per layer",
     "share_layers": "Parameter sharing across layers",
@@ -192,7 +196,7 @@ HELP = {
     "time_budget": "Such as 90s, 10m or 2h.",
     "steps": "Optimizer steps; if empty, the time budget above decides.",
     "objective": "Masked language modelling (MLM), alone or with next-sentence prediction (NSP) or sentence-order "
-    "prediction (SOP).",
+    "prediction (SOP); or replaced-token detection (RTD), which trains an ELECTRA.",
     "documents": "A blank line or the end of a file; auto infers it from the text.",
     "text_field": "Of a table such as .csv or .jsonl; inferred if empty.",
     "algorithm": "WordPiece as in BERT, or byte-level BPE as in RoBERTa.",
@@ -221,7 +225,8 @@ HELP = {
     "gradient_checkpointing": "Keeps less in memory and computes each layer twice: the same result, a third slower.",
     "lora": "Trains small adapters of this rank in place of the backbone (needs PEFT); 0 trains all of it.",
     "precision": "Floating-point format; auto picks the fastest that this hardware supports.",
-    "family": "BERT, or what RoBERTa, ALBERT, DeBERTa and ModernBERT changed in it.",
+    "family": "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it.",
+    "generator_size": "With replaced-token detection: the width of the generator, as a fraction of the model's.",
     "layers": "If empty, as the model size has.",
     "heads": "If empty, as the model size has; they split the hidden size equally.",
     "share_layers": "All layers use the same weights, as in ALBERT: fewer parameters, the same compute.",
@@ -239,4 +244,5 @@ RECIPES = {
     "paper": "BERT (2018): MLM from the first step, long sequences, dropout. For days on many accelerators.",
     "roberta": "RoBERTa (2019): MLM only, byte-level BPE, a higher learning rate. For days on many accelerators.",
     "distil": "DistilBERT (2019): a smaller student learns from the predictions of a teacher, chosen under Start from.",
+    "electra": "ELECTRA (2020): a small generator fills masked tokens, the model detects which tokens were replaced.",
 }

@@ -30,7 +30,7 @@ _FIELDS = {f.name: f for f in dataclasses.fields(PretrainConfig)}
 #: What the forecast depends on besides the text.
 _FORECAST = (
     "preset layers heads time_budget steps batch_size gradient_accumulation_steps optimizer causal_share "
-    "mask_probability dropout precision bidirectional"
+    "mask_probability dropout precision bidirectional family objective generator_size"
 ).split()
 
 
@@ -220,7 +220,8 @@ def forecast_line(
         config = form.config_from(session, text, names, values)
         report = form.report_of(session, text, names, values)
         start = form.start_of(session, dict(zip(names, values, strict=True)).get("init_from", ""))
-        estimate = forecaster.forecast(config, form.model_of(config, start, report.vocab_size))
+        teacher = start.config if start and config.teacher else None
+        estimate = forecaster.forecast(config, form.model_of(config, start, report.vocab_size), teacher)
     except InputError as error:
         return facts_payload([], note=controls.in_page_words(PretrainConfig, str(error)), tone="error")
     except Exception as error:

@@ -2,6 +2,8 @@
 
 NAMES = {
     "mlm_accuracy": "MLM accuracy",
+    "rtd_accuracy": "RTD accuracy",
+    "rtd_f1": "RTD F1",
     "accuracy": "Accuracy",
     "f1": "F1",
     "macro_f1": "Macro F1",

@@ -25,7 +25,10 @@ _KEPT_FRAMES = 80_000_000  # bytes of frames of all visitors
 _KEPT_OPEN = 200_000_000  # bytes of opened snapshots
 _KEPT_READERS, _KEPT_LOGS = 16, 8
 #: What the loss curve needs of an event.
-_CURVE_FIELDS = ("event", "step", "mlm_loss", "loss", "causal_loss", "seconds", "tokens", "objective", "baselines")
+_CURVE_FIELDS = (
+    *("event", "step", "mlm_loss", "rtd_loss", "loss", "causal_loss"),
+    *("seconds", "tokens", "objective", "baselines"),
+)
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,7 @@ def batch(vocab: int, examples: int = 4) -> PretrainingBatch:
         next_sentence_label=None,
         label_count=int((labels >= 0).sum()),
         pair_count=0,
+        token_count=int(mask.sum()),
         real_tokens=int(mask.sum()),
     )
 
