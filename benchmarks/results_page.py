@@ -16,6 +16,7 @@ _ORDER = (
     "time_to_quality",
     "task_scores",
     "finetuning",
+    "distillation",
     "tiny_town",
     "startup",
     "page_latency",

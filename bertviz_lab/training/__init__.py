@@ -1,7 +1,8 @@
 """Training: text or labelled files in, a stream of events and a folder with a model out.
 
-In reading order: `loop` (steps, time and gradients, whatever the task), `pretraining` (MLM with NSP or SOP),
-`finetuning` (labelled tasks), `checkpoints` (what is saved), `runs` (events, the folder of a run, console, trackers).
+In reading order: `loop` (steps, time and gradients, whatever the task), `pretraining` (MLM with NSP or SOP, replaced
+tokens), `finetuning` (labelled tasks), `checkpoints` (what is saved), `runs` (events, the folder of a run, console,
+trackers).
 """
 
 from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from pathlib import Path
 import gradio as gr
 import pytest
 
-from bertviz_lab import InputError, PretrainConfig
+from bertviz_lab import BertConfig, InputError, PretrainConfig
 from bertviz_lab.config import RECIPES
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.training.loop import throughput
@@ -107,6 +107,15 @@ def test_a_short_run_is_saved_and_scored_often_enough_to_be_seen(session: AppSta
     long = config_of(session, time_budget="3h")
     assert long.checkpoint_every == PretrainConfig(corpus=("x",)).checkpoint_every
     assert config_of(session, time_budget="30s", checkpoint_every=20.0).checkpoint_every == 20.0
+
+
+def test_replaced_token_detection_is_a_choice_of_the_form_by_objective_or_by_recipe(session: AppState) -> None:
+    for config in (config_of(session, objective="rtd"), config_of(session, recipe="electra")):
+        assert config.replaces_tokens
+        assert config.model_config(100).model_type == "electra"
+        assert config.generator_size == 0.25
+    with pytest.raises(InputError, match='leave "Start from" out, or choose "Pretraining objective" mlm'):
+        config_of(session, recipe="electra", init_from="little", seq_len=32)
 
 
 # ---- a model to start from
@@ -215,6 +224,31 @@ def test_the_part_that_is_causal_is_reckoned_slower(
     # 2 layers of 12 x 128^2, and 128 x 8192 for each token that is asked for: 2.6 times as much where all are.
     assert speed(causal_share=0.5) == pytest.approx(1000 * (0.5 + 0.5 / 2.619), rel=1e-3)
     assert speed(causal_share=0.5, steps="10") == pytest.approx(1000 / (0.5 + 0.5 * 2.619), rel=1e-3)
+
+
+def test_a_teacher_reads_along_and_a_generator_is_trained_beside_the_model(
+    session: AppState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
+    forecaster = Forecaster(session.settings.limits, session.workers)
+    student = BertConfig.preset("mini", vocab_size=8192, num_hidden_layers=2)
+    teacher = BertConfig.preset("mini", vocab_size=8192)
+    taught = PretrainConfig(corpus=("x",), recipe="distil", objective="mlm", causal_share=0.0, teacher="little")
+    alone = forecaster.forecast(taught, student)
+    both = forecaster.forecast(taught, student, teacher)
+    # A forward pass of four layers beside a step, three passes, of two.
+    layers, vocabulary = 12 * 256**2, 0.15 * 256 * 8192
+    expected = 1 / (1 + (4 * layers + vocabulary) / (3 * (2 * layers + vocabulary)))
+    assert both.tokens_per_second == pytest.approx(1000 * expected, rel=1e-6)
+    assert both.memory_bytes > alone.memory_bytes + 4 * 4 * layers
+
+    replaced = PretrainConfig(corpus=("x",), recipe="electra", objective="rtd", generator_size=1.0)
+    model = replaced.model_config(8192)
+    together = forecaster.forecast(replaced, model).tokens_per_second
+    # The discriminator predicts no words, the generator does, and has as many layers.
+    assert together == pytest.approx(1000 * (4 * layers + vocabulary) / (8 * layers + vocabulary), rel=1e-6)
+    narrow = dataclasses.replace(replaced, generator_size=0.25)
+    assert forecaster.forecast(narrow, model).tokens_per_second > together
 
 
 def test_a_form_that_cannot_be_used_is_a_sentence_in_place_of_the_forecast(session: AppState, little: Text) -> None:
