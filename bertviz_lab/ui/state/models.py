@@ -27,7 +27,10 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
 RANDOM = "random"
 
 #: Models that come with the lab in the order in which they are offered; the page begins with the first that is there.
-_ORDER = ("wiki-mini", "wiki-tiny", "tiny-town", "sentiment-mini", "entities-mini", "answers-town")
+_ORDER = (
+    *("wiki-mini", "wiki-tiny", "tiny-town"),
+    *("sentiment-mini", "emotions-mini", "entities-mini", "answers-town", "embed-mini"),
+)
 
 _TRIAL_SECONDS = 20.0  # of computing, for a stranger's tokenizer to split texts of the worst shapes
 _HUB_ID = re.compile(r"[\w-][\w.-]*(/[\w-][\w.-]*)?")
