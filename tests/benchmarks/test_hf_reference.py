@@ -15,6 +15,7 @@ BATCH = PretrainingBatch(
     attention_mask=torch.tensor([[1] * 10, [1] * 8 + [0] * 2]).bool(),
     masked_positions=torch.tensor([[1, 4], [6, 0]]),
     labels=torch.tensor([[7, 8], [9, -100]]),
+    draws=torch.zeros(2, 2),
     next_sentence_label=torch.tensor([0, 1]),
     real_tokens=18,
     label_count=3,

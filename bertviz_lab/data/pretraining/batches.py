@@ -26,6 +26,7 @@ class PretrainingBatch(Batch):
 
     masked_positions: Tensor  # (batch, predictions)
     labels: Tensor  # (batch, predictions), -100 in unused places
+    draws: Tensor  # (batch, predictions), from 0 to 1: by which a generator's replacements are sampled
     next_sentence_label: Tensor | None  # (batch,), 0 is next or in order, 1 is random or swapped
     label_count: int  # labels that are not -100
     pair_count: int  # examples with a label of their pair; 0 without pairs
@@ -90,6 +91,7 @@ class PretrainingData:
             attention_mask=torch.from_numpy(real) if padded else None,
             masked_positions=torch.from_numpy(masked.positions),
             labels=torch.from_numpy(masked.labels),
+            draws=torch.from_numpy(rng.random(masked.labels.shape, dtype=np.float32)),
             next_sentence_label=torch.from_numpy(rows[:, LABEL].copy()) if self.pairs else None,
             real_tokens=int(lengths.sum()),
             label_count=int((masked.labels != IGNORE_INDEX).sum()),
@@ -111,6 +113,7 @@ class PretrainingData:
             attention_mask=torch.from_numpy(real) if not real.all() else None,
             masked_positions=torch.arange(ids.shape[1] - 1).expand(len(ids), -1),
             labels=torch.from_numpy(labels),
+            draws=torch.empty(len(ids), 0),
             next_sentence_label=None,
             real_tokens=int(lengths.sum()),
             label_count=int((labels != IGNORE_INDEX).sum()),

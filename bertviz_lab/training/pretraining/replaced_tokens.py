@@ -47,15 +47,15 @@ class GeneratorAndDiscriminator(nn.Module):
         own, shared = self.generator.bert.embeddings, self.discriminator.bert.embeddings
         own.word, own.position, own.token_type, own.norm = shared.word, shared.position, shared.token_type, shared.norm
 
-    def forward(self, batch: PretrainingBatch, random: torch.Generator | None = None) -> ReplacedTokens:
-        """Fill the masks and detect what was filled in; samples are drawn from `random` or torch's own stream.
+    def forward(self, batch: PretrainingBatch) -> ReplacedTokens:
+        """Fill the masks and detect what was filled in.
 
         No gradient flows from the discriminator to the generator: a token that was drawn has none.
         """
         ids, mask, segments = batch.input_ids, batch.attention_mask, batch.token_type_ids
         logits = self.generator(ids, mask, segments, masked_positions=batch.masked_positions).logits
         original = with_tokens(ids, batch, batch.labels)
-        corrupted = with_tokens(ids, batch, sample_tokens(logits.detach(), random))
+        corrupted = with_tokens(ids, batch, sample_tokens(logits, batch.draws))
         labels = (corrupted != original).long()  # a sample that is the original counts as original
         if mask is not None:
             labels = labels.masked_fill(~mask, IGNORE_INDEX)
@@ -69,11 +69,14 @@ def with_tokens(ids: Tensor, batch: PretrainingBatch, tokens: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def sample_tokens(logits: Tensor, random: torch.Generator | None = None) -> Tensor:
-    """A token of each softmax distribution, (..., vocabulary) to (...), found by one random number each."""
+def sample_tokens(logits: Tensor, draws: Tensor) -> Tensor:
+    """A token of each softmax distribution, (..., vocabulary) to (...): the one in whose share of 0 to 1 a draw lies.
+
+    The draws come with the batch, as its masks do, so that neither a resumed run nor one of several processes differs.
+    """
     cumulative = logits.float().softmax(-1).cumsum(-1)
-    draws = torch.rand((*logits.shape[:-1], 1), generator=random, device=logits.device) * cumulative[..., -1:]
-    return torch.searchsorted(cumulative, draws, right=True).squeeze(-1).clamp(max=logits.shape[-1] - 1)
+    tokens = torch.searchsorted(cumulative, draws[..., None] * cumulative[..., -1:], right=True)
+    return tokens.squeeze(-1).clamp(max=logits.shape[-1] - 1)
 
 
 def replaced_token_step(model: nn.Module, batch: PretrainingBatch, measure: bool) -> StepOutput:
@@ -94,16 +97,14 @@ def evaluate_replaced_tokens(
     model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware
 ) -> dict[str, float]:
     """Means over held-out text: `mlm_loss` and `mlm_accuracy` of the generator; of the discriminator `rtd_loss`,
-    `rtd_accuracy` and, because few tokens are replaced, `rtd_f1` over those that are. The samples are always the same.
-    """
+    `rtd_accuracy` and, because few tokens are replaced, `rtd_f1` over those that are."""
     mlm, rtd = LabelScores(), LabelScores()
     replaced = marked = detected = 0  # tokens: that are, that seem to be, and that are and seem to be
-    random = torch.Generator(hardware.device).manual_seed(0)
     with evaluating(model):
         for batch in batches:
             batch = batch.to(hardware.device)
             with hardware.autocast():
-                out = model(batch, random)
+                out = model(batch)
             classes, labels = _as_classes(out.discriminator_logits), out.labels
             mlm.add(out.generator_logits, batch.labels)
             rtd.add(classes, labels)

@@ -56,6 +56,7 @@ def batch(vocab: int, examples: int = 4) -> PretrainingBatch:
         token_type_ids=torch.zeros_like(ids),
         masked_positions=positions,
         labels=labels,
+        draws=torch.rand(labels.shape, generator=generator),
         next_sentence_label=None,
         label_count=int((labels >= 0).sum()),
         pair_count=0,

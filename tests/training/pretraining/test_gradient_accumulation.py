@@ -28,7 +28,7 @@ def same(a: dict, b: dict, tolerance: float = 2e-5) -> bool:
     return all(torch.allclose(a[name], b[name], atol=tolerance) for name in a)
 
 
-@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop"])
+@pytest.mark.parametrize("objective", ["mlm+nsp", "mlm", "mlm+sop", "rtd"])
 def test_a_step_in_parts_is_the_step_as_a_whole(text, tmp_path, objective, report_always):
     # AdamW, because Muon works in 16 bits, which makes a last digit a third one. Masks differ in number from row to
     # row, so a mean of the parts' means would be another gradient.
