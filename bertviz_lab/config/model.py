@@ -217,6 +217,11 @@ class BertConfig:
         return bool(self.layer_types) and self.layer_types[layer] == "sliding_attention"
 
     @property
+    def windows(self) -> tuple[int | None, ...]:
+        """Of each layer the tokens that its local attention sees; None where it sees all."""
+        return tuple(self.local_attention if self.is_local(n) else None for n in range(self.num_hidden_layers))
+
+    @property
     def head_dropout(self) -> float:
         """The dropout before a classifier: `classifier_dropout`, or the hidden dropout if that is unset."""
         return self.hidden_dropout_prob if self.classifier_dropout is None else self.classifier_dropout

@@ -1,22 +1,23 @@
 """Interpretation of a model on a text; results are frozen dataclasses.
 
 In reading order: `inputs` (text -> tensors), `cost` (what it takes) and `targets` (which prediction is explained);
-`predictions/` (fill-mask, next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace, head
-metrics, ablation), `attribution/`, `logit_lens`, `norms`, `embeddings`, `masking` and `masking_statistics`;
-`training_dynamics` (one text through the snapshots of a run) and `results` (of a fine-tuning).
+`predictions/` (fill-mask, next sentence, classes, answers, pseudo-log-likelihood, probes), `attention/` (trace,
+scores, head metrics, ablation, alignment of two models), `attribution/`, `logit_lens`, `norms`, `embeddings`,
+`masking` and `masking_statistics`; `training_dynamics` (one text through the snapshots of a run), `results` (of a
+fine-tuning) and `family_notes` (what a model has otherwise than BERT).
 """
 
 from bertviz_lab.data.tasks.examples import texts_of_example
+from bertviz_lab.interpret.attention.alignment import Alignment, align, merge_attention
 from bertviz_lab.interpret.attention.head_ablation import HeadAblation, ablate_heads
 from bertviz_lab.interpret.attention.head_metrics import (
     METRICS,
     HeadMetrics,
-    QueryKey,
     head_metrics,
     measure_heads,
-    query_key,
     rollout,
 )
+from bertviz_lab.interpret.attention.scores import AttentionScores, QueryKey, attention_scores, query_key
 from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
 from bertviz_lab.interpret.attribution.attribution import METHODS, Attribution, Method, attribute, check_attribution
 from bertviz_lab.interpret.attribution.example_attribution import explain_example
@@ -42,8 +43,10 @@ from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_
 from bertviz_lab.interpret.norms import NormsByLayer, norms_by_layer
 from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
 from bertviz_lab.interpret.predictions.model_comparison import (
+    AttentionComparison,
     FillComparison,
     attention_difference,
+    compare_attention,
     compare_fill_mask,
     untrained,
 )
@@ -83,6 +86,9 @@ __all__ = [
     "METHODS",
     "METRICS",
     "NEXT_NAMES",
+    "Alignment",
+    "AttentionComparison",
+    "AttentionScores",
     "Attribution",
     "Candidate",
     "Classification",
@@ -122,15 +128,18 @@ __all__ = [
     "WordLabel",
     "WordLabels",
     "ablate_heads",
+    "align",
     "analyze_snapshot",
     "answer_question",
     "attention_difference",
+    "attention_scores",
     "attribute",
     "check_attribution",
     "choose_target",
     "class_name",
     "class_scores",
     "classify",
+    "compare_attention",
     "compare_contexts",
     "compare_fill_mask",
     "embedding_plane",
@@ -149,6 +158,7 @@ __all__ = [
     "masked_loss",
     "masking_statistics",
     "measure_heads",
+    "merge_attention",
     "nearest_tokens",
     "next_sentence",
     "norms_by_layer",

@@ -15,6 +15,7 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 GRADIENT = 3  # forward passes that one with its gradient takes
 _KEPT_BY_HEADS = 3  # matrices (tokens, tokens) of a head at a time: scores, mask or copy, weights
 _KEPT_BY_TRACE = 4  # of each head in a trace: scores, weights, and copies as arrays
+_KEPT_BY_TERMS = 6  # the same of the three terms of disentangled attention
 
 
 def forward_operations(config: BertConfig, tokens: int) -> float:
@@ -44,7 +45,8 @@ def check_memory(checkpoint: Checkpoint, tokens: int, *, traced: bool = False) -
     config = checkpoint.config
     matrices = config.num_attention_heads * _KEPT_BY_HEADS
     if traced:
-        matrices += config.num_attention_heads * config.num_hidden_layers * _KEPT_BY_TRACE
+        kept = _KEPT_BY_TRACE + (_KEPT_BY_TERMS if config.position_embedding_type == "disentangled" else 0)
+        matrices += config.num_attention_heads * config.num_hidden_layers * kept
     size = 4 * matrices * tokens**2 + 4 * tokens * (6 * config.hidden_size + 2 * config.intermediate_size)
     if size > checkpoint.limits.memory_bytes:
         raise InputError(

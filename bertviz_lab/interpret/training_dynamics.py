@@ -51,6 +51,7 @@ class SnapshotAnalysis:
     """Everything that one snapshot computes for a text; results of heads that the model lacks are None or empty.
 
     - `attentions`: (layers, heads, tokens, tokens), rows sum to 1; `heads` has their metrics.
+    - `windows`: of each layer that of its local attention; None where it sees all tokens.
     - `is_next`: probability that B follows A.
     - `losses`: (tokens,), -log of each token's probability when masked, in nats; NaN at special tokens and [MASK].
     - `labels`: of a sequence classifier, in the order of its configuration; `words`: of a token classifier.
@@ -61,6 +62,7 @@ class SnapshotAnalysis:
     encoding: Encoding
     attentions: NDArray[np.float32]
     heads: HeadMetrics
+    windows: tuple[int | None, ...]
     masked_tokens: tuple[MaskedToken, ...]
     is_next: float | None
     losses: NDArray[np.float32] | None
@@ -111,6 +113,7 @@ def analyze_snapshot(
     return SnapshotAnalysis(
         encoding=encoding,
         attentions=attentions,
+        windows=checkpoint.config.windows,
         heads=HeadMetrics(measure_heads(attentions, np.array(encoding.token_type_ids), special)),
         masked_tokens=_masked_tokens(checkpoint, encoding, states_SLD, tracked, top_k) if predicts_tokens else (),
         is_next=None if next_logits is None else float(next_logits.softmax(-1)[0]),

@@ -45,4 +45,6 @@ class BiasedAttention(nn.Module):
     def forward(
         self, attention: nn.Module, q_BHQK: Tensor, k_BHLK: Tensor, bias_1HLL: Tensor, stages: Stages
     ) -> tuple[Tensor, Tensor, Tensor]:
+        if stages is not None:
+            stages["relative_bias"] = bias_1HLL
         return q_BHQK, k_BHLK, bias_1HLL

@@ -34,4 +34,6 @@ class LayerTrace:
     content_to_position: Tensor | None = None
     position_to_content: Tensor | None = None
 
+    relative_bias: Tensor | None = None  # (1, H, L, L): what MPNet adds to q k^T / sqrt(K)
+
     window: int | None = None  # of local attention (ModernBERT): half of it on either side; None where all is seen

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import torch
 
-from bertviz_lab import InputError, interpret
+from bertviz_lab import BertConfig, InputError, interpret
+from bertviz_lab.interpret.family_notes import differences
 from tests.family_checkpoints import MODEL_TYPES, family_checkpoint
+from tests.little import little_checkpoint
 
 every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
 TEXT_B = "a small dog ran"
@@ -116,3 +118,102 @@ def test_two_families_fill_the_same_mask_and_their_words_are_matched(checkpoints
             (prediction,) = interpret.fill_mask(unigram, "the red <mask> sat", word=token_id).masks
             assert prediction.asked.probability == pytest.approx(candidate.probabilities[0], abs=1e-6)
         assert in_both
+
+
+# ---- attention scores in their terms
+
+
+@every_family
+def test_the_terms_of_every_score_sum_to_what_the_softmax_sees(model_type, checkpoints):
+    trace = interpret.trace_text(checkpoints[model_type], masked(checkpoints[model_type]), TEXT_B)
+    scores = interpret.attention_scores(trace)
+    traced = np.stack([layer.attention_scores[0].numpy() for layer in trace.layers])
+    is_seen = ~np.broadcast_to(scores.masked[:, None], traced.shape)
+    assert is_seen.any(-1).all()
+    np.testing.assert_allclose(scores.values("score")[is_seen], traced[is_seen], atol=1e-4)
+    sums = sum(scores.values(term) for term in scores.terms) if scores.terms else scores.values("query_key")
+    np.testing.assert_allclose(sums[is_seen], traced[is_seen], atol=1e-4)
+    assert scores.terms == {
+        "deberta-v2": ("content_to_content", "content_to_position", "position_to_content"),
+        "mpnet": ("query_key", "relative_bias"),
+    }.get(model_type, ())
+
+
+@every_family
+def test_the_products_and_terms_of_a_pair_sum_to_its_score_and_the_scores_give_the_weights(model_type, checkpoints):
+    trace = interpret.trace_text(checkpoints[model_type], masked(checkpoints[model_type]), TEXT_B)
+    scores = interpret.attention_scores(trace)
+    for layer, head, query in ((0, 0, 1), (1, 1, 4)):
+        pairs = [scores.pair(layer, head, query, key) for key in range(len(trace.tokens))]
+        for key, pair in enumerate(pairs):
+            assert pair.products.sum() + sum(pair.added.values()) == pytest.approx(pair.score, abs=1e-4)
+            if not pair.is_masked:
+                assert pair.score == pytest.approx(
+                    float(trace.layers[layer].attention_scores[0, head, query, key]), abs=1e-4
+                )
+        exponentials = np.array([0 if pair.is_masked else np.exp(pair.score) for pair in pairs])
+        np.testing.assert_allclose(exponentials / exponentials.sum(), [pair.weight for pair in pairs], atol=1e-5)
+
+
+def test_the_terms_of_disentangled_attention_are_those_of_the_trace(checkpoints):
+    trace = interpret.trace_text(checkpoints["deberta-v2"], "the red cat sat", TEXT_B)
+    scores = interpret.attention_scores(trace)
+    for term in scores.terms:
+        traced = np.stack([getattr(layer, term)[0].numpy() for layer in trace.layers])
+        np.testing.assert_allclose(scores.values(term), traced, atol=1e-5)
+
+
+def test_keys_outside_the_window_of_local_attention_are_masked(checkpoints):
+    checkpoint = checkpoints["modernbert"]
+    trace = interpret.trace_text(checkpoint, "the red cat sat on the mat", TEXT_B)
+    scores = interpret.attention_scores(trace)
+    assert scores.windows == checkpoint.config.windows == (None, 4)
+    positions = np.arange(len(trace.tokens))
+    np.testing.assert_array_equal(scores.masked[1], np.abs(positions[:, None] - positions) > 2)
+    assert not scores.masked[0].any()
+    assert scores.pair(1, 0, 0, 5).is_masked
+    assert scores.pair(1, 0, 0, 5).weight == 0
+
+
+# ---- two families on one text
+
+
+@every_family
+def test_attention_of_any_family_is_compared_with_that_of_bert(model_type, checkpoints):
+    bert, other = little_checkpoint(), checkpoints[model_type]
+    compared = interpret.compare_attention(bert, other, "the red [MASK] sat on unbelievably", TEXT_B)
+    count = len(compared.alignment.tokens)
+    assert compared.first.shape == compared.second.shape == (2, 2, count, count)
+    for weights in (compared.first, compared.second):
+        np.testing.assert_allclose(weights.sum(-1), 1, atol=1e-5)
+    # BERT's tokens are whole words here, which every other tokenizer splits or has.
+    words = ("[CLS]", "the", "red", "[MASK]", "sat", "on", "unbelievably", "[SEP]", "a", "small", "dog", "ran", "[SEP]")
+    assert compared.alignment.tokens == words
+    assert compared.alignment.segment_ids == (0,) * 8 + (1,) * 5
+    np.testing.assert_array_equal(
+        compared.first, interpret.trace_text(bert, "the red [MASK] sat on unbelievably", TEXT_B).attentions
+    )
+
+
+def test_models_of_other_heads_are_refused_with_their_numbers(checkpoints):
+    with pytest.raises(InputError, match=r"3 layers of 2 heads and 2 layers of 2 heads.*their heads cannot"):
+        interpret.compare_attention(little_checkpoint(num_hidden_layers=3), checkpoints["roberta"], "the red cat")
+
+
+# ---- what differs from BERT, in words
+
+
+@every_family
+def test_what_a_family_lacks_is_a_sentence(model_type, checkpoints):
+    config = checkpoints[model_type].config
+    notes = " ".join(differences(config))
+    assert ("no segment embeddings" in notes) == (not config.has_segments)
+    assert "next-sentence prediction (NSP)" in notes
+    assert ("no position embeddings" in notes) == (not config.position_biased_input)
+    assert ("pre-norm" in notes) == (model_type == "modernbert")
+    assert ("Layer 2 has local attention, window 4" in notes) == (model_type == "modernbert")
+    assert ("share their parameters" in notes) == (model_type == "albert")
+
+
+def test_bert_differs_in_nothing():
+    assert differences(BertConfig()) == ()

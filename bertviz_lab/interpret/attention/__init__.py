@@ -1,4 +1,4 @@
-"""Attention: traces, head metrics and head ablation.
+"""Attention: traces, scores, head metrics, head ablation, and the tokens of two models matched.
 
-In reading order: `trace`, `head_metrics`, `head_ablation`.
+In reading order: `trace`, `scores`, `head_metrics`, `head_ablation`, `alignment`.
 """

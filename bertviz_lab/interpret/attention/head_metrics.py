@@ -1,4 +1,4 @@
-"""Head metrics: summary statistics of attention patterns; attention rollout; query-key products."""
+"""Head metrics: summary statistics of attention patterns, and attention rollout."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bertviz_lab.errors import InputError
 from bertviz_lab.interpret.attention.trace import TextTrace
 
 #: Name of each metric and its description. All are means over the query tokens.
@@ -84,37 +83,3 @@ def rollout(attentions: NDArray[np.floating]) -> NDArray[np.float64]:
         flow = layer @ flow
         steps.append(flow)
     return np.stack(steps)
-
-
-@dataclass(frozen=True)
-class QueryKey:
-    """The attention score of a pair of tokens in a head: the product of query and key, dimension by dimension.
-
-    `products` (head size,) sum to `score`, the logit before the softmax; `weight` is the attention weight after it.
-    """
-
-    query: NDArray[np.float32]
-    key: NDArray[np.float32]
-    products: NDArray[np.float32]  # query times key over the root of the head size
-    score: float
-    weight: float
-
-
-def query_key(trace: TextTrace, layer: int, head: int, query_position: int, key_position: int) -> QueryKey:
-    """The score of a pair of tokens, dimension by dimension (Vaswani et al. 2017, section 3.2.1).
-
-    Raises `InputError` for a layer, head or token that does not exist.
-    """
-    layers, heads, length, _ = trace.attentions.shape
-    if not (0 <= layer < layers and 0 <= head < heads and 0 <= query_position < length and 0 <= key_position < length):
-        raise InputError("That layer, head or token is not there.")
-    stages = trace.layers[layer]
-    query = stages.query_states[0, head, query_position].float().numpy()
-    key = stages.key_states[0, head, key_position].float().numpy()
-    return QueryKey(
-        query=query,
-        key=key,
-        products=query * key / np.sqrt(len(query), dtype=np.float32),
-        score=float(stages.attention_scores[0, head, query_position, key_position]),
-        weight=float(trace.attentions[layer, head, query_position, key_position]),
-    )

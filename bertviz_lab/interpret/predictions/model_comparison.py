@@ -8,7 +8,8 @@ import torch
 from numpy.typing import NDArray
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.interpret.attention.trace import TextTrace
+from bertviz_lab.interpret.attention.alignment import Alignment, align, merge_attention
+from bertviz_lab.interpret.attention.trace import TextTrace, trace_text
 from bertviz_lab.interpret.predictions.predictions import candidates_of, mask_probabilities
 from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
@@ -97,6 +98,39 @@ def _token_id(tokenizer: Tokenizer, word: str, is_token: bool) -> int | None:
     return tokenizer.id(word) if after_space is None else after_space
 
 
+@dataclass(frozen=True)
+class AttentionComparison:
+    """The attention of two models to one text, between the stretches of `alignment`; each row sums to 1."""
+
+    alignment: Alignment
+    first: NDArray[np.float32]  # (layers, heads, stretches, stretches)
+    second: NDArray[np.float32]
+    token_counts: tuple[int, int]  # of the two models; where they are not all stretches, tokens were put together
+
+
+def compare_attention(
+    first: Checkpoint, second: Checkpoint, text_a: str, text_b: str | None = None
+) -> AttentionComparison:
+    """Trace a text with two models, and match their tokens by characters (see `align`).
+
+    A mask token may be spelt as either model does. Raises `InputError` where the numbers of layers or heads differ, and
+    as `trace_text` and `align` do.
+    """
+    masks = [checkpoint.tokenizer.special.mask for checkpoint in (first, second)]
+    traces = [
+        trace_text(checkpoint, _spelt(text_a, masks, own), text_b and _spelt(text_b, masks, own))
+        for checkpoint, own in zip((first, second), masks, strict=True)
+    ]
+    _check_heads(*traces)
+    alignment = align(*(trace.encoding for trace in traces))
+    return AttentionComparison(
+        alignment,
+        merge_attention(traces[0].attentions, alignment.stretches_of_first),
+        merge_attention(traces[1].attentions, alignment.stretches_of_second),
+        (len(traces[0].tokens), len(traces[1].tokens)),
+    )
+
+
 def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.float32]:
     """Attention of the second minus that of the first, (layers, heads, tokens, tokens); each row sums to 0.
 
@@ -104,10 +138,19 @@ def attention_difference(first: TextTrace, second: TextTrace) -> NDArray[np.floa
 
     Raises `InputError` where the numbers of layers, heads or tokens differ.
     """
-    if first.attentions.shape[:2] != second.attentions.shape[:2]:
-        raise InputError("These two models differ in layers or heads: their attention cannot be subtracted.")
+    _check_heads(first, second)
     if len(first.tokens) != len(second.tokens):
         raise InputError(
             f"One text has {len(first.tokens)} tokens and the other {len(second.tokens)}: choose texts of equal length."
         )
     return second.attentions - first.attentions
+
+
+def _check_heads(first: TextTrace, second: TextTrace) -> None:
+    shapes = [trace.attentions.shape[:2] for trace in (first, second)]
+    if shapes[0] != shapes[1]:
+        sizes = " and ".join(f"{layers} layers of {heads} heads" for layers, heads in shapes)
+        raise InputError(
+            f"These two models differ in layers or heads ({sizes}), and attention is subtracted head by head: their "
+            "tokens can be matched, their heads cannot."
+        )
