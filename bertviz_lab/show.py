@@ -72,6 +72,7 @@ def attention(trace: TextTrace, title: str = "") -> View:
         layers=range(len(trace.layers)),  # there is no server to ask for others
         special=encoding.special_tokens_mask,
         metrics=metrics,
+        windows=[layer.window for layer in trace.layers],
     )
     return _view(ATTENTION_GRID, "Attention of every head", attention_payload(body), 900)
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from bertviz_lab.figures.payload import Payload, to_json
 from bertviz_lab.tokenization import Encoding
 
+#: How tokenizers spell them: BERT's way and RoBERTa's.
+MASKS, PADDINGS = ("[MASK]", "<mask>"), ("[PAD]", "<pad>")
+
 #: How a number is drawn: not at all, as a bar from 0 to the peak, or as a shade.
 Scale = Literal["none", "bar", "shade"]
 
@@ -45,9 +48,9 @@ def token_columns(encoding: Encoding) -> list[dict[str, Any]]:
 
 
 def _kind(token: str, segment: int, mask: int, special: bool) -> str:
-    if token == "[PAD]" and not mask:
+    if token in PADDINGS and not mask:
         return "pad"
-    if token == "[MASK]":
+    if token in MASKS:
         return "masked"
     return "special" if special else "seg-b" if segment == 1 else "seg-a"
 

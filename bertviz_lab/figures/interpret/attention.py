@@ -1,13 +1,16 @@
 """Attention weights of a whole model, quantised so that the page can hold every head at once."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bertviz_lab.figures.charts import columns_payload
 from bertviz_lab.figures.payload import Payload, base64_array, to_json
+
+if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import QueryKey
 
 #: Attention weights lie in 0..1 and are mostly small. Their square roots are quantised far more evenly: 8 bits then
 #: distinguish 0.00002 from 0, and 16 bits are accurate to 0.00002 everywhere.
@@ -29,6 +32,27 @@ METRIC_TITLES = {
     "across": "other sentence",
 }
 
+#: What the grid can show besides attention weights: the score before the softmax, or one of its terms.
+SCORE_TITLES = {
+    "score": "attention score (before the softmax)",
+    "query_key": "query times key",
+    "content_to_content": "content-to-content term",
+    "content_to_position": "content-to-position term",
+    "position_to_content": "position-to-content term",
+    "relative_bias": "relative position bias",
+}
+
+_SQUARES = "Each square is one head; layers go down, heads go across. "
+_ROWS = "Within a square a row is the attending token (from), a column the token attended to (to). "
+_GUIDES = {
+    "weight": f"{_SQUARES}{_ROWS}The weights of a row sum to 1: the output for the token is the weighted sum of "
+    "the value vectors.",
+    "difference": f"{_SQUARES}Blue is positive: more attention than in the one that is subtracted; brown is negative: "
+    "less. Every row sums to 0.",
+    "score": f"{_SQUARES}{_ROWS}Blue is positive, brown is negative. The softmax over a row of scores gives its "
+    "attention weights.",
+}
+
 
 def attention_payload(body: Mapping[str, Any]) -> Payload:
     """What `attention_body` or `difference_body` gives, as text for a page of its own; the lab's page takes bytes."""
@@ -45,6 +69,8 @@ def attention_body(
     key: str = "",
     special: Sequence[int] | None = None,
     metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
+    windows: Sequence[int | None] = (),
+    note: str = "",
 ) -> dict[str, Any]:
     """What the attention grid shows; `cells` is an array of codes (layers sent, heads, tokens, tokens).
 
@@ -52,10 +78,11 @@ def attention_body(
     `layers` (counted from 0) limits what is sent; by default all layers if they fit, else the last.
     `key` identifies the computation when the grid requests exact values or further layers.
     `special` marks the tokens that can be hidden; by default those spelt so. `metrics` maps the name of a metric, by
-    which heads can be sorted, to its description and values (layers, heads).
+    which heads can be sorted, to its description and values (layers, heads). `windows` has for each layer that of its
+    local attention, None where it sees all tokens; `note` is a sentence about the model.
     Raises `ValueError` where the shapes do not agree or a weight is not in 0..1.
     """
-    body = _frame(tokens, segment_ids, attentions, title, key, special)
+    body = _frame(tokens, segment_ids, attentions, title, key, special, "weight", windows, note)
     layer_count, cells = len(attentions), attentions.size
     if layers is None:
         layers = range(layer_count) if cells <= WHOLE_MODEL_BYTES else [layer_count - 1]
@@ -64,12 +91,37 @@ def attention_body(
         raise ValueError(f"Layers {list(layers)} are not in 0..{layer_count - 1}.")
     bits = 16 if 2 * cells * len(sent) // layer_count <= PRECISE_BYTES else 8
     body |= {"sent": sent, "bits": bits, "cells": sqrt_codes(attentions[sent], bits)}
-    if metrics:
-        body["metrics"] = {
-            name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
-            for name, (description, values) in metrics.items()
-        }
-    return body
+    return body | _metrics(metrics)
+
+
+def scores_body(
+    tokens: Sequence[str],
+    segment_ids: Sequence[int],
+    scores: NDArray[np.floating],
+    title: str = "",
+    *,
+    key: str = "",
+    special: Sequence[int] | None = None,
+    metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None = None,
+    windows: Sequence[int | None] = (),
+    note: str = "",
+) -> dict[str, Any]:
+    """The same of scores before the softmax, or of one of their terms, divided by `score_unit` so that they fit.
+
+    `scores` is (layers, heads, tokens, tokens); "unit" is what one of the numbers sent stands for.
+    """
+    unit = score_unit(scores)
+    return (
+        _frame(tokens, segment_ids, scores, title, key, special, "score", windows, note)
+        | {"unit": unit}
+        | _signed_cells(scores / unit)
+        | _metrics(metrics)
+    )
+
+
+def score_unit(scores: NDArray[np.floating]) -> float:
+    """The largest score, whichever its sign; 1 where all are 0."""
+    return float(np.abs(scores).max(initial=0)) or 1.0
 
 
 def difference_body(
@@ -80,16 +132,31 @@ def difference_body(
     *,
     key: str = "",
     special: Sequence[int] | None = None,
+    note: str = "",
 ) -> dict[str, Any]:
     """The same of differences in -1..1, (layers, heads, tokens, tokens); for a long text the last layers.
 
     Raises `ValueError` where the shapes do not agree or a difference is not in -1..1.
     """
-    body = _frame(tokens, segment_ids, difference, title, key, special)
-    fitting = max(1, WHOLE_MODEL_BYTES // (difference.size // len(difference)))
-    sent = list(range(len(difference)))[-fitting:]
-    bits = 16 if 2 * difference[sent].size <= PRECISE_BYTES else 8
-    return body | {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(difference[sent], bits)}
+    frame = _frame(tokens, segment_ids, difference, title, key, special, "difference", (), note)
+    return frame | _signed_cells(difference)
+
+
+def _signed_cells(values: NDArray[np.floating]) -> dict[str, Any]:
+    fitting = max(1, WHOLE_MODEL_BYTES // (values.size // len(values)))
+    sent = list(range(len(values)))[-fitting:]
+    bits = 16 if 2 * values[sent].size <= PRECISE_BYTES else 8
+    return {"signed": True, "sent": sent, "bits": bits, "cells": signed_codes(values[sent], bits)}
+
+
+def _metrics(metrics: Mapping[str, tuple[str, NDArray[np.floating]]] | None) -> dict[str, Any]:
+    if not metrics:
+        return {}
+    entries = {
+        name: {"title": METRIC_TITLES.get(name, name), "says": description, "values": np.round(values, 5).tolist()}
+        for name, (description, values) in metrics.items()
+    }
+    return {"metrics": entries}
 
 
 def _frame(
@@ -99,7 +166,11 @@ def _frame(
     title: str,
     key: str,
     special: Sequence[int] | None,
+    number: Literal["weight", "difference", "score"],
+    windows: Sequence[int | None],
+    note: str,
 ) -> dict[str, Any]:
+    """What the grid is told besides its cells; `number` is what each of them is."""
     if cells.ndim != 4 or cells.shape[2] != cells.shape[3]:
         raise ValueError(f"Attention must be (layers, heads, tokens, tokens), not {cells.shape}.")
     layers, heads, length, _ = cells.shape
@@ -114,30 +185,50 @@ def _frame(
         "segments": [int(segment) for segment in segment_ids],
         "layers": layers,
         "heads": heads,
+        "number": number,
+        "guide": f"{_GUIDES[number]} {note}".strip(),
     }
+    if any(windows):
+        body["windows"] = list(windows)
+        if max(filter(None, windows)) // 2 < length - 1:
+            body["guide"] += " Grey cells are outside the window."
     return body if special is None else body | {"special": [bool(flag) for flag in special]}
 
 
-def pair_payload(query: NDArray[np.floating], key: NDArray[np.floating], weight: float) -> Payload:
-    """Why a token attends to another, returned by `query_key`: its query times the other's key, both (head size,).
+def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
+    """Why a token attends to another: its query times the other's key, and what relative positions add.
 
-    `weight` is what the softmax over all tokens makes of their score.
+    `note` is a sentence about the model.
     """
-    size = len(query)
-    products = query * key / np.sqrt(size)
+    size = len(pair.query)
+    root = f"√{size}" if pair.divisor == size else f"√({pair.divisor // size} × {size})"
     details = [
-        f"dimension {place + 1}: query {q:.3f} × key {k:.3f} / √{size} = {product:.3f}"
-        for place, (q, k, product) in enumerate(zip(query, key, products, strict=True))
+        f"dimension {place + 1}: query {q:.3f} × key {k:.3f} / {root} = {product:.3f}"
+        for place, (q, k, product) in enumerate(zip(pair.query, pair.key, pair.products, strict=True))
     ]
+    largest = details[int(np.abs(pair.products).argmax())]
+    added = {SCORE_TITLES[name]: value for name, value in pair.added.items()}
+    terms = f"{pair.products.sum():.2f}; with {_listed(added)} the score is {pair.score:.2f}" if added else ""
+    weight = (
+        "the key is masked, so the weight is 0"
+        if pair.is_masked
+        else f"the softmax over all tokens turns it into the weight {pair.weight:.4f}"
+    )
     return columns_payload(
-        products,
-        [str(place + 1) for place in range(size)],
-        details,
+        np.array([*pair.products, *added.values()]),
+        [*(str(place + 1) for place in range(size)), *added],
+        [*details, *(f"{name}: {value:.3f}" for name, value in added.items())],
+        marked=[False] * size + [True] * len(added),
+        mark_names=("query times key", "relative positions") if added else (),
         title="Query times key",
-        sentence=f"The {size} products sum to a score of {products.sum():.2f}; the softmax over all tokens turns it "
-        f"into the weight {weight:.4f}. Largest: {details[int(np.abs(products).argmax())]}.",
+        sentence=f"The {size} products sum to {terms or f'a score of {pair.score:.2f}'}; {weight}. Largest: {largest}.",
+        note=note,
         file="query-key",
     )
+
+
+def _listed(added: Mapping[str, float]) -> str:
+    return " and ".join(f"{value:+.2f} for the {name}" for name, value in added.items())
 
 
 def signed_codes(differences: NDArray[np.floating], bits: int) -> NDArray[np.unsignedinteger]:

@@ -14,9 +14,12 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.interpret import ContextComparison, EmbeddingSum, Neighbour
 
 
-def embedding_payload(embeddings: "EmbeddingSum") -> Payload:
-    """The norm of each of the three embeddings, and its cosine with their sum."""
+def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
+    """The norm of each embedding that is added, and its cosine with their sum; `note` says what a family lacks."""
+    parts = [name for name, part in embeddings.parts().items() if part.any()]
     norms, cosines = embeddings.norms(), embeddings.cosines()
+    norms = {name: norms[name] for name in (*parts, *(["sum"] if len(parts) > 1 else []))}
+    count = {1: "the token embedding alone", 2: "the sum of two learned vectors"}
     peak = max(float(norm.max()) for norm in norms.values())
     rows = [
         ScoreRow(name, "Norm of the sum" if name == "sum" else f"Norm of the {name} embedding", norm, "bar", peak=peak)
@@ -31,13 +34,15 @@ def embedding_payload(embeddings: "EmbeddingSum") -> Payload:
             plus=True,
         )
         for name, values in cosines.items()
+        if name in parts and len(parts) > 1
     ]
     return scores_payload(
         embeddings.encoding,
         rows,
-        title="token + segment + position",
-        sentence="The input embedding is the sum of three learned vectors; bars show their norms.",
-        note="The sum is then normalised by LayerNorm (Devlin et al. 2018, figure 2).",
+        title=" + ".join(parts),
+        sentence=f"The input embedding is {count.get(len(parts), 'the sum of three learned vectors')}; bars show "
+        f"{'norms' if len(parts) == 1 else 'their norms'}.",
+        note=f"LayerNorm then normalises it (Devlin et al. 2018, figure 2). {note}".strip(),
         file="embeddings",
     )
 
@@ -88,8 +93,11 @@ def neighbours_payload(word: str, neighbours: Sequence["Neighbour"]) -> Payload:
     )
 
 
-def context_payloads(contexts: "ContextComparison") -> tuple[Payload, Payload]:
-    """A word in two contexts: its similarity at each layer, and both paths through the layers."""
+def context_payloads(contexts: "ContextComparison", norm_note: str = "") -> tuple[Payload, Payload]:
+    """A word in two contexts: its similarity at each layer, and both paths through the layers.
+
+    `norm_note` says what the hidden states of a pre-norm model are.
+    """
     layers = ["embeddings", *(str(layer) for layer in range(1, len(contexts.cosines)))]
     lines = lines_payload(
         layers,
@@ -104,6 +112,7 @@ def context_payloads(contexts: "ContextComparison") -> tuple[Payload, Payload]:
         high=1.0,
         file="movement",
         sentence="Cosines: a word's embedding starts almost the same and becomes contextual from layer to layer.",
+        note=norm_note,
     )
     count = len(layers)
     plane = plane_payload(

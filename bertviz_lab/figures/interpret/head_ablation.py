@@ -14,10 +14,12 @@ def head_ablation_payload(
     layer_effects: NDArray[np.floating],
     target: str,
     off: Sequence[Sequence[bool]] | None = None,
+    sharing_note: str = "",
 ) -> Payload:
     """The (layers, heads) effects in nats, with a column for whole layers.
 
-    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked.
+    With `off`, (layers, heads), cells can be selected to ablate heads, and ablated heads are marked. With a
+    `sharing_note` all layers are one, and a head is ablated where that layer is used for one of them.
     """
     layers, heads = effects.shape
     values = np.concatenate([effects, layer_effects[:, None]], axis=1)
@@ -38,7 +40,8 @@ def head_ablation_payload(
         picks=off is not None,
         file="heads",
         note="Values are log-probability with the head minus without it (Michel et al. 2019). Heads can compensate for "
-        "each other, so a small effect does not mean that a head does nothing.",
+        "each other, so a small effect does not mean that a head does nothing."
+        + (f" {sharing_note} A head is ablated in one layer only." if sharing_note else ""),
     )
 
 

@@ -15,10 +15,11 @@ if TYPE_CHECKING:  # torch takes seconds to import and the first page should not
     from bertviz_lab.interpret import Candidate, LogitLens
 
 
-def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = ()) -> Payload:
+def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = (), *, is_prenorm: bool = False) -> Payload:
     """One row per layer: its top predictions, shaded by probability.
 
-    `masks` are the positions of all [MASK]s, so that the title says of which of several it is.
+    `masks` are the positions of all [MASK]s, so that the title says of which of several it is. Hidden states of a
+    pre-norm model go through its final LayerNorm first.
     """
     place = lens.target.position
     which = f"masked token {list(masks).index(place) + 1}, " if len(masks) > 1 and place in masks else ""
@@ -31,12 +32,13 @@ def logit_lens_payload(lens: "LogitLens", masks: Sequence[int] = ()) -> Payload:
     first = ranks.index(1) if 1 in ranks else len(ranks)
     stays_first = 1 in ranks and all(rank == 1 for rank in ranks[first:])
     stability = f" It ranks first from {names[first]} on." if stays_first else ""
+    head = "final LayerNorm and the MLM head" if is_prenorm else "MLM head"
     return matrix_payload(
         values,
         names,
         [f"top {rank + 1}" for rank in range(width)],
         title=f"Logit lens: {which}the prediction at every layer",
-        sentence=f"The MLM head applied to the hidden state of every layer. The last row is the model's prediction: "
+        sentence=f"The {head} applied to the hidden state of every layer. The last row is the model's prediction: "
         f"{lens.target.name}, {last.probability:.1%}.{stability}",
         texts=texts,
         peak=1.0,

@@ -20,8 +20,11 @@ _NAMES: dict[NormKind, str] = {
 }
 
 
-def norms_payload(norms: "NormsByLayer", position: int | None = None) -> Payload:
-    """Three lines over the layers: for the token at `position`, or the mean over all tokens."""
+def norms_payload(norms: "NormsByLayer", position: int | None = None, norm_note: str = "") -> Payload:
+    """Three lines over the layers: for the token at `position`, or the mean over all tokens.
+
+    `norm_note` says what the hidden states of a pre-norm model are.
+    """
     tokens = norms.encoding.tokens
     selected = position if position is not None and position < len(tokens) else None
 
@@ -38,13 +41,13 @@ def norms_payload(norms: "NormsByLayer", position: int | None = None) -> Payload
         low=0.0,
         file="norms",
         sentence="The Euclidean norm of the hidden state after each layer, and of what self-attention and the "
-        "feed-forward network add to it before LayerNorm.",
-        note="The mean over all tokens; click a token to see its own." if selected is None else "",
+        f"feed-forward network add to it{'' if norm_note else ' before LayerNorm'}.",
+        note=f"{norm_note} {'The mean over all tokens; click a token to see its own.' * (selected is None)}".strip(),
     )
 
 
-def token_norms_payload(norms: "NormsByLayer", kind: NormKind) -> Payload:
-    """A row for each layer, a column for each token."""
+def token_norms_payload(norms: "NormsByLayer", kind: NormKind, norm_note: str = "") -> Payload:
+    """A row for each layer, a column for each token; `norm_note` as in `norms_payload`."""
     rows = getattr(norms, kind)
     name = _NAMES[kind]
     labels = ["embeddings"] if kind == "hidden" else []
@@ -57,5 +60,6 @@ def token_norms_payload(norms: "NormsByLayer", kind: NormKind) -> Payload:
             for label, values in zip(labels, rows, strict=True)
         ],
         title=f"Norm of the {name} at each layer",
+        note=norm_note,
         file=f"norms-{kind.replace('_', '-')}",
     )

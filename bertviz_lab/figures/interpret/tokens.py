@@ -4,16 +4,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertviz_lab.figures.payload import Payload
-from bertviz_lab.figures.strips import ScoreRow, scores_payload, token_columns
+from bertviz_lab.figures.strips import MASKS, ScoreRow, scores_payload, token_columns
 from bertviz_lab.tokenization import Encoding
 
-SPECIAL_TOKENS = {
-    "[CLS]": "classification token at the start of every input; its last hidden state represents the whole text",
-    "[SEP]": "separator: marks the end of a sentence",
-    "[MASK]": "masked token: the model predicts what was here",
-    "[PAD]": "padding to equal length; no token attends to it",
-    "[UNK]": "unknown token: not representable with the vocabulary",
+_ROLES = {
+    "cls": "classification token at the start of every input; its last hidden state represents the whole text",
+    "sep": "separator: marks the end of a sentence",
+    "mask": "masked token: the model predicts what was here",
+    "pad": "padding to equal length; no token attends to it",
+    "unk": "unknown token: not representable with the vocabulary",
 }
+#: BERT's spellings, and RoBERTa's.
+_SPELLINGS = (
+    {f"[{role.upper()}]": says for role, says in _ROLES.items()},
+    {{"cls": "<s>", "sep": "</s>"}.get(role, f"<{role}>"): says for role, says in _ROLES.items()},
+)
+SPECIAL_TOKENS = _SPELLINGS[0] | _SPELLINGS[1]
 _KINDS = {
     "seg-a": "sentence A",
     "seg-b": "sentence B",
@@ -23,8 +29,11 @@ _KINDS = {
 }
 
 
-def token_payload(encoding: Encoding, note: str = "") -> Payload:
-    """The payload of the strip of an input. A column's index is its position; `note` is a sentence."""
+def token_payload(encoding: Encoding, note: str = "", *, segments_note: str = "", positions_note: str = "") -> Payload:
+    """The payload of the strip of an input. A column's index is its position; `note` is a sentence.
+
+    Of a family without segment embeddings, or with other positions than a table of them, the notes say so.
+    """
     columns = token_columns(encoding)
     masks = [column["mask"] for column in columns]
     real = [column for column in columns if column["mask"]]
@@ -36,15 +45,22 @@ def token_payload(encoding: Encoding, note: str = "") -> Payload:
         f"The text was too long: {_counted(cut, 'token')} did not fit and {'was' if cut == 1 else 'were'} truncated."
         * bool(cut),
         note,
+        segments_note,
+        positions_note,
         f"The last {_counted(padding, 'position')} {'holds' if padding == 1 else 'hold'} only padding." * bool(padding),
     ]
     rows = [
         _numbers("id", "The index of the token in the vocabulary, the input of the model", [c["id"] for c in columns]),
         _numbers(
-            "segment",
-            "Segment id (token type): 0 is sentence A, 1 is sentence B",
+            "text" if segments_note else "segment",
+            "Which text a token is of; not an input of this model"
+            if segments_note
+            else "Segment id (token type): 0 is sentence A, 1 is sentence B",
             [c["segment"] for c in columns],
-            texts=[f"{c['segment']} {_letter(c)}" if c["mask"] else str(c["segment"]) for c in columns],
+            texts=[
+                f"{'' if segments_note else c['segment']} {_letter(c)}".strip() if c["mask"] else str(c["segment"])
+                for c in columns
+            ],
             kinds=[f"seg-{_letter(c).lower()} strong" if c["mask"] else "number" for c in columns],
         ),
         _numbers("position", "Position in the input, counted from 0", range(len(columns))),
@@ -62,9 +78,10 @@ def token_payload(encoding: Encoding, note: str = "") -> Payload:
         title=f"{_counted(words, 'word')} became {_counted(len(real) - added, 'token')}, plus {added} special tokens",
         sentence=" ".join(filter(None, sentences)),
         dropped=dropped,
-        details=[_details(columns, position) for position in range(len(columns))],
+        details=[_details(columns, position, has_segments=not segments_note) for position in range(len(columns))],
         legend=[[kind, "", name] for kind, name in _KINDS.items() if kind in used],
-        glossary=[[row.label, row.description] for row in rows] + [list(item) for item in SPECIAL_TOKENS.items()],
+        glossary=[[row.label, row.description] for row in rows]
+        + [list(item) for item in _SPELLINGS["<s>" in encoding.tokens].items()],
     )
 
 
@@ -74,12 +91,13 @@ def _numbers(
     return ScoreRow(label, description, values, "none", texts or [str(value) for value in values], kinds=kinds)
 
 
-def _details(columns: Sequence[dict[str, Any]], position: int) -> list[str]:
+def _details(columns: Sequence[dict[str, Any]], position: int, has_segments: bool) -> list[str]:
     """What a token is, in a sentence whose every second part is emphasised."""
     column = columns[position]
     token, word = column["token"], column["word"]
-    place = f"Position {position}, id {column['id']}, segment {column['segment']} ({_letter(column)})."
-    if token in SPECIAL_TOKENS and (column["special"] or token in ("[MASK]", "[UNK]")):
+    text = f"segment {column['segment']} ({_letter(column)})" if has_segments else f"text {_letter(column)}"
+    place = f"Position {position}, id {column['id']}, {text}."
+    if token in SPECIAL_TOKENS and (column["special"] or token in (*MASKS, "[UNK]", "<unk>")):
         return ["", token, f" {SPECIAL_TOKENS[token]}. {place}"]
     pieces = [position]
     if word is not None:

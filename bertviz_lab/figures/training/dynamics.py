@@ -97,6 +97,7 @@ def opening_payload(
             "special": [bool(value) for value in encoding.special_tokens_mask],
             "layers": layers,
             "heads": heads,
+            "windows": list(analysis.windows),
             "watched": list(tracked),
             "mapped": list(projected),
             "plane": dict(plane),

@@ -120,8 +120,8 @@ async function drawTokens() {
     tokens = [];
     setText(complaint, error.message);
   }
-  strip.replaceChildren(...tokens.map(({ token, segment, special }, position) => h('button', { type: 'button', role: 'option',
-    class: `token mono small ${token === '[MASK]' ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position,
+  strip.replaceChildren(...tokens.map(({ token, segment, special, masked }, position) => h('button', { type: 'button', role: 'option',
+    class: `token mono small ${masked ? 'masked' : special ? 'special' : segment ? 'seg-b' : 'seg-a'}`, 'data-position': position,
     onclick: () => page.select(page.selected === position ? null : position) }, token)));
   walk.moveTo(0, false);
   strip.hidden = !tokens.length;

@@ -55,17 +55,7 @@ const isPrecise = (data, layer, head) => data.stored.get(layer)?.BYTES_PER_ELEME
 /** The largest weight of a head, whichever its sign. */
 function peakOf(data, layer, head) {
   const id = headId(layer, head);
-  if (!data.peaks.has(id)) {
-    const codes = headCodes(data, layer, head);
-    const top = topOf(codes);
-    let [least, most] = [top, 0];
-    for (let place = 0; place < codes.length; place += 1) {
-      if (codes[place] > most) most = codes[place];
-      if (codes[place] < least) least = codes[place];
-    }
-    const ends = [decode(most, top, data.signed), data.signed ? decode(least, top, true) : 0];
-    data.peaks.set(id, Math.max(...ends.map(Math.abs)));
-  }
+  if (!data.peaks.has(id)) data.peaks.set(id, largest(headWeights(data, layer, head)));
   return data.peaks.get(id);
 }
 
@@ -114,15 +104,19 @@ const NO_LENS = { quarter: 'all', special: 'shown' };
 
 const isPlain = (lens) => lens.quarter === 'all' && lens.special === 'shown';
 
-/** The weights with NaN where the lens hides; renormalised, what is left of a row sums to 1 again. */
-function throughLens(data, weights, lens) {
-  if (isPlain(lens)) return weights;
+/** How far a layer sees from a token to either side: in local attention half of its window, else to the end. */
+const reachOf = (data, layer) => (data.windows?.[layer] ? Math.floor(data.windows[layer] / 2) : data.size);
+
+/** A layer's weights, with NaN outside its window and where the lens hides; renormalised, a row sums to 1 again. */
+function throughLens(data, weights, lens, layer) {
   const { size, segments, special } = data;
+  const reach = reachOf(data, layer);
+  if (isPlain(lens) && reach >= size - 1) return weights;
   const hides = lens.special !== 'shown';
   const letter = (position) => (segments[position] === 1 ? 'b' : 'a');
   const seen = weights.map((weight, place) => {
     const [row, column] = [Math.floor(place / size), place % size];
-    if (hides && (special[row] || special[column])) return NaN;
+    if (Math.abs(row - column) > reach || (hides && (special[row] || special[column]))) return NaN;
     return lens.quarter === 'all' || lens.quarter === letter(row) + letter(column) ? weight : NaN;
   });
   if (lens.special !== 'renormalised') return seen;
@@ -153,11 +147,11 @@ const SCALES = {
 };
 /** The same for differences, which have a sign: 0 lies in the middle. */
 const SIGNED_SCALES = {
-  sqrt: { label: 'square root', says: 'square-root scale from -1 (brown) to 1 (blue): makes small differences visible',
+  sqrt: { label: 'square root', says: 'square-root scale, brown negative, blue positive: makes small numbers visible',
     place: (weight) => 0.5 + Math.sign(weight) * Math.sqrt(Math.abs(weight)) / 2, ticks: () => [-1, -0.25, 0, 0.25, 1] },
-  fixed: { label: '-1 to 1', says: 'linear scale from -1 (brown) to 1 (blue), the same for all heads',
+  fixed: { label: 'linear', says: 'linear scale, brown negative, blue positive, the same for all heads',
     place: (weight) => (weight + 1) / 2, ticks: () => [-1, -0.5, 0, 0.5, 1] },
-  head: { label: 'per head', says: 'linear scale to the largest difference of each head: colours are not comparable between heads',
+  head: { label: 'per head', says: 'linear scale to the largest number of each head: colours are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? (weight / peak + 1) / 2 : 0.5), ticks: (peak) => [-peak, -peak / 2, 0, peak / 2, peak] },
 };
 const scalesOf = (data) => (data.signed ? SIGNED_SCALES : SCALES);
@@ -201,8 +195,8 @@ function pixelsOf(canvas, size) {
 
 /** Paint one head as it came over the wire, or what a lens leaves of it. */
 function paintHead(canvas, data, layer, head, scale, lens = NO_LENS) {
-  if (!isPlain(lens)) {
-    const weights = throughLens(data, headWeights(data, layer, head), lens);
+  if (!isPlain(lens) || reachOf(data, layer) < data.size - 1) {
+    const weights = throughLens(data, headWeights(data, layer, head), lens, layer);
     paintWeights(canvas, data, weights, scale, largest(weights));
     return;
   }

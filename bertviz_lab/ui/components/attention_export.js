@@ -4,10 +4,10 @@
 function weightsTable() {
   const weights = Array.from({ length: data.size }, (_, row) => Array.from({ length: data.size }, (_, column) => {
     const weight = seen[row * data.size + column];
-    return Number.isNaN(weight) ? null : Number(weight.toFixed(5));
+    return Number.isNaN(weight) ? null : Number(real(weight).toFixed(5));
   }));
-  const sum = data.signed || !(isPlain(lens()) || state.special === 'renormalised') ? '' : '; each row sums to 1';
-  const meaning = `weights[from][to]${data.signed ? ', the second minus the first' : sum}`;
+  const sum = !(isPlain(lens()) || state.special === 'renormalised') ? '' : '; each row sums to 1';
+  const meaning = `weights[from][to]${{ weight: sum, difference: ', the second minus the first', score: ': attention scores' }[data.number]}`;
   return { title: data.title, shows: headWords(), layer: state.layer + 1, head: state.of === 'head' ? state.head + 1 : null,
     ...lens(), tokens: data.tokens, segment_ids: data.segments, meaning, precise: precise(), weights };
 }

@@ -30,10 +30,6 @@ legend.append(legendBar, legendTicks, legendText);
 const strongestHost = h('div', { class: 'strongest' });
 
 const guide = h('p', { class: 'quiet small foot' });
-const GUIDE = 'Each square is one head; layers go down, heads go across. Within a square a row is the attending token (from), a column '
-  + 'the token attended to (to). The weights of a row sum to 1: the output for the token is the weighted sum of the value vectors.';
-const GUIDE_SIGNED = 'Each square is one head. Blue is positive: more attention than in the one that is subtracted; brown is negative: less. Every row sums to 0.';
-
 const overview = makeOverview(gridHost, (layer, head) => chooseHead(layer, head), wantLayer);
 const heatmap = makeHeatmap(mapHost, moveCursor);
 const links = makeLines(linesHost, pickRow);
@@ -52,6 +48,8 @@ const orderBox = select('Sort heads', [['', 'by layer']], (order) => change({ or
 const knobs = h('details', { class: 'knobs', 'data-noexport': '' }, h('summary', {}, 'Filters and aggregates'),
   h('div', { class: 'bar' }, quarterChoice.node, specialChoice.node, togetherBox.node));
 
+const windowed = () => state.of === 'head' || state.of === 'layer'; // of several layers, each has its own window
+const real = (number) => number * (data.unit ?? 1); // scores are sent in units of the largest
 const headFile = () => (state.of === 'head' ? `attention-layer${state.layer + 1}-head${state.head + 1}` : `attention-${state.of}-${state.layer + 1}`);
 const caption = () => [data.title, headWords()].filter(Boolean).join(' · ');
 const scaleWords = () => `Colours: ${scalesOf(data)[state.scale].says}.`;
@@ -59,7 +57,8 @@ const lens = () => ({ quarter: state.quarter, special: state.special });
 const look = () => ({ scale: state.scale, lens: lens(), order: data.metrics ? state.order : '' });
 
 function headWords() {
-  const layer = `layer ${state.layer + 1} of ${data.layers}`;
+  const window = data.windows?.[state.layer];
+  const layer = `layer ${state.layer + 1} of ${data.layers}${window ? ` (local attention, window ${window})` : ''}`;
   return { head: `${layer}, head ${state.head + 1} of ${data.heads}`, layer: `${layer}, average of its heads`,
     all: `average of all ${data.layers * data.heads} heads`, rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
 }
@@ -100,7 +99,7 @@ function select(name, options, onChange) {
 function show(payload) {
   data = readAttention(payload);
   title.textContent = data.title || 'Attention';
-  guide.textContent = data.signed ? GUIDE_SIGNED : GUIDE;
+  guide.textContent = data.guide;
   const missing = data.layers - data.stored.size;
   setText(note, missing ? `This text is long (${plural(data.size, 'token')}), so layers are fetched one by one.` : '');
   const remembered = server?.remembered?.() ?? {};
@@ -166,7 +165,7 @@ function readWeights() {
   const layers = [...data.stored.keys()];
   all = { head: () => headWeights(data, state.layer, state.head), layer: () => meanWeights(data, [state.layer]),
     all: () => meanWeights(data, layers), rollout: () => rollout(data, state.layer) }[state.of]();
-  seen = throughLens(data, all, lens());
+  seen = throughLens(data, all, lens(), windowed() ? state.layer : null);
 }
 
 const peak = () => (state.of === 'head' && isPlain(lens()) ? peakOf(data, state.layer, state.head) : largest(seen));
@@ -186,15 +185,15 @@ function drawHead() {
   drawLegend(scale, top);
   tell(state.rows[0], state.column);
   drawTop();
-  const share = specialShare(data, all);
-  shareWords.textContent = data.signed ? '' : `Here ${percent(share)} of all attention goes to [CLS] and [SEP]`
+  const specials = [...new Set(data.tokens.filter((_, position) => data.special[position]))];
+  shareWords.textContent = data.signed ? '' : `Here ${percent(specialShare(data, all))} of all attention goes to ${specials.join(' and ')}`
     + `${{ shown: '', hidden: ', which are hidden: rows no longer sum to 1', renormalised: ', which are left out: the rest of each row is rescaled to sum to 1' }[state.special]}.`;
   showPair();
   if (!precise()) fetchExact();
 }
 
 function showPair() {
-  const able = state.of === 'head' && !data.signed && Boolean(server?.query_key && data.key);
+  const able = state.of === 'head' && data.number !== 'difference' && Boolean(server?.query_key && data.key);
   pair.show(able ? { layer: state.layer, head: state.head, row: state.rows[0], column: state.column, tokens: data.tokens, key: data.key } : null);
 }
 
@@ -240,11 +239,11 @@ function tell(row, column) {
   const weight = seen[row * data.size + column];
   const pairWords = ['from ', h('b', {}, data.tokens[row]), ` (${row}) to `, h('b', {}, data.tokens[column]), ` (${column}): `];
   if (Number.isNaN(weight)) {
-    readout.replaceChildren(...pairWords, 'hidden');
+    readout.replaceChildren(...pairWords, Math.abs(row - column) > reachOf(data, state.layer) ? 'outside the window of local attention' : 'hidden');
     return;
   }
   const sign = data.signed && weight > 0 ? '+' : '';
-  const number = h('b', {}, `${precise() ? '' : 'about '}${sign}${weight.toFixed(precise() ? 4 : 2)}`);
+  const number = h('b', {}, `${precise() ? '' : 'about '}${sign}${real(weight).toFixed(precise() ? 4 : 2)}`);
   readout.replaceChildren(...pairWords, number, data.signed ? '' : ` · ${percent(weight)} of its attention`);
 }
 
@@ -257,19 +256,19 @@ function strongest() {
 
 function drawTop() {
   const { rows } = state;
-  const verb = data.signed ? 'change most towards' : 'attend most to';
+  const verb = { weight: 'attend most to', difference: 'change most towards', score: 'have the largest scores with' }[data.number];
   const caption = h('span', { class: 'heading' }, ...(rows.length > 1 ? [`${rows.length} tokens together ${verb}`]
-    : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`]));
-  strongestHost.replaceChildren(makeTable(['token', 'position', data.signed ? 'difference' : 'weight'],
+    : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, (word) => (word === 'have' ? 'has' : `${word}s`))}`]));
+  strongestHost.replaceChildren(makeTable(['token', 'position', data.number],
     strongest().slice(0, 5).map(([weight, column]) => [h('span', { class: 'mono' }, data.tokens[column]), column,
-      barRow('', Math.abs(weight) / rows.length, weight.toFixed(4))]), caption));
+      barRow('', Math.abs(weight) / rows.length, real(weight).toFixed(4))]), caption));
 }
 
 function drawLegend(scale, top) {
   const stops = rampOf(data).filter((_, index) => index % 17 === 0).map((rgb) => `rgb(${rgb})`);
   legendBar.style.background = `linear-gradient(to right, ${stops})`;
   legendTicks.replaceChildren(...scale.ticks(top).map((tick) => h('span', {
-    style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(tick.toPrecision(2)).toString())));
+    style: `left: ${100 * Math.min(1, Math.max(0, scale.place(tick, top)))}%` }, Number(real(tick).toPrecision(2)).toString())));
   legendText.textContent = scaleWords() + (state.scale === 'head' ? ' The numbers are those of the selected head.' : '')
     + (state.order ? ` Sorted by ${data.metrics[state.order].title}: ${data.metrics[state.order].says}.` : '');
 }

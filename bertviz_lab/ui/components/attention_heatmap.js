@@ -42,6 +42,8 @@ function makeHeatmap(host, onMove) {
   function drawCells(context) {
     const { left, up, side, cell } = sheet.room;
     context.imageSmoothingEnabled = cell < 1;
+    context.fillStyle = colour('--lab-outline'); // where there is no weight: outside a window, or hidden
+    context.fillRect(left, up, side, side);
     context.drawImage(tiny, left, up, side, side);
     // A thin line where sentence B begins.
     const seam = sheet.data.segments.indexOf(1);

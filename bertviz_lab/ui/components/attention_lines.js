@@ -50,7 +50,7 @@ function makeLines(host, onPick) {
     sums.forEach((sum, column) => {
       const strength = Math.min(1, place(Math.abs(sum) / rows.length));
       right.children[column].style.setProperty('--share', `${(55 * strength).toFixed(1)}%`);
-      right.children[column].title = `${data.tokens[column]}: ${sum.toFixed(4)}${rows.length > 1 ? ' in sum' : ''}`;
+      right.children[column].title = `${data.tokens[column]}: ${(sum * (data.unit ?? 1)).toFixed(4)}${rows.length > 1 ? ' in sum' : ''}`;
     });
   }
 

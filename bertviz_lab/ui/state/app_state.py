@@ -36,9 +36,10 @@ from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.state.task_examples import task_examples
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
+    from bertviz_lab.interpret import AttentionScores
     from bertviz_lab.training.finetuning.examination import Examination
 
-_KEPT_BYTES = 400_000_000  # of attention weights, queries and keys
+_KEPT_BYTES = 400_000_000  # of attention weights and what they come from
 _KEPT_REPORTS = 16
 _KEPT_ANSWERS = 32
 
@@ -49,14 +50,14 @@ ResultT = TypeVar("ResultT")
 class CachedTrace:
     """What a picture of attention asks more about."""
 
-    attentions: NDArray[np.float32]  # (layers, heads, tokens, tokens)
-    queries: NDArray[np.float32]  # (layers, heads, tokens, head size)
-    keys: NDArray[np.float32]
+    values: NDArray[np.float32]  # (layers, heads, tokens, tokens): what is painted
+    scores: "AttentionScores | None" = None  # what weights come from; a difference has none
+    note: str = ""  # about the scores of this model
 
     @property
     def size(self) -> int:
         """In bytes."""
-        return self.attentions.nbytes + self.queries.nbytes + self.keys.nbytes
+        return self.values.nbytes + (self.scores.nbytes if self.scores is not None else 0)
 
 
 class AppState:
@@ -97,7 +98,7 @@ class AppState:
 
     def keep_trace(self, model: str, texts: Sequence[str], trace: CachedTrace) -> str:
         """Remember a computation for a while; returns the key to ask for it."""
-        body = json.dumps([self.models.version(model), trace.attentions.shape, *texts])
+        body = json.dumps([self.models.version(model), trace.values.shape, *texts])
         key = hashlib.sha256(body.encode()).hexdigest()[:32]  # the same question has the same key
         with self._lock:
             self._traces[key] = trace
@@ -158,7 +159,7 @@ class AppState:
         config = self.runs.config(name) if own else None
         if isinstance(config, PretrainConfig):
             own_examples = self.files.corpus_examples(config.corpus, tokenizer, config.documents)
-        return own_examples or examples_for(tokenizer)
+        return (own_examples or examples_for(tokenizer)).with_mask(tokenizer.special.mask)
 
     def task_examples(self, model: str, visitor: Visitor = NOBODY) -> list[tuple[str, str]]:
         """Texts, or pairs, to try a fine-tuned model on: some that its run held out, or of a sample of its task."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any
 
@@ -23,6 +23,10 @@ class Examples:
     pairs: tuple[tuple[str, str], ...]
     contrast: tuple[str, str, str]  # two sentences and a word that means, or does, something else in each
     others: tuple[str, ...] = ()  # sentences that do not belong together
+
+    def with_mask(self, mask: str) -> "Examples":
+        """The same for a tokenizer that spells the masked token otherwise than "[MASK]"."""
+        return replace(self, masked=tuple(text.replace("[MASK]", mask) for text in self.masked))
 
     def singles(self) -> tuple[str, ...]:
         """Texts without masked tokens: both sentences of each pair."""

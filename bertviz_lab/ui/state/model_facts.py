@@ -14,6 +14,7 @@ from bertviz_lab.ui.state.app_state import AppState
 
 def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) -> str:
     """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
+    from bertviz_lab.interpret.family_notes import differences
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     try:
@@ -34,7 +35,11 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
             items.append(("Trained on", trained_on))
         missing = checkpoint.report.missing
         note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
-        return facts_payload(items, note=note or _progress(session, model or ""))
+        notes = [note or _progress(session, model or "")]
+        if config.model_type != "bert":
+            items.insert(0, ("Family", config.family.title))
+            notes += ["What differs from BERT:", *differences(config), "Papers and code: docs/families.md."]
+        return facts_payload(items, note=" ".join(filter(None, notes)))
     except Exception as error:  # whatever happens, the page must live on
         sentence = sentence_of(error, shared=session.settings.shared)
         return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)

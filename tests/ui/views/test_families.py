@@ -1,52 +1,289 @@
-"""Every question of the page about a model has an answer on every family, or one sentence that says what is lacking."""
+"""Every question of the page about a model has an answer on every family, and what a family lacks is said."""
 
+import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
 from tests.family_checkpoints import MODEL_TYPES, family_folder
+from tests.little import little_folder
+from tests.ui.pages import little_settings
 
-#: What a view may ask of a model, by the arguments' names. A question with another one needs a run or a click.
+A, B = "the red {mask} sat on the mat", "the small dog ran"
+
+#: What a view may ask of a model, by the arguments' names.
 GIVEN: dict[str, Any] = {
-    "text_b": "the small dog ran",
+    "text_b": B,
     "position": 2,
     "top_k": 3,
     "word": "the",
     "of": "hidden",
     "pooling": "auto",
     "kind": "token",
-    "against": "causal",
+    "shown": "score",
+    "against": "model",
+    "other_text": "",
+    "choice": "",
+    "contrast": "",
+    "ablated": [[0, 1]],
+    "causal": True,
     "draws": "100",
     "masks": "dynamic",
     "settings": {"rate": 15, "mask": 80, "random": 10, "unit": "words", "seed": 0},
     "lines": "the cat\na dog",
-    "lines_a": "the cat\na dog",
     "other": "little",
     "hidden": [],
+    "texts": [],
 }
-#: What is refused for a reason that a family gives.
-LACKING = ("not pretrained on next-sentence prediction", "has not been fine-tuned for a task")
+#: Of a model with an MLM head alone: what is refused, and the reason that its family gives.
+REFUSED = {
+    "predictions.nsp": "was not pretrained on next-sentence prediction",
+    "predictions.task": "has not been fine-tuned for a task",
+}
+QUESTIONS = {f"{view.id}.{name}": question for view in VIEWS for name, question in view.questions.items()}
+every_family = pytest.mark.parametrize("model_type", MODEL_TYPES)
 
 
-@pytest.mark.parametrize("model_type", MODEL_TYPES)
-def test_every_view_answers(model_type, session: AppState):
-    folder = family_folder(model_type, session.settings.checkpoints / model_type)
-    mask = session.models.open(str(folder.name)).tokenizer.special.mask
-    given = GIVEN | {"model": model_type, "text_a": f"the red {mask} sat"}
-    asked, refused = [], {}
-    for view in VIEWS:
-        for name, question in view.questions.items():
-            if "model" not in question.arguments or not question.arguments <= given.keys():
-                continue
-            asked.append(f"{view.id}.{name}")
+@pytest.fixture(scope="module")
+def session(tmp_path_factory: pytest.TempPathFactory) -> AppState:
+    """One for all tests: none of them changes anything, and models are opened once."""
+    return AppState(little_settings(tmp_path_factory.mktemp("families")))
+
+
+class Lab:
+    """The page's questions about one model, beside the little BERT."""
+
+    def __init__(self, session: AppState, model_type: str, head: str = "MaskedLM", **changes: Any) -> None:
+        folder = session.settings.checkpoints / f"{model_type}-{head}"
+        if not folder.exists():
+            family_folder(model_type, folder, head, **changes)
+        self.session, self.model = session, folder.name
+        self.checkpoint = session.models.open(self.model)
+        self.config, self.tokenizer = self.checkpoint.config, self.checkpoint.tokenizer
+        self.given = GIVEN | {"model": self.model, "text_a": A.format(mask=self.tokenizer.special.mask)}
+        self.given["names"] = [self.model, "little"]
+
+    def ask(self, name: str, **more: Any) -> Any:
+        arguments = {key: value for key, value in (self.given | more).items() if key in QUESTIONS[name].arguments}
+        assert arguments.keys() == QUESTIONS[name].arguments, name
+        answer = QUESTIONS[name].ask(self.session, arguments)
+        return json.loads(answer) if isinstance(answer, str) and answer.startswith("{") else answer
+
+    def refusals(self) -> dict[str, str]:
+        """Ask everything that is about a model; the sentence of each question that is refused."""
+        about = {name for name, question in QUESTIONS.items() if {"model", "names"} & question.arguments}
+        refused = {}
+        for name in sorted(about - {"explore.download", "compare.comparison", "compare.probes"}):  # of the hub, of runs
             try:
-                question.ask(session, {key: given[key] for key in question.arguments})
+                self.ask(name)
             except InputError as error:
-                refused[asked[-1]] = str(error)
-    assert len(asked) > 15
-    unexplained = {name: text for name, text in refused.items() if not any(reason in text for reason in LACKING)}
-    assert not unexplained
-    assert {"attention.attention", "predictions.mlm", "layers.lens", "tokens.split"} <= {*asked} - refused.keys()
+                refused[name] = str(error)
+        return refused
+
+
+@every_family
+def test_every_view_answers(model_type: str, session: AppState) -> None:
+    refused = Lab(session, model_type).refusals()
+    assert refused.keys() == REFUSED.keys(), refused
+    for name, reason in REFUSED.items():
+        assert reason in refused[name]
+
+
+@pytest.mark.parametrize(
+    ("model_type", "head", "changes"),
+    [
+        ("electra", "ReplacedTokenDetection", {}),
+        ("modernbert", "SequenceClassification", {"classifier_pooling": "mean"}),
+        ("deberta-v2", "TokenClassification", {}),
+    ],
+)
+def test_what_needs_a_masked_lm_head_says_so(
+    model_type: str, head: str, changes: dict[str, Any], session: AppState
+) -> None:
+    lab = Lab(session, model_type, head, **changes)
+    refused = lab.refusals()
+    is_task = head != "ReplacedTokenDetection"
+    of_predictions = {f"predictions.{name}" for name in ("mlm", "joint", "surprisal", "compare")}
+    needs_mlm = {"tokens.loss", "layers.lens", "compare.predictions", *of_predictions}
+    assert needs_mlm <= refused.keys()
+    assert all("no masked-LM head" in refused[name] for name in needs_mlm)
+    assert ("predictions.task" in refused) != is_task
+    assert ("attribution.attribution" in refused) != is_task
+    assert "attention.attention" not in refused
+    assert lab.ask("predictions.heads")["note"].startswith("" if is_task else "This model detects replaced tokens")
+
+
+# ---- what is lacking
+
+
+@every_family
+def test_the_input_has_no_segments_where_the_family_has_none(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    strip = lab.ask("tokens.tokens")
+    labels = [row["label"] for row in strip["rows"]]
+    assert ("segment" in labels) == lab.config.has_segments
+    assert ("text" in labels) == ("no segment embeddings" in strip["sentence"]) == (not lab.config.has_segments)
+    assert ("no position embeddings" in strip["sentence"]) == (not lab.config.position_biased_input)
+    glossary = dict(map(tuple, strip["glossary"]))
+    assert "the model predicts what was here" in glossary[lab.tokenizer.special.mask]
+    assert [column["kind"] for column in strip["columns"]].count("masked") == 1
+
+
+@every_family
+def test_only_vectors_that_are_added_stand_in_the_sum_of_the_embeddings(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    strip = lab.ask("layers.embedding_sum")
+    has_row = lab.config.type_vocab_size > 0
+    parts = ["token", *["segment"] * has_row, *["position"] * lab.config.position_biased_input]
+    assert strip["title"] == " + ".join(parts)
+    several = len(parts) > 1
+    assert [row["label"] for row in strip["rows"]] == [
+        *parts,
+        *(["sum", *(f"cos {p}" for p in parts)] if several else []),
+    ]
+    assert all(any(row["values"]) for row in strip["rows"])
+    assert ("no segment embeddings" in strip["note"]) == (not lab.config.has_segments)
+    assert ("same for every token" in strip["note"]) == (lab.config.type_vocab_size == 1)
+    assert ("a matrix then projects them" in strip["note"]) == (model_type in ("albert", "electra"))
+
+
+@every_family
+def test_the_residual_stream_of_a_pre_norm_model_is_named(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    is_prenorm = model_type == "modernbert"
+    for name in ("layers.norms", "layers.token_norms"):
+        assert ("residual stream" in lab.ask(name)["note"]) == is_prenorm
+    assert ("before LayerNorm" in lab.ask("layers.norms")["sentence"]) != is_prenorm
+    assert ("final LayerNorm" in lab.ask("layers.lens")["sentence"]) == is_prenorm
+    both = {"text_a": "the red cat sat", "word": "the"}
+    similarity = json.loads(lab.ask("embeddings.contexts", **both)["similarity"])
+    assert ("residual stream" in similarity["note"]) == is_prenorm
+
+
+@every_family
+def test_a_model_says_what_it_was_not_trained_for_and_how_it_differs_from_bert(
+    model_type: str, session: AppState
+) -> None:
+    lab = Lab(session, model_type)
+    assert "next-sentence prediction (NSP)" in lab.ask("predictions.heads")["note"]
+    about = lab.ask("explore.about")
+    assert dict(about["items"])["Family"] == lab.config.family.title
+    assert "What differs from BERT:" in about["note"]
+    assert ("no segment embeddings" in about["note"]) == (not lab.config.has_segments)
+    shared = "share their parameters" in lab.ask("attribution.head_effects")["note"]
+    assert shared == (model_type == "albert")
+
+
+def test_bert_itself_has_nothing_to_say(session: AppState) -> None:
+    arguments = {"model": "little", "text_a": "the cat", "text_b": ""}
+    about = json.loads(QUESTIONS["explore.about"].ask(session, {"model": "little"}))
+    assert "differs" not in about["note"]
+    assert QUESTIONS["predictions.heads"].ask(session, {"model": "little"})["note"] == ""
+    strip = json.loads(QUESTIONS["layers.embedding_sum"].ask(session, arguments))
+    assert strip["title"] == "token + segment + position"
+    body = QUESTIONS["attention.attention"].ask(session, arguments)
+    assert [name for name, _ in body["choices"]] == ["weights", "score"]
+    assert "windows" not in body
+
+
+@every_family
+def test_examples_have_the_masked_token_of_the_model(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    masked = [text for text, other in lab.ask("explore.examples") if not other]
+    assert masked
+    assert all(lab.tokenizer.special.mask in text for text in masked)
+    tokens = lab.ask("explore.encode", text_a=masked[0])["tokens"]
+    assert any(token["masked"] for token in tokens)
+
+
+# ---- attention scores
+
+
+def decoded(body: dict[str, Any]) -> np.ndarray:
+    """The numbers that a signed body stands for."""
+    roots = (body["cells"].astype(float) - 32767) / 32767
+    return np.sign(roots) * roots**2 * body["unit"]
+
+
+@every_family
+def test_the_grid_shows_each_term_of_the_scores_and_they_sum_to_the_score(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    bodies = {name: lab.ask("attention.attention", shown=name) for name, _ in lab.ask("attention.attention")["choices"]}
+    assert all(body["shown"] == name for name, body in bodies.items())
+    weights, score, *terms = bodies.values()
+    assert weights["number"] == "weight"
+    assert score["number"] == "score"
+    assert list(bodies)[2:] == {
+        "deberta-v2": ["content_to_content", "content_to_position", "position_to_content"],
+        "mpnet": ["query_key", "relative_bias"],
+    }.get(model_type, [])
+    if terms:
+        total = sum(decoded(term) for term in terms)
+        np.testing.assert_allclose(total, decoded(score), atol=1e-3 * max(term["unit"] for term in terms))
+    exact = lab.session.trace(score["key"]).values[0, 1] * score["unit"]
+    softmax = np.exp(exact) / np.exp(exact).sum(-1, keepdims=True)  # the first layer has no window
+    np.testing.assert_allclose(softmax, lab.session.trace(weights["key"]).values[0, 1], atol=1e-5)
+
+
+@every_family
+def test_the_score_of_a_pair_is_explained_by_all_that_it_is_made_of(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    key = lab.ask("attention.attention", shown="score")["key"]
+    chart = lab.ask("attention.query_key", key=key, layer=0, head=1, row=2, column=4)
+    trace = session.trace(key)
+    assert trace is not None
+    assert trace.scores is not None
+    pair = trace.scores.pair(0, 1, 2, 4)
+    assert sum(chart["values"]) == pytest.approx(pair.score, abs=1e-4)
+    assert sum(chart["marked"]) == len(pair.added) == {"deberta-v2": 2, "mpnet": 1}.get(model_type, 0)
+    assert f"the weight {pair.weight:.4f}" in chart["sentence"]
+    assert ("rotary" in chart["note"]) == (model_type == "modernbert")
+    assert ("√(3 × 16)" in chart["sentence"]) == (model_type == "deberta-v2")
+
+
+def test_a_term_that_a_model_lacks_is_shown_as_weights(session: AppState) -> None:
+    body = Lab(session, "roberta").ask("attention.attention", shown="content_to_position")
+    assert (body["shown"], body["number"]) == ("weights", "weight")
+
+
+def test_local_attention_is_drawn_and_said(session: AppState) -> None:
+    lab = Lab(session, "modernbert")
+    body = lab.ask("attention.attention", shown="weights")
+    assert body["windows"] == [None, 4]
+    assert "Layer 2 has local attention, window 4: a token attends to 2 tokens on either side." in body["guide"]
+    assert "Grey cells are outside the window." in body["guide"]
+    answer = lab.ask("attention.query_key", key=body["key"], layer=1, head=0, row=0, column=6)
+    assert "the key is masked, so the weight is 0" in answer["sentence"]
+    (grid, _) = lab.ask("compare.attention")["grids"]
+    assert json.loads(grid)["windows"] == [None, 4]
+    assert "Grey" not in lab.ask("attention.attention", shown="weights", text_a="the", text_b="")["guide"]
+
+
+# ---- two families on one text
+
+
+@every_family
+def test_attention_is_compared_with_that_of_bert_in_stretches_that_both_have(
+    model_type: str, session: AppState
+) -> None:
+    lab = Lab(session, model_type)
+    body = lab.ask("attention.difference")
+    ours = lab.tokenizer.encode(lab.given["text_a"], B).tokens
+    theirs = session.models.open("little").tokenizer.encode(A.format(mask="[MASK]"), B).tokens
+    assert len(body["tokens"]) <= min(len(ours), len(theirs))
+    matched = f"{len(ours)} and {len(theirs)} tokens, which are matched by their characters"
+    is_one_to_one = len(body["tokens"]) == len(ours) == len(theirs)
+    assert (matched in body["guide"]) != is_one_to_one
+    roots = (body["cells"].astype(float) - 32767) / 32767
+    np.testing.assert_allclose((np.sign(roots) * roots**2).sum(-1), 0, atol=2e-3)
+
+
+def test_heads_that_cannot_be_matched_are_named(session: AppState) -> None:
+    little_folder(session.settings.checkpoints / "deep", num_hidden_layers=3)
+    lab = Lab(session, "roberta")
+    with pytest.raises(InputError, match=r"2 layers of 2 heads and 3 layers of 2 heads.*their heads cannot"):
+        lab.ask("attention.difference", other="deep")

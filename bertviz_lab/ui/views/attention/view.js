@@ -23,7 +23,12 @@ function makeGrid(label, id, prefix, signed) {
 }
 
 const grid = makeGrid('Attention of every head', 'attention-grid', '', false);
-panel.part([grid.host], () => panel.show(grid, 'attention'));
+const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
+const shown = terms.field('shown', 'select', 'Show', { id: 'attention-shown', options: [['weights', 'attention weights']] });
+const heads = panel.part([h('div', { class: 'fields' }, shown.node), grid.host], async () => {
+  await panel.show(grid, 'attention', terms.values);
+  if (grid.payload?.choices) setOptions(shown.input, grid.payload.choices, grid.payload.shown);
+});
 
 const part = panel.fold('difference', 'Attention difference: two models, causal mask, two texts', (host) => {
   const settings = panel.settings({ against: 'model', other_text: '' }, () => part.redraw());

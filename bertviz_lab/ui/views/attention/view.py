@@ -6,9 +6,12 @@ import numpy as np
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.interpret.attention import (
+    SCORE_TITLES,
     attention_body,
     difference_body,
     pair_payload,
+    score_unit,
+    scores_body,
     signed_codes,
     sqrt_codes,
 )
@@ -17,28 +20,49 @@ from bertviz_lab.ui.state.app_state import AppState, CachedTrace
 from bertviz_lab.ui.state.comparison_model import open_comparison
 from bertviz_lab.ui.view import Index, ModelName, Text, View, Word, question
 
+#: What the grid shows: weights, or a term of the scores before the softmax.
+Shown = Literal[
+    "weights",
+    "score",
+    "query_key",
+    "content_to_content",
+    "content_to_position",
+    "position_to_content",
+    "relative_bias",
+]
 
-def attention(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """What the grid shows; the computation is kept for what the grid asks later."""
-    from bertviz_lab.interpret import METRICS, head_metrics, trace_text
+
+def attention(
+    state: AppState, model: ModelName, text_a: Text, text_b: Text, shown: Shown = "weights"
+) -> dict[str, Any]:
+    """What the grid shows, weights or a term of the scores; the computation is kept for what the grid asks later.
+
+    Where the scores of a model have no such term, weights are shown; `shown` and `choices` [[name, title], ...] say so.
+    """
+    from bertviz_lab.interpret import METRICS, attention_scores, head_metrics, trace_text
+    from bertviz_lab.interpret.family_notes import positions_note, windows_note
 
     checkpoint = state.models.open(model)
     trace = trace_text(checkpoint, text_a, text_b or None)
-    queries, keys = (
-        np.stack([getattr(layer, name)[0].float().numpy() for layer in trace.layers])
-        for name in ("query_states", "key_states")
-    )
-    key = state.keep_trace(model, (text_a, text_b), CachedTrace(trace.attentions, queries, keys))
-    metrics = head_metrics(trace).metrics
-    return attention_body(
+    scores = attention_scores(trace)
+    terms = ("score", *scores.terms)
+    is_score = shown in terms
+    values = scores.values(shown) if is_score else scores.attentions
+    sent = values / score_unit(values) if is_score else values
+    note = positions_note(checkpoint.config)
+    body = (scores_body if is_score else attention_body)(
         trace.tokens,
         trace.encoding.token_type_ids,
-        trace.attentions,
-        f"Attention of {checkpoint.name}",
-        key=key,
+        values,
+        f"Attention of {checkpoint.name}" + (f": {SCORE_TITLES[shown]}" if is_score else ""),
+        key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note)),
         special=trace.encoding.special_tokens_mask,
-        metrics={name: (METRICS[name], values) for name, values in metrics.items()},
+        metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
+        windows=scores.windows,
+        note=f"{note} {windows_note(checkpoint.config)}".strip(),
     )
+    choices = [["weights", "attention weights"], *([name, SCORE_TITLES[name]] for name in terms)]
+    return body | {"shown": shown if is_score else "weights", "choices": choices}
 
 
 def difference(
@@ -52,41 +76,55 @@ def difference(
 ) -> dict[str, Any]:
     """The attention of this model minus that of another; or with a causal mask, or of another text A, minus this one.
 
-    Raises `InputError` where the two have other tokens, or not as many.
+    Tokens of another model are matched by characters. Raises `InputError` where the models differ in layers or heads,
+    or another text has not as many tokens.
     """
-    from bertviz_lab.interpret import attention_difference, trace_text
+    from bertviz_lab.interpret import attention_difference, compare_attention, trace_text
 
     checkpoint = state.models.open(model)
-    first = trace_text(checkpoint, text_a, text_b or None)
-    if against == "text":
-        if not other_text.strip():
-            raise InputError("Type the other text; it must have the same number of tokens.")
-        second, title = trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
-    elif against == "causal":
-        second = trace_text(checkpoint, text_a, text_b or None, causal=True)
-        title = "Causal minus bidirectional"
-    else:
+    if against == "model":
         other_checkpoint = open_comparison(state, checkpoint, other)
-        first, second = trace_text(other_checkpoint, text_a, text_b or None), first
+        compared = compare_attention(checkpoint, other_checkpoint, text_a, text_b or None)
+        alignment, values = compared.alignment, compared.first - compared.second
+        tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
-        if first.tokens != second.tokens:
-            raise InputError("The two models tokenize this text differently, so their attention cannot be subtracted.")
-    values = attention_difference(first, second)
-    nothing = np.empty((*values.shape[:2], 0, 0), np.float32)  # a difference has no queries and keys
+        note = _matched(len(tokens), *compared.token_counts)
+    else:
+        first = trace_text(checkpoint, text_a, text_b or None)
+        if against == "causal":
+            second, title = trace_text(checkpoint, text_a, text_b or None, causal=True), "Causal minus bidirectional"
+        elif other_text.strip():
+            second, title = trace_text(checkpoint, other_text, text_b or None), "Other text minus this one"
+        else:
+            raise InputError("Type the other text; it must have the same number of tokens.")
+        values, note, encoding = attention_difference(first, second), "", first.encoding
+        tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
     return difference_body(
-        first.tokens,
-        first.encoding.token_type_ids,
+        tokens,
+        segments,
         values,
         title,
-        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values, nothing, nothing)),
-        special=first.encoding.special_tokens_mask,
+        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values)),
+        special=special,
+        note=note,
+    )
+
+
+def _matched(stretches: int, first: int, second: int) -> str:
+    """How the tokens of two models were matched, where they differ."""
+    if stretches == first == second:
+        return ""
+    return (
+        f"The models split this text into {first} and {second} tokens, which are matched by their characters: tokens "
+        f"that overlap form one of {stretches} stretches. Attention to several tokens is summed, from several averaged "
+        "(Clark et al. 2019, section 4.1)."
     )
 
 
 def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[str, Any]:
-    """The exact `weights` of one head, float32 (tokens, tokens); {} where the computation is no longer kept."""
+    """The exact numbers of one head, `weights` (tokens, tokens), float32; {} where they are no longer kept."""
     trace = _trace(state, key, layer, head)
-    return {} if trace is None else {"weights": trace.attentions[layer, head].astype(np.float32, copy=False)}
+    return {} if trace is None else {"weights": trace.values[layer, head].astype(np.float32, copy=False)}
 
 
 def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> dict[str, Any]:
@@ -95,22 +133,21 @@ def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> dict
     {} where the computation is no longer kept.
     """
     trace = _trace(state, key, layer, 0)
-    return {} if trace is None else {"codes": (signed_codes if signed else sqrt_codes)(trace.attentions[layer], 8)}
+    return {} if trace is None else {"codes": (signed_codes if signed else sqrt_codes)(trace.values[layer], 8)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
-    """The query of a token times the key of another, dimension by dimension; None where it is no longer kept."""
+    """The score of a pair of tokens, dimension by dimension and term by term; None where it is no longer kept."""
     trace = _trace(state, key, layer, head)
-    if trace is None or max(row, column) >= trace.queries.shape[2]:
+    if trace is None or trace.scores is None or max(row, column) >= trace.values.shape[2]:
         return None
-    query, attended = trace.queries[layer, head, row], trace.keys[layer, head, column]
-    return pair_payload(query, attended, float(trace.attentions[layer, head, row, column]))
+    return pair_payload(trace.scores.pair(layer, head, row, column), trace.note)
 
 
 def _trace(state: AppState, key: str, layer: int, head: int) -> CachedTrace | None:
     """A computation that is still kept and has this head."""
     trace = state.trace(key)
-    layers, heads = trace.attentions.shape[:2] if trace is not None else (0, 0)
+    layers, heads = trace.values.shape[:2] if trace is not None else (0, 0)
     return trace if layer < layers and head < heads else None
 
 

@@ -87,6 +87,7 @@ def head_effects(
 ) -> Payload:
     """The map of all heads, with the ablated ones marked."""
     from bertviz_lab.interpret import ablate_heads
+    from bertviz_lab.interpret.family_notes import sharing_note
 
     prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
     texts, target = (prediction.text_a, prediction.text_b), prediction.target
@@ -96,7 +97,9 @@ def head_effects(
         lambda: ablate_heads(prediction.checkpoint, *texts, target=target, on_progress=tell_progress),
     )
     marks = [[(layer, head) in ablated for head in range(row.size)] for layer, row in enumerate(ablation.effects)]
-    return head_ablation_payload(ablation.effects, ablation.baseline - ablation.without_layer, target.title, marks)
+    without_layer = ablation.baseline - ablation.without_layer
+    note = sharing_note(prediction.checkpoint.config)
+    return head_ablation_payload(ablation.effects, without_layer, target.title, marks, note)
 
 
 def intervention(

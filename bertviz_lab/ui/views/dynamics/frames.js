@@ -66,7 +66,7 @@ function makeFrames(where, onNews) {
 /** The attention of a frame in the form in which the other views of attention read it. */
 function attentionOf(frame) {
   frame.data ??= readAttention({ tokens: opening.tokens, segments: opening.segments, special: opening.special, layers: opening.layers,
-    heads: opening.heads, sent: Array.from({ length: opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
+    heads: opening.heads, windows: opening.windows, sent: Array.from({ length: opening.layers }, (_, layer) => layer), bits: 8, cells: frame.cells });
   return frame.data;
 }
 

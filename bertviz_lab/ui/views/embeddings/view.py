@@ -79,6 +79,7 @@ def contexts(
     {text_a, text_b, word, similarity, path}; without a word the longest that both texts have.
     """
     from bertviz_lab.interpret import compare_contexts
+    from bertviz_lab.interpret.family_notes import norm_note
 
     if not (text_a.strip() and text_b.strip()):
         text_a, text_b, example = state.examples(model, visitor).contrast
@@ -88,7 +89,7 @@ def contexts(
         mask = checkpoint.tokenizer.token(checkpoint.tokenizer.mask_id)
         word = _longest_common_word(text_a.replace(mask, " "), text_b.replace(mask, " "))
     compared = compare_contexts(checkpoint, text_a, text_b, word.strip())
-    similarity_by_layer, path = context_payloads(compared)
+    similarity_by_layer, path = context_payloads(compared, norm_note(checkpoint.config))
     return {
         "text_a": text_a,
         "text_b": text_b,

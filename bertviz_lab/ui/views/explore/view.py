@@ -57,13 +57,17 @@ def download(state: AppState, model: ModelName) -> None:
 
 
 def encode(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> dict[str, Any]:
-    """The tokens of the input, {token, segment, special} each, and a note where the text is too long for the model."""
+    """The tokens of the input, {token, segment, special, masked} each, and a note where the text is too long."""
     from bertviz_lab.interpret import encode_inputs
 
     checkpoint = state.models.open(model)
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
+    masks = encoding.mask_positions(checkpoint.tokenizer.mask_id)
     kinds = zip(encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask, strict=True)
-    tokens = [{"token": token, "segment": segment, "special": bool(special)} for token, segment, special in kinds]
+    tokens = [
+        {"token": token, "segment": segment, "special": bool(special), "masked": position in masks}
+        for position, (token, segment, special) in enumerate(kinds)
+    ]
     dropped = len(encoding.dropped_a) + len(encoding.dropped_b)
     cut = f"The text is too long for the model: {dropped:,} tokens are truncated." if dropped else ""
     return {"tokens": tokens, "note": cut or checkpoint.length_warning(len(encoding.ids)) or ""}

@@ -13,6 +13,6 @@ const strip = panel.foldOf('token_norms', 'Norms of each token',
     more: () => ({ of: settings.values.norms }),
     above: () => [h('div', { class: 'fields' }, settings.field('norms', 'select', 'Norm of the', { id: 'norms-kind', options: KINDS }).node)],
   });
-panel.foldOf('sum', 'Input embeddings: the sum of three vectors',
-  ['tokens', 'token + segment + position', { id: 'embedding-sum', linked: true }], 'embedding_sum');
+panel.foldOf('sum', 'Input embeddings: the vectors that are added',
+  ['tokens', 'Input embeddings', { id: 'embedding-sum', linked: true }], 'embedding_sum');
 page.on('select', () => [lens, norms].forEach((part) => part.redraw()));

@@ -16,28 +16,38 @@ def lens(state: AppState, model: ModelName, text_a: Text, text_b: Text, position
     inputs = encode_inputs(checkpoint, text_a, text_b or None)
     masks = inputs.encoding.mask_positions(checkpoint.tokenizer.mask_id)
     target = choose_target(checkpoint, inputs, position=position if position in masks else None)
-    return logit_lens_payload(logit_lens(checkpoint, text_a, text_b or None, target=target), masks)
+    lens_of_target = logit_lens(checkpoint, text_a, text_b or None, target=target)
+    return logit_lens_payload(lens_of_target, masks, is_prenorm=checkpoint.config.is_prenorm)
 
 
 def norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, position: Index | None) -> Payload:
     """Norms by layer, of the token at `position` or the mean of all."""
     from bertviz_lab.interpret import norms_by_layer
+    from bertviz_lab.interpret.family_notes import norm_note
 
-    return norms_payload(norms_by_layer(state.models.open(model), text_a, text_b or None), position)
+    checkpoint = state.models.open(model)
+    norms_of_text = norms_by_layer(checkpoint, text_a, text_b or None)
+    return norms_payload(norms_of_text, position, norm_note(checkpoint.config))
 
 
 def token_norms(state: AppState, model: ModelName, text_a: Text, text_b: Text, of: NormKind) -> Payload:
     """The norms of one kind of vector, layer by layer and token by token."""
     from bertviz_lab.interpret import norms_by_layer
+    from bertviz_lab.interpret.family_notes import norm_note
 
-    return token_norms_payload(norms_by_layer(state.models.open(model), text_a, text_b or None), of)
+    checkpoint = state.models.open(model)
+    return token_norms_payload(norms_by_layer(checkpoint, text_a, text_b or None), of, norm_note(checkpoint.config))
 
 
 def embedding_sum(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
-    """The three vectors that are added for each token."""
+    """The vectors that are added for each token, and those that the family lacks in words."""
     from bertviz_lab import interpret
+    from bertviz_lab.interpret.family_notes import factorisation_note, positions_note, segments_note
 
-    return embedding_payload(interpret.embedding_sum(state.models.open(model), text_a, text_b or None))
+    checkpoint = state.models.open(model)
+    notes = (note(checkpoint.config) for note in (segments_note, positions_note, factorisation_note))
+    summed = interpret.embedding_sum(checkpoint, text_a, text_b or None)
+    return embedding_payload(summed, " ".join(filter(None, notes)))
 
 
 LAYERS = View(

@@ -11,10 +11,10 @@ const topK = settings.field('top_k', 'range', 'Predictions per masked token (top
 const word = settings.field('word', 'text', 'Probability of this word', { id: 'fill-word' });
 const knobs = h('div', { class: 'fields' }, topK.node, word.node);
 
-const headless = h('p', { class: 'quiet', hidden: true }, 'This model has no prediction head. Its tokens, attention, embeddings and layers can be looked at all the same.');
-panel.part([headless, labels.host, marked.host], async () => {
-  const { task: architecture, mlm: hasMlm, nsp: hasNsp } = await heads();
-  headless.hidden = Boolean(architecture || hasMlm || hasNsp);
+const lacking = h('p', { class: 'quiet', hidden: true });
+panel.part([lacking, labels.host, marked.host], async () => {
+  const { task: architecture, note } = await heads();
+  setText(lacking, note);
   labels.host.hidden = architecture !== 'BertForSequenceClassification';
   marked.host.hidden = !architecture || !labels.host.hidden;
   if (architecture) await panel.show(labels.host.hidden ? marked : labels, 'task');

@@ -14,15 +14,28 @@ from bertviz_lab.ui.view import Count, Index, ModelName, Text, View, Word, quest
 from bertviz_lab.ui.views.predictions.masked_words import MaskedWords, fill, toggle
 from bertviz_lab.ui.views.predictions.task import predict_task
 
+_DETECTOR = "detects replaced tokens (an ELECTRA discriminator): it predicts no token for a mask"
+_STILL = "Its tokens, attention, embeddings and layers can be looked at all the same."
+
 
 def heads(state: AppState, model: ModelName) -> dict[str, Any]:
-    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its class, if fine-tuned}."""
+    """What a model can predict: {"mlm", "nsp": whether it has these heads, "task": its class, if fine-tuned, "note"}.
+
+    The note says what it cannot.
+    """
+    from bertviz_lab.interpret.family_notes import objective_note
+
     checkpoint = state.models.open(model)
-    return {
-        "mlm": hasattr(checkpoint.model, "mlm"),
-        "nsp": hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp,
-        "task": checkpoint.kind if state.models.is_task_model(model) else "",
-    }
+    has_mlm = hasattr(checkpoint.model, "mlm")
+    has_nsp = hasattr(checkpoint.model, "nsp") and checkpoint.config.has_nsp
+    task = checkpoint.kind if state.models.is_task_model(model) else ""
+    note = ""
+    if has_mlm and not has_nsp:
+        note = objective_note(checkpoint.config) or "This model has no next-sentence head (NSP)."
+    elif not (has_mlm or has_nsp or task):
+        is_detector = checkpoint.kind == "BertForReplacedTokenDetection"
+        note = f"This model {_DETECTOR if is_detector else 'has no prediction head'}. {_STILL}"
+    return {"mlm": has_mlm, "nsp": has_nsp, "task": task, "note": note}
 
 
 def mlm(state: AppState, model: ModelName, text_a: Text, text_b: Text, top_k: Count, word: Word) -> Payload:

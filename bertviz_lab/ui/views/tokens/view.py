@@ -44,10 +44,16 @@ class Masking:
 def tokens(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
     """Pieces, ids, segments, positions and attention mask."""
     from bertviz_lab.interpret import encode_inputs
+    from bertviz_lab.interpret.family_notes import positions_note, segments_note
 
     checkpoint = state.models.open(model)
     encoding = encode_inputs(checkpoint, text_a, text_b or None).encoding
-    return token_payload(encoding, note=checkpoint.length_warning(len(encoding.ids)))
+    return token_payload(
+        encoding,
+        note=checkpoint.length_warning(len(encoding.ids)),
+        segments_note=segments_note(checkpoint.config),
+        positions_note=positions_note(checkpoint.config),
+    )
 
 
 def split(state: AppState, model: ModelName, text_a: Text, text_b: Text) -> Payload:
