@@ -21,6 +21,7 @@ from bertviz_lab.figures.interpret.tokens import token_payload
 from bertviz_lab.figures.training.curves import replay_payload
 from bertviz_lab.interpret import (
     METRICS,
+    AttentionComparison,
     Attribution,
     FillMask,
     HeadAblation,
@@ -110,6 +111,14 @@ def difference(first: TextTrace, second: TextTrace, title: str = "The second min
     weights = attention_difference(first, second)
     special = encoding.special_tokens_mask
     body = difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
+    return _view(ATTENTION_GRID, title, attention_payload(body), 900)
+
+
+def attention_comparison(compared: AttentionComparison, title: str = "The second minus the first") -> View:
+    """Attention of the second model minus the first, between the stretches of text that are whole tokens in both."""
+    shared = compared.alignment
+    weights, special = compared.second - compared.first, shared.special_tokens_mask
+    body = difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
     return _view(ATTENTION_GRID, title, attention_payload(body), 900)
 
 

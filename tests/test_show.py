@@ -16,6 +16,9 @@ def views(checkpoint: Checkpoint) -> dict[str, show.View]:
     pair = [interpret.trace_text(checkpoint, "the red cat", "a small dog", causal=causal) for causal in (False, True)]
     return {
         "difference": show.difference(*pair),
+        "attention_comparison": show.attention_comparison(
+            interpret.compare_attention(checkpoint, interpret.untrained(checkpoint), "the red cat")
+        ),
         "next_sentence": show.next_sentence(interpret.next_sentence(checkpoint, "the red cat", "a small dog")),
         "similarity": show.similarity(interpret.similarity(checkpoint, ["the red cat", "a small dog"])),
         "attention": show.attention(interpret.trace_text(checkpoint, "the red cat", "a small dog"), "little"),

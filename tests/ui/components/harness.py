@@ -28,7 +28,7 @@ from bertviz_lab.figures.marking import marked_payload
 from bertviz_lab.figures.strips import ScoreRow, scores_payload
 from bertviz_lab.figures.training.examples import examples_payload
 from bertviz_lab.figures.training.preview import preview_payload
-from bertviz_lab.interpret import Candidate, MaskPrediction
+from bertviz_lab.interpret import Candidate, MaskPrediction, QueryKey
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import to_bytes
 from tests.browser import in_event_loop
@@ -332,8 +332,10 @@ def application(desk: Desk) -> Starlette:
         return {"codes": sqrt_codes(desk.attentions[key][layer], 8)} if key in desk.attentions else {}
 
     def query_key(key: str, layer: int, head: int, row: int, column: int) -> str:
-        query = np.array([0.5, -0.25, 2.0, row + column / 100])
-        return pair_payload(query, np.ones(4), 0.25) if key else ""
+        query = np.array([0.5, -0.25, 2.0, row + column / 100], np.float32)
+        score = float(query.sum() / 2)
+        pair = QueryKey(query, np.ones(4, np.float32), query / 2, 4, {}, score, weight=0.25, is_masked=False)
+        return pair_payload(pair) if key else ""
 
     asked: dict[str, Callable[..., Any]] = {
         "exact_values": exact_values,

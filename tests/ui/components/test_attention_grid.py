@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body
+from bertviz_lab.figures.interpret.attention import attention_body, attention_payload, difference_body, scores_body
 from bertviz_lab.figures.payload import message_payload
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, attention, hostile_encoding, sentence_attention
@@ -420,3 +420,45 @@ def test_rows_of_differences_are_not_scaled_up(visit: Callable[..., Page], feed:
     expect(page.locator("#attention .heading").first).to_have_text("Second less first")
     expect(scaled).to_be_hidden()
     expect(page.get_by_role("radio", name="hidden", exact=True)).to_be_checked()
+
+
+def test_what_a_layer_of_local_attention_cannot_see_is_left_out(
+    visit: Callable[..., Page], feed: Callable[[str, str], None]
+):
+    page = visit()
+    weights = attention(2, 2, SIZE)
+    near = np.abs(np.arange(SIZE)[:, None] - np.arange(SIZE)) <= 2
+    weights[1] = weights[1] * near / (weights[1] * near).sum(-1, keepdims=True)
+    body = attention_body(SENTENCE, [0] * SIZE, weights, "local", windows=[None, 4], note="Layer 2 is local.")
+    feed("attention", attention_payload(body))
+    expect(page.locator("#attention .foot")).to_contain_text("Layer 2 is local. Grey cells are outside")
+    opaque = "canvas => [0, 1, 2, 3].map((column) => canvas.getContext('2d').getImageData(column, 0, 1, 1).data[3] > 0)"
+    for layer, seen in ((0, [True] * 4), (1, [True, True, True, False])):
+        canvas = page.locator(f'#attention .grid canvas[data-layer="{layer}"][data-head="0"]')
+        eventually(page, lambda canvas=canvas, seen=seen: canvas.evaluate(opaque) == seen)
+    choose(page, 1, 0)
+    assert head_name(page) == "Layer 2 of 2 (local attention, window 4), head 1 of 2"
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", "ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    row, column, weight, _ = cell(page)
+    assert (row, column) == (0, 2)
+    assert weight == pytest.approx(float(weights[1, 0, 0, 2]), abs=6e-5)
+    page.keyboard.press("ArrowRight")
+    expect(page.locator("#attention .readout")).to_contain_text("outside the window of local attention")
+
+
+def test_scores_are_read_in_their_own_unit(visit: Callable[..., Page], feed: Callable[[str, str], None]):
+    page = visit()
+    scores = np.random.default_rng(0).normal(0, 5, (2, 2, SIZE, SIZE)).astype(np.float32)
+    feed("attention", attention_payload(scores_body(SENTENCE, [0] * SIZE, scores, "Scores")))
+    expect(page.locator("#attention .heading").first).to_have_text("Scores")
+    page.locator("#attention .map .top").focus()
+    for key in ("PageUp", "Home", "ArrowDown"):
+        page.keyboard.press(key)
+    text = page.locator("#attention .readout").inner_text()
+    assert float(re.search(r"\): ([+-][\d.]+)$", text)[1]) == pytest.approx(float(scores[0, 0, 1, 0]), abs=2e-3)
+    expect(page.locator("#attention .strongest caption")).to_contain_text("has the largest scores with")
+    largest = float(scores[0, 0, 1][np.abs(scores[0, 0, 1]).argmax()])
+    first = page.locator("#attention .strongest tbody tr").first.locator("td").last.inner_text()
+    assert float(first) == pytest.approx(largest, abs=2e-3)

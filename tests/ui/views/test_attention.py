@@ -109,9 +109,17 @@ def test_texts_of_unequal_length_are_not_subtracted(session: AppState, other_tex
         difference(session, "text", other_text=other_text)
 
 
-def test_two_models_that_tokenize_a_text_differently_are_not_subtracted(session: AppState) -> None:
+def test_the_tokens_of_two_models_are_matched_by_characters(session: AppState) -> None:
     other = Tokenizer.train(["she slept", "he ran"] * 50, vocab_size=60)
     apart = dataclasses.replace(session.models.open(), tokenizer=other, name="apart")
     save_checkpoint(apart, session.settings.checkpoints / "apart")
-    with pytest.raises(InputError, match=r"differ|equal length"):
-        difference(session, "model", "apart", text_a="cat")
+    body = difference(session, "model", "apart", text_a="the cat")
+    assert body["tokens"] == ["[CLS]", "the", "cat", "[SEP]"]
+    pieces = len(other.encode("the cat"))
+    assert f"into 4 and {pieces} tokens, which are matched by their characters" in body["guide"]
+
+
+def test_two_models_of_one_tokenizer_need_no_matching(session: AppState) -> None:
+    body = difference(session, "model")
+    assert tuple(body["tokens"]) == session.models.open().tokenizer.encode(A).tokens
+    assert "matched" not in body["guide"]
