@@ -8,6 +8,7 @@ import pytest
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.config.families import FAMILIES
+from bertviz_lab.interpret.family_notes import CHANGES
 from bertviz_lab.model import LayerTrace
 
 ROOT = Path(__file__).parents[1]
@@ -57,3 +58,9 @@ def test_the_table_says_what_the_configs_say():
         if model_type in ("roberta", "xlm-roberta", "camembert", "deberta-v2"):  # their files say it
             continue
         assert BertConfig.from_dict({"model_type": model_type}).has_segments == (segments == "2"), model_type
+
+
+@pytest.mark.parametrize("model_type", [name for name in FAMILIES if name != "bert"])
+def test_the_page_says_what_changed_in_the_same_words(model_type):
+    (section,) = re.findall(rf"^## [^\n]*`{model_type}`.*?(?=^## |\Z)", TEXT, flags=re.M | re.S)
+    assert f"What changed: {CHANGES[model_type]}" in re.sub(r"\s+", " ", section)

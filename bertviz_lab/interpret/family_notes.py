@@ -5,6 +5,28 @@ docs/families.md has the papers and the code behind each.
 
 from bertviz_lab.config import BertConfig
 
+_ROBERTA = (
+    "nothing in the layers. It is trained longer, on ten times the text, in larger batches, with masks drawn anew each "
+    "time, and without next-sentence prediction (Liu et al. 2019, sections 4.1 to 4.4)."
+)
+#: What each family changed, as docs/families.md says it.
+CHANGES = {
+    "roberta": _ROBERTA,
+    "xlm-roberta": _ROBERTA,
+    "camembert": _ROBERTA,
+    "distilbert": "half the layers, taken from BERT and trained on its output (Sanh et al. 2019, sections 2 and 3), "
+    "because a model of 40% fewer parameters keeps 97% of the score.",
+    "albert": "far fewer parameters, because memory limits size (Lan et al. 2019).",
+    "electra": "the task. A small generator fills the masks, and the model tells for every token whether it was "
+    "replaced (Clark et al. 2020, section 2).",
+    "deberta-v2": "a token is two vectors, of its content and of its position (He et al. 2020, section 3.1, "
+    "disentangled attention).",
+    "modernbert": "what decoders had learnt since, brought back to an encoder of 8,192 tokens (Warner et al. 2024, "
+    "section 2).",
+    "mpnet": "tokens are predicted in a permuted order, each seeing the positions of all (Song et al. 2020, "
+    "section 3).",
+}
+
 
 def segments_note(config: BertConfig) -> str:
     """That there are no segment embeddings; "" where there are."""
@@ -86,3 +108,11 @@ def differences(config: BertConfig) -> tuple[str, ...]:
     notes += [norm_note(config), sharing_note(config), factorisation_note(config)]
     notes += ["The feed-forward network is gated (GLU)."] if config.gated_feed_forward else []
     return tuple(filter(None, notes))
+
+
+def explained_differences(config: BertConfig) -> tuple[str, ...]:
+    """The same after what its family changed, with the paper, and before where to read on; () for a BERT."""
+    if config.model_type not in CHANGES:
+        return ()
+    changed = f"What {config.family.title} changed: {CHANGES[config.model_type]}"
+    return changed, *differences(config), "Each setting with its paper and code: docs/families.md."

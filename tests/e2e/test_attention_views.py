@@ -13,6 +13,7 @@ from bertviz_lab import BertForTokenClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import PageLog, eventually
 from tests.e2e.charts import data_table, expect_marks
+from tests.family_checkpoints import family_folder
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -31,6 +32,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, AppS
     labels = {"id2label": ("O", "animal", "place"), "num_labels": 3}
     little_folder(settings.checkpoints / "words", kind=BertForTokenClassification, **labels)
     little_folder(settings.checkpoints / "encoder", kind=BertModel)
+    for family in ("deberta-v2", "modernbert"):
+        family_folder(family, settings.checkpoints / family)
     with serve(settings) as served:
         yield served
 
@@ -70,6 +73,49 @@ def test_heads_are_sorted_and_a_weight_is_taken_apart(page: Page, served: tuple[
     expect(grid.locator(".legend")).to_contain_text("0 is a single token")
     grid.get_by_text("Why this weight?").click()
     expect(grid.locator(".pair")).to_contain_text("16 products sum to a score")
+
+
+def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_address(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    visit(page, served[0], "attention", A, B, model="deberta-v2")
+    grid, shown = page.locator("#attention-grid"), page.locator("#attention-shown")
+    expect(shown.locator("option")).to_have_count(5)
+    expect(grid).to_contain_text("attention scores have terms for relative positions")
+    shown.select_option("position_to_content")
+    expect(grid).to_contain_text("position-to-content term")
+    expect(grid.locator(".strongest caption")).to_contain_text("largest scores")
+    assert said(page)["attention.shown"] == "position_to_content"
+    grid.get_by_text("Why this weight?").click()
+    expect(grid.locator(".pair")).to_contain_text("for the content-to-position term")
+    page.reload()
+    expect(grid).to_contain_text("position-to-content term", timeout=60_000)
+    expect(shown).to_have_value("position_to_content")
+    page.locator("#model-picker").select_option("little")
+    expect(grid).to_contain_text("Attention of little")
+    expect(shown).to_have_value("weights")
+    expect(page.locator("#model-facts")).not_to_contain_text("Family")
+
+
+def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served: tuple[str, AppState]) -> None:
+    visit(page, served[0], "attention", A, B, model="modernbert", **{"attention.layer": "1"})
+    grid = page.locator("#attention-grid")
+    expect(grid.locator(".one .heading").first).to_have_text("Layer 2 of 2 (local attention, window 4), head 1 of 2")
+    expect(grid).to_contain_text("Layer 2 has local attention, window 4")
+    facts = page.locator("#model-facts")
+    facts.get_by_text("What differs from BERT").click()
+    expect(facts).to_contain_text("What ModernBERT changed")
+    expect(facts).to_contain_text("pre-norm")
+
+
+def test_attention_of_two_families_is_subtracted_where_their_tokens_are_matched(
+    page: Page, served: tuple[str, AppState]
+) -> None:
+    visit(page, served[0], "attention", "the red cat [MASK] on the mat", B, model="modernbert", other="little")
+    page.get_by_text("Attention difference: two models").click()
+    difference = page.locator("#attention-difference")
+    expect(difference).to_contain_text("modernbert minus little")
+    expect(difference).to_contain_text("tokens, which are matched by their characters")
 
 
 def test_attention_is_compared_with_a_model_a_causal_mask_and_another_text(

@@ -5,7 +5,8 @@ root.setAttribute('role', 'group');
 root.setAttribute('aria-label', props.label ?? 'Facts');
 const list = h('dl', { class: 'line' });
 const note = h('p', { class: 'note quiet', role: 'status' });
-root.append(list, note);
+const more = h('details', { class: 'fold', hidden: true });
+root.append(list, note, more);
 
 onValue((payload) => {
   const body = payload ?? {};
@@ -14,5 +15,7 @@ onValue((payload) => {
     h('dt', { class: 'quiet' }, name), h('dd', {}, value))));
   list.hidden = items.length === 0;
   setText(note, body.note ?? body.message ?? (items.length ? '' : props.empty ?? ''));
+  more.hidden = !body.more;
+  more.replaceChildren(h('summary', {}, body.more?.title ?? ''), ...(body.more?.lines ?? []).map((line) => h('p', {}, line)));
   note.dataset.tone = body.tone ?? 'plain';
 });

@@ -1,6 +1,6 @@
 """A few facts in a row, such as what the chosen model is."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gradio as gr
@@ -16,6 +16,16 @@ def facts(value: str = "", *, label: str = "Facts", empty: str = "", **options: 
     return component(FACTS, value=value, label=label, empty=empty, **options)
 
 
-def facts_payload(items: Iterable[tuple[str, str]], *, note: str = "", tone: str = "plain") -> str:
-    """`items` are (what, value); an empty `what` lets the value stand alone. `tone`: plain, error."""
-    return to_json({"items": [list(item) for item in items], "note": note, "tone": tone})
+def facts_payload(
+    items: Iterable[tuple[str, str]],
+    *,
+    note: str = "",
+    tone: str = "plain",
+    more: tuple[str, Sequence[str]] | None = None,
+) -> str:
+    """`items` are (what, value); an empty `what` lets the value stand alone. `tone`: plain, error.
+
+    `more` is folded away: a heading, and paragraphs under it.
+    """
+    body = {"items": [list(item) for item in items], "note": note, "tone": tone}
+    return to_json(body | ({"more": {"title": more[0], "lines": list(more[1])}} if more else {}))

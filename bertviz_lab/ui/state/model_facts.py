@@ -14,7 +14,7 @@ from bertviz_lab.ui.state.app_state import AppState
 
 def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) -> str:
     """What a model is, as facts; a model that cannot be opened as the sentence that says why."""
-    from bertviz_lab.interpret.family_notes import differences
+    from bertviz_lab.interpret.family_notes import explained_differences
     from bertviz_lab.training.checkpoints.checkpoint import parameter_count
 
     try:
@@ -35,11 +35,11 @@ def describe(session: AppState, model: str | None, visitor: Visitor = NOBODY) ->
             items.append(("Trained on", trained_on))
         missing = checkpoint.report.missing
         note = f"Missing from its files: {', '.join(missing[:3])}; randomly initialised." if missing else ""
-        notes = [note or _progress(session, model or "")]
-        if config.model_type != "bert":
+        lines = explained_differences(config)
+        if lines:
             items.insert(0, ("Family", config.family.title))
-            notes += ["What differs from BERT:", *differences(config), "Papers and code: docs/families.md."]
-        return facts_payload(items, note=" ".join(filter(None, notes)))
+        more = ("What differs from BERT", lines) if lines else None
+        return facts_payload(items, note=note or _progress(session, model or ""), more=more)
     except Exception as error:  # whatever happens, the page must live on
         sentence = sentence_of(error, shared=session.settings.shared)
         return facts_payload([], note=sentence, tone="error") if model else message_payload(sentence)

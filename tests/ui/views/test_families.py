@@ -172,8 +172,10 @@ def test_a_model_says_what_it_was_not_trained_for_and_how_it_differs_from_bert(
     assert "next-sentence prediction (NSP)" in lab.ask("predictions.heads")["note"]
     about = lab.ask("explore.about")
     assert dict(about["items"])["Family"] == lab.config.family.title
-    assert "What differs from BERT:" in about["note"]
-    assert ("no segment embeddings" in about["note"]) == (not lab.config.has_segments)
+    text = " ".join(about["more"]["lines"])
+    assert about["more"]["title"] == "What differs from BERT"
+    assert text.startswith(f"What {lab.config.family.title} changed:")
+    assert ("no segment embeddings" in text) == (not lab.config.has_segments)
     shared = "share their parameters" in lab.ask("attribution.head_effects")["note"]
     assert shared == (model_type == "albert")
 
@@ -181,7 +183,7 @@ def test_a_model_says_what_it_was_not_trained_for_and_how_it_differs_from_bert(
 def test_bert_itself_has_nothing_to_say(session: AppState) -> None:
     arguments = {"model": "little", "text_a": "the cat", "text_b": ""}
     about = json.loads(QUESTIONS["explore.about"].ask(session, {"model": "little"}))
-    assert "differs" not in about["note"]
+    assert "more" not in about
     assert QUESTIONS["predictions.heads"].ask(session, {"model": "little"})["note"] == ""
     strip = json.loads(QUESTIONS["layers.embedding_sum"].ask(session, arguments))
     assert strip["title"] == "token + segment + position"
