@@ -53,6 +53,7 @@ class CachedTrace:
     values: NDArray[np.float32]  # (layers, heads, tokens, tokens): what is painted
     scores: "AttentionScores | None" = None  # what weights come from; a difference has none
     note: str = ""  # about the scores of this model
+    is_signed: bool = False  # whether the values are from -1 to 1, not from 0 to 1
 
     @property
     def size(self) -> int:

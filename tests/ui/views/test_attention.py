@@ -36,7 +36,7 @@ def test_the_exact_weights_of_a_head_can_be_asked(session: AppState) -> None:
     answer = ask(session, "exact_values", key=body["key"], layer=1, head=0)
     assert answer["weights"].dtype == np.float32
     np.testing.assert_array_equal(answer["weights"], trace.attentions[1, 0])
-    codes = ask(session, "layer_values", key=body["key"], layer=1, signed=False)["codes"]
+    codes = ask(session, "layer_values", key=body["key"], layer=1)["codes"]
     np.testing.assert_allclose((codes / 255) ** 2, trace.attentions[1], atol=0.005)
 
 
@@ -44,7 +44,7 @@ def test_a_head_that_is_not_there_and_a_forgotten_computation_have_no_weights(se
     key = attention(session)["key"]
     for layer, head in ((2, 0), (0, 2)):
         assert ask(session, "exact_values", key=key, layer=layer, head=head) == {}
-    assert ask(session, "layer_values", key=key, layer=2, signed=False) == {}
+    assert ask(session, "layer_values", key=key, layer=2) == {}
     assert ask(session, "exact_values", key="unknown", layer=0, head=0) == {}
     with pytest.raises(InputError, match="layer"):
         ask(session, "exact_values", key=key, layer=-1, head=0)
@@ -97,7 +97,7 @@ def test_layers_of_a_difference_that_were_not_sent_can_be_asked(session: AppStat
     truth = interpret.attention_difference(
         interpret.trace_text(checkpoint, A), interpret.trace_text(checkpoint, A, causal=True)
     )
-    codes = ask(session, "layer_values", key=key, layer=1, signed=True)["codes"]
+    codes = ask(session, "layer_values", key=key, layer=1)["codes"]
     roots = (codes.astype(float) - 127) / 127
     np.testing.assert_allclose(np.sign(roots) * roots**2, truth[1], atol=0.01)
     assert ask(session, "query_key", key=key, layer=1, head=0, row=0, column=0) is None

@@ -231,6 +231,15 @@ def test_the_grid_shows_each_term_of_the_scores_and_they_sum_to_the_score(model_
     np.testing.assert_allclose(softmax, lab.session.trace(weights["key"]).values[0, 1], atol=1e-5)
 
 
+def test_a_layer_of_scores_that_was_not_sent_can_be_asked(session: AppState) -> None:
+    lab = Lab(session, "deberta-v2")
+    body = lab.ask("attention.attention", shown="content_to_position")
+    roots = (lab.ask("attention.layer_values", key=body["key"], layer=1)["codes"].astype(float) - 127) / 127
+    trace = session.trace(body["key"])
+    assert trace is not None
+    np.testing.assert_allclose(np.sign(roots) * roots**2, trace.values[1], atol=0.01)
+
+
 @every_family
 def test_the_score_of_a_pair_is_explained_by_all_that_it_is_made_of(model_type: str, session: AppState) -> None:
     lab = Lab(session, model_type)

@@ -3,12 +3,12 @@
 const WORDS = ['of', 'scale', 'form', 'quarter', 'special', 'order'];
 const INDEXES = ['layer', 'head', 'column']; // counted from 0
 
-/** A grid of weights, or of differences (`signed`), whose settings the address keeps under names that begin with `prefix`. */
-function makeGrid(label, id, prefix, signed) {
+/** A grid of weights, scores or differences, whose settings the address keeps under names that begin with `prefix`. */
+function makeGrid(label, id, prefix) {
   const askMore = (name, more, line = name) => page.ask('attention', name, more, `${id} ${line}`);
   const server = {
     exact_values: (key, layer, head) => askMore('exact_values', { key, layer, head }),
-    layer_values: (key, layer) => askMore('layer_values', { key, layer, signed }, `layer ${layer}`),
+    layer_values: (key, layer) => askMore('layer_values', { key, layer }, `layer ${layer}`),
     query_key: (key, layer, head, row, column) => askMore('query_key', { key, layer, head, row, column }),
   };
   const remembered = () => {
@@ -22,9 +22,9 @@ function makeGrid(label, id, prefix, signed) {
   return panel.drawing('attention', label, { id, linked: true, events: { state_change: keep }, server: { ...server, remembered } });
 }
 
-const grid = makeGrid('Attention of every head', 'attention-grid', '', false);
+const grid = makeGrid('Attention of every head', 'attention-grid', '');
 const terms = panel.settings({ shown: 'weights' }, () => heads.redraw());
-const shown = terms.field('shown', 'select', 'Show', { id: 'attention-shown', options: [['weights', 'attention weights']] });
+const shown = terms.field('shown', 'select', 'Weights or scores', { id: 'attention-shown', options: [['weights', 'attention weights']] });
 const heads = panel.part([h('div', { class: 'fields' }, shown.node), grid.host], async () => {
   await panel.show(grid, 'attention', terms.values);
   if (grid.payload?.choices) setOptions(shown.input, grid.payload.choices, grid.payload.shown);
@@ -35,7 +35,7 @@ const part = panel.fold('difference', 'Attention difference: two models, causal 
   const against = settings.field('against', 'select', 'Compare with', { id: 'attention-against',
     options: [['model', 'the comparison model'], ['causal', 'the same with a causal mask'], ['text', 'another text A']] });
   const text = settings.field('other_text', 'text', 'Other text A (same number of tokens)', { id: 'attention-other-text' });
-  const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_', true);
+  const difference = makeGrid('Attention difference', 'attention-difference-grid', 'difference_');
   host.append(h('div', { class: 'fields' }, against.node, text.node), difference.host);
   return () => {
     text.node.hidden = settings.values.against !== 'text';

@@ -55,7 +55,7 @@ def attention(
         trace.encoding.token_type_ids,
         values,
         f"Attention of {checkpoint.name}" + (f": {SCORE_TITLES[shown]}" if is_score else ""),
-        key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note)),
+        key=state.keep_trace(model, (text_a, text_b, shown), CachedTrace(sent, scores, note, is_signed=is_score)),
         special=trace.encoding.special_tokens_mask,
         metrics={name: (METRICS[name], of_heads) for name, of_heads in head_metrics(trace).metrics.items()},
         windows=scores.windows,
@@ -104,7 +104,7 @@ def difference(
         segments,
         values,
         title,
-        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values)),
+        key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
         special=special,
         note=note,
     )
@@ -127,13 +127,13 @@ def exact_values(state: AppState, key: Word, layer: Index, head: Index) -> dict[
     return {} if trace is None else {"weights": trace.values[layer, head].astype(np.float32, copy=False)}
 
 
-def layer_values(state: AppState, key: Word, layer: Index, signed: bool) -> dict[str, Any]:
-    """The weights of one layer of a long text, or their differences, as 8-bit `codes` (heads, tokens, tokens).
+def layer_values(state: AppState, key: Word, layer: Index) -> dict[str, Any]:
+    """The numbers of one layer of a long text as 8-bit `codes` (heads, tokens, tokens).
 
     {} where the computation is no longer kept.
     """
     trace = _trace(state, key, layer, 0)
-    return {} if trace is None else {"codes": (signed_codes if signed else sqrt_codes)(trace.values[layer], 8)}
+    return {} if trace is None else {"codes": (signed_codes if trace.is_signed else sqrt_codes)(trace.values[layer], 8)}
 
 
 def query_key(state: AppState, key: Word, layer: Index, head: Index, row: Index, column: Index) -> Payload | None:
