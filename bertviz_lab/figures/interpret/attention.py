@@ -28,7 +28,7 @@ METRIC_TITLES = {
     "previous": "previous token",
     "next": "next token",
     "same": "token itself",
-    "special": "[CLS] and [SEP]",
+    "special": "special tokens",
     "across": "other sentence",
 }
 

@@ -15,7 +15,7 @@ METRICS = {
     "previous": "share of attention to the previous token",
     "next": "share of attention to the next token",
     "same": "share of attention to the token itself",
-    "special": "share of attention to [CLS] and [SEP]",
+    "special": "share of attention to special tokens, such as [CLS] and [SEP]",
     "across": "share of attention from one sentence to the other",
 }
 

@@ -40,7 +40,7 @@ const formChoice = choices('View', [['map', 'All tokens', 'Every weight of this 
   ['lines', 'Single tokens', 'Lines from one token, or several, to all they attend to']], state.form, (form) => change({ form }));
 const quarterChoice = choices('Which tokens attend to which', Object.entries(QUARTERS).map(([name, words]) => [name, words,
   name === 'all' ? 'All tokens' : `Only attention from one sentence to one: ${words}`]), 'all', (quarter) => change({ quarter }));
-const specialChoice = choices('[CLS] and [SEP]', [['shown', 'shown', 'As the model computes it'],
+const specialChoice = choices('Special tokens', [['shown', 'shown', 'As the model computes it'],
   ['hidden', 'hidden', 'Left out of the picture; the other weights are unchanged'],
   ['renormalised', 'renormalised', 'Left out, and the rest of each row rescaled to sum to 1']], 'shown', (special) => change({ special }));
 const togetherBox = select('Show', Object.entries(TOGETHER), (of) => change({ of }));
@@ -57,8 +57,8 @@ const lens = () => ({ quarter: state.quarter, special: state.special });
 const look = () => ({ scale: state.scale, lens: lens(), order: data.metrics ? state.order : '' });
 
 function headWords() {
-  const window = data.windows?.[state.layer];
-  const layer = `layer ${state.layer + 1} of ${data.layers}${window ? ` (local attention, window ${window})` : ''}`;
+  const local = data.windows?.[state.layer] ? ` (local attention, window ${data.windows[state.layer]})` : '';
+  const layer = `layer ${state.layer + 1} of ${data.layers}${local}`;
   return { head: `${layer}, head ${state.head + 1} of ${data.heads}`, layer: `${layer}, average of its heads`,
     all: `average of all ${data.layers * data.heads} heads`, rollout: `attention rollout from layer 1 to ${layer}` }[state.of];
 }
@@ -186,7 +186,7 @@ function drawHead() {
   tell(state.rows[0], state.column);
   drawTop();
   const specials = [...new Set(data.tokens.filter((_, position) => data.special[position]))];
-  shareWords.textContent = data.signed ? '' : `Here ${percent(specialShare(data, all))} of all attention goes to ${specials.join(' and ')}`
+  shareWords.textContent = data.signed || !specials.length ? '' : `Here ${percent(specialShare(data, all))} of all attention goes to ${specials.join(' and ')}`
     + `${{ shown: '', hidden: ', which are hidden: rows no longer sum to 1', renormalised: ', which are left out: the rest of each row is rescaled to sum to 1' }[state.special]}.`;
   showPair();
   if (!precise()) fetchExact();

@@ -1,6 +1,6 @@
 // Attention at the step of the slider: all heads small, one of them large, and what that one does in words.
 
-const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to [CLS] and [SEP]',
+const SHARES = { previous: 'to the previous token', next: 'to the next token', same: 'to the token itself', special: 'to special tokens',
   across: 'to the other sentence' };
 
 function makeAttention(onHead) {
