@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bertviz_lab import InputError
@@ -73,7 +73,6 @@ def test_attention_to_several_tokens_is_summed_and_from_several_averaged() -> No
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=8), st.lists(st.integers(1, 4), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
 def test_every_stretch_has_tokens_of_both_models_and_rows_sum_to_one(cuts: list[int], other_cuts: list[int]) -> None:
     text = "abcdefghijklmnopqrstuvwxyz"[: min(sum(cuts), sum(other_cuts))]
     encodings = []

@@ -13,6 +13,8 @@ from tests.family_checkpoints import MODEL_TYPES, family_folder
 from tests.little import little_folder
 from tests.ui.pages import little_settings
 
+pytestmark = pytest.mark.slow
+
 A, B = "the red {mask} sat on the mat", "the small dog ran"
 
 #: What a view may ask of a model, by the arguments' names.
