@@ -219,10 +219,9 @@ def pair_payload(pair: "QueryKey", note: str = "") -> Payload:
         [*(str(place + 1) for place in range(size)), *added],
         [*details, *(f"{name}: {value:.3f}" for name, value in added.items())],
         marked=[False] * size + [True] * len(added),
-        mark_names=("query times key", "relative positions") if added else (),
         title="Query times key",
         sentence=f"The {size} products sum to {terms or f'a score of {pair.score:.2f}'}; {weight}. Largest: {largest}.",
-        note=note,
+        note=f"{'The paler columns are what relative positions add. ' * bool(added)}{note}",
         file="query-key",
     )
 

@@ -39,7 +39,7 @@ def embedding_payload(embeddings: "EmbeddingSum", note: str = "") -> Payload:
     return scores_payload(
         embeddings.encoding,
         rows,
-        title=" + ".join(parts),
+        title=" + ".join(parts) if len(parts) > 1 else "Token embedding",
         sentence=f"The input embedding is {count.get(len(parts), 'the sum of three learned vectors')}; bars show "
         f"{'norms' if len(parts) == 1 else 'their norms'}.",
         note=f"LayerNorm then normalises it (Devlin et al. 2018, figure 2). {note}".strip(),

@@ -140,7 +140,7 @@ function specialShare(data, weights) {
 const SCALES = {
   sqrt: { label: 'square root', says: 'square-root scale from 0 to 1: makes small weights visible',
     place: (weight) => Math.sqrt(weight), ticks: () => [0, 0.01, 0.1, 0.25, 0.5, 1] },
-  fixed: { label: '0 to 1', says: 'linear scale from 0 to 1, the same for all heads',
+  fixed: { label: 'linear', says: 'linear scale from 0 to 1, the same for all heads',
     place: (weight) => weight, ticks: () => [0, 0.25, 0.5, 0.75, 1] },
   head: { label: 'per head', says: 'linear scale from 0 to the largest weight of each head: colours are not comparable between heads',
     place: (weight, peak) => (peak > 0 ? weight / peak : 0), ticks: (peak) => [0, peak / 4, peak / 2, (3 * peak) / 4, peak] },

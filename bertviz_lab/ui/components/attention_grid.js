@@ -256,9 +256,9 @@ function strongest() {
 
 function drawTop() {
   const { rows } = state;
-  const verb = { weight: 'attend most to', difference: 'change most towards', score: 'have the largest scores with' }[data.number];
+  const verb = { weight: 'attend most to', difference: 'change most towards', score: 'score furthest from 0 with' }[data.number];
   const caption = h('span', { class: 'heading' }, ...(rows.length > 1 ? [`${rows.length} tokens together ${verb}`]
-    : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, (word) => (word === 'have' ? 'has' : `${word}s`))}`]));
+    : [h('b', { class: 'mono' }, data.tokens[rows[0]]), ` (${rows[0]}) ${verb.replace(/^\w+/, '$&s')}`]));
   strongestHost.replaceChildren(makeTable(['token', 'position', data.number],
     strongest().slice(0, 5).map(([weight, column]) => [h('span', { class: 'mono' }, data.tokens[column]), column,
       barRow('', Math.abs(weight) / rows.length, real(weight).toFixed(4))]), caption));

@@ -140,7 +140,7 @@ def test_colour_scale_is_stated_and_switched(visit: Callable[..., Page]):
     page.get_by_role("radio", name="per head").click()
     expect(legend).to_contain_text("largest weight of each head")
     eventually(page, lambda: pixel(page, 0, 0, row, column) == (253, 231, 37))
-    page.get_by_role("radio", name="0 to 1").click()
+    page.get_by_role("radio", name="linear").click()
     expect(legend).to_contain_text("linear scale from 0 to 1")
     eventually(page, lambda: pixel(page, 0, 0, row, column) != (253, 231, 37))
 
@@ -458,7 +458,7 @@ def test_scores_are_read_in_their_own_unit(visit: Callable[..., Page], feed: Cal
         page.keyboard.press(key)
     text = page.locator("#attention .readout").inner_text()
     assert float(re.search(r"\): ([+-][\d.]+)$", text)[1]) == pytest.approx(float(scores[0, 0, 1, 0]), abs=2e-3)
-    expect(page.locator("#attention .strongest caption")).to_contain_text("has the largest scores with")
+    expect(page.locator("#attention .strongest caption")).to_contain_text("scores furthest from 0 with")
     largest = float(scores[0, 0, 1][np.abs(scores[0, 0, 1]).argmax()])
     first = page.locator("#attention .strongest tbody tr").first.locator("td").last.inner_text()
     assert float(first) == pytest.approx(largest, abs=2e-3)

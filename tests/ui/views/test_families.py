@@ -141,8 +141,8 @@ def test_only_vectors_that_are_added_stand_in_the_sum_of_the_embeddings(model_ty
     strip = lab.ask("layers.embedding_sum")
     has_row = lab.config.type_vocab_size > 0
     parts = ["token", *["segment"] * has_row, *["position"] * lab.config.position_biased_input]
-    assert strip["title"] == " + ".join(parts)
     several = len(parts) > 1
+    assert strip["title"] == (" + ".join(parts) if several else "Token embedding")
     assert [row["label"] for row in strip["rows"]] == [
         *parts,
         *(["sum", *(f"cos {p}" for p in parts)] if several else []),
@@ -289,6 +289,7 @@ def test_attention_is_compared_with_that_of_bert_in_stretches_that_both_have(
     theirs = session.models.open("little").tokenizer.encode(A.format(mask="[MASK]"), B).tokens
     assert len(body["tokens"]) <= min(len(ours), len(theirs))
     matched = f"{len(ours)} and {len(theirs)} tokens, which are matched by their characters"
+    assert body["linked"] == (len(body["tokens"]) == len(ours))
     is_one_to_one = len(body["tokens"]) == len(ours) == len(theirs)
     assert (matched in body["guide"]) != is_one_to_one
     roots = (body["cells"].astype(float) - 32767) / 32767

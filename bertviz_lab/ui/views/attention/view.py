@@ -76,8 +76,8 @@ def difference(
 ) -> dict[str, Any]:
     """The attention of this model minus that of another; or with a causal mask, or of another text A, minus this one.
 
-    Tokens of another model are matched by characters. Raises `InputError` where the models differ in layers or heads,
-    or another text has not as many tokens.
+    Tokens of another model are matched by characters; `linked` says whether each stands where it does in the input.
+    Raises `InputError` where the models differ in layers or heads, or another text has not as many tokens.
     """
     from bertviz_lab.interpret import attention_difference, compare_attention, trace_text
 
@@ -88,6 +88,7 @@ def difference(
         alignment, values = compared.alignment, compared.first - compared.second
         tokens, segments, special = alignment.tokens, alignment.segment_ids, alignment.special_tokens_mask
         title = f"{checkpoint.name} minus {other_checkpoint.name}"
+        is_linked = len(tokens) == compared.token_counts[0]
         note = _matched(len(tokens), *compared.token_counts)
     else:
         first = trace_text(checkpoint, text_a, text_b or None)
@@ -98,6 +99,7 @@ def difference(
         else:
             raise InputError("Type the other text; it must have the same number of tokens.")
         values, note, encoding = attention_difference(first, second), "", first.encoding
+        is_linked = True
         tokens, segments, special = encoding.tokens, encoding.token_type_ids, encoding.special_tokens_mask
     return difference_body(
         tokens,
@@ -107,7 +109,7 @@ def difference(
         key=state.keep_trace(model, (title, text_a, text_b, other_text), CachedTrace(values, is_signed=True)),
         special=special,
         note=note,
-    )
+    ) | {"linked": is_linked}
 
 
 def _matched(stretches: int, first: int, second: int) -> str:
