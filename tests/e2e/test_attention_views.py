@@ -85,7 +85,7 @@ def test_the_terms_of_a_score_are_shown_apart_and_the_choice_stays_in_the_addres
     shown.select_option("position_to_content")
     expect(grid).to_contain_text("position-to-content term")
     expect(grid.locator(".strongest caption")).to_contain_text("scores furthest from 0 with")
-    assert said(page)["attention.shown"] == "position_to_content"
+    eventually(page, lambda: said(page).get("attention.shown") == "position_to_content")
     grid.get_by_text("Why this weight?").click()
     expect(grid.locator(".pair")).to_contain_text("for the content-to-position term")
     page.reload()
