@@ -1,7 +1,8 @@
 """From text to the input tensors of a model, with an error message for input that it cannot take."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 import torch
@@ -49,6 +50,12 @@ class ModelInputs:
             "attention_mask": self.attention_mask.expand(len(ids_BL), -1),
             "token_type_ids": self.token_type_ids.expand(len(ids_BL), -1),
         }
+
+
+def with_segment_ids(inputs: ModelInputs, kind: Literal["zero", "swapped"]) -> ModelInputs:
+    """The same text with all segment ids 0, or with those of the two texts swapped: an intervention."""
+    ids_1L = inputs.token_type_ids
+    return replace(inputs, token_type_ids=torch.zeros_like(ids_1L) if kind == "zero" else 1 - ids_1L)
 
 
 def encode_inputs(

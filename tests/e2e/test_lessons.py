@@ -36,6 +36,9 @@ SHOWN = {
     "tokens statistics": "#masking-statistics .plot .point",
     "pretrain": "#text-files",
     "finetune": "#train-tabs [role=tab][data-tab-id=finetune][aria-selected=true]",
+    "run": "#run-chart .plot, #run-curves .plot",
+    "ablation": "#panel-ablation .card",
+    "embeddings": "#similarity .heatmaplayer image",
     "dynamics": "#dynamics-scrubber [data-step]",
 }
 
@@ -127,13 +130,13 @@ def test_the_page_says_what_the_lesson_says(page: Page, served: tuple[str, AppSt
     open_lesson(page, address, "1")
     page.locator("#lessons .set-up").first.click()
     expect(page.locator("#fill-bars")).to_contain_text(numbers["both"])
-    expect(page.locator("#model-picker")).to_have_value("tiny-town")
+    expect(page.locator("#model-picker")).to_have_value("wiki-mini")
     page.get_by_role("button", name="Back to the lesson").click()
     page.locator("#lessons .choice").first.click()
     page.get_by_role("button", name="Reveal").click()
-    page.get_by_role("button", name="Open Explore, panel Attribution").click()
+    page.get_by_role("button", name="Open Explore, panel Attribution").first.click()
     expect(page.locator("#attribution-causal")).to_be_checked()
-    row = re.compile(rf"^blue\d+\.\d%{re.escape(numbers['causal'])}")
+    row = re.compile(rf"^team\d+\.\d%{re.escape(numbers['causal'])}")
     expect(data_table(page.locator("#attribution-change"))).to_contain_text(row)
 
 
@@ -147,7 +150,7 @@ def test_what_a_person_had_typed_does_not_disturb_a_lesson(page: Page, served: t
     page.get_by_role("button", name="Open Explore, panel Attention").click()
     expect(page.locator("#text-a")).to_have_value(LESSONS[4].look[0].place.text_a)
     expect(page.locator("#text-b")).to_have_value("")
-    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 2, head 1 of 2")
+    expect(page.locator("#attention-grid")).to_contain_text("Layer 1 of 4, head 1 of 4")
     expect(page.locator("#attention-difference")).not_to_have_attribute("open", "")
 
 

@@ -1,9 +1,9 @@
 """Eight lessons: what they say, what is measured to hold it, and the sheet that is handed out."""
 
-from bertviz_lab.ui.lessons.games import GAMES
-from bertviz_lab.ui.lessons.inside import INSIDE
-from bertviz_lab.ui.lessons.lesson import PLACES, Finding, Lesson, Place, Step
+from bertviz_lab.ui.lessons.attention_and_training import ATTENTION_AND_TRAINING
+from bertviz_lab.ui.lessons.lesson import PLACES, Choice, Finding, Lesson, Place, Step
+from bertviz_lab.ui.lessons.objectives import OBJECTIVES
 
-LESSONS = GAMES + INSIDE
+LESSONS = OBJECTIVES + ATTENTION_AND_TRAINING
 
-__all__ = ["LESSONS", "PLACES", "Finding", "Lesson", "Place", "Step"]
+__all__ = ["LESSONS", "PLACES", "Choice", "Finding", "Lesson", "Place", "Step"]

@@ -61,7 +61,7 @@ def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], addres
 
 
 def _question(lesson: Lesson) -> str:
-    choices = "".join(f"<li>{_marked(choice)}</li>" for choice in lesson.choices)
+    choices = "".join(f"<li>{_marked(choice.text)}</li>" for choice in lesson.choices)
     example = f"<p><i>{_marked(lesson.example)}</i></p>" if lesson.example else ""
     return (
         f"<section>{_title(lesson)}<p class='quiet'>{_marked(lesson.idea)}</p>{example}"
@@ -72,7 +72,7 @@ def _question(lesson: Lesson) -> str:
 
 def _answer(measured: Measured) -> str:
     lesson = measured.lesson
-    right = "" if measured.answer is None else lesson.choices[measured.answer]
+    right = "" if measured.answer is None else lesson.choices[measured.answer].text
     choice = f"<ul><li class='right'>{_marked(right)}</li></ul>" if right else ""
     told = "".join(f"<p>{_marked(text)}</p>" for text in measured.paragraphs)
     return (

@@ -8,8 +8,8 @@ from urllib.parse import urlencode
 if TYPE_CHECKING:  # data know nothing of the page; only their claims are asked with it
     from bertviz_lab.ui.state.app_state import AppState
 
-#: The models that the lessons are about.
-TOWN, REVIEWS = "tiny-town", "sentiment-mini"
+#: The models that the lessons are about: English, a world whose truth is known, and film reviews.
+ENGLISH, TOWN, REVIEWS = "wiki-mini", "tiny-town", "sentiment-mini"
 
 #: The places that they lead to, by the ids of views, or of forms of Train: where each is, in the page's own words.
 PLACES = {
@@ -19,7 +19,9 @@ PLACES = {
     "attribution": "Explore, panel Attribution",
     "embeddings": "Explore, panel Embeddings",
     "layers": "Explore, panel Layers",
+    "run": "Runs, panel Training run",
     "dynamics": "Runs, panel Training dynamics",
+    "ablation": "Runs, panel Ablation study",
     "pretrain": "Train, Pretrain",
     "finetune": "Train, Fine-tune",
 }
@@ -38,6 +40,7 @@ class Place:
     part: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)
     other: str = ""  # the comparison model
+    model: str = ""  # where it is another one than the lesson's
 
     @property
     def name(self) -> str:
@@ -71,7 +74,7 @@ class Place:
         return "?" + urlencode({name: value for name, value in query.items() if value})
 
     def _input(self, model: str) -> dict[str, str]:
-        return {"model": model, "other": self.other, "text_a": self.text_a, "text_b": self.text_b}
+        return {"model": self.model or model, "other": self.other, "text_a": self.text_a, "text_b": self.text_b}
 
 
 @dataclass(frozen=True)
@@ -83,16 +86,27 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """An answer that is offered; `why` is said to a person who chose it and was wrong, and "" for the right one."""
+
+    text: str
+    why: str = ""
+
+
+@dataclass(frozen=True)
 class Finding:
     """What a measurement on the model said.
 
-    `answer` is the index of the choice that it bears out, or None where it bears out none of them; `numbers` are what
-    stands in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words) for a small picture.
+    `answer` is the index of the choice that it bears out for the lesson's own text, or None where it bears out none of
+    them; `numbers` are what stands in braces in the lesson's texts; `bars` are (name, share from 0 to 1, its words) for
+    a small picture. The claim was tried on `cases` texts, and `held` on so many of them.
     """
 
     answer: int | None
     numbers: Mapping[str, str]
     bars: tuple[tuple[str, float, str], ...]
+    held: int
+    cases: int
 
 
 @dataclass(frozen=True)
@@ -111,15 +125,21 @@ class Lesson:
     look: tuple[Step, ...]  # before the question
     example: str  # the text that the question is about, "" where it is about none
     question: str
-    choices: tuple[str, ...]
-    answer: int
+    choices: tuple[Choice, ...]
     claim: Callable[["AppState", "Lesson"], Finding]
+    cases: str  # what the claim is tried on, after "of 12": "texts in which ..."
     reveal: tuple[str, ...]  # paragraphs; those that come out empty are left out
     proof: tuple[Step, ...]  # after it
     formula: str
     formula_says: str
     source: str
     measured_by: str  # what the bars show
+
+    @property
+    def answer(self) -> int:
+        """The index of the right choice: the only one that needs no reason against it."""
+        (right,) = (at for at, choice in enumerate(self.choices) if not choice.why)
+        return right
 
     @property
     def steps(self) -> tuple[Step, ...]:

@@ -29,7 +29,8 @@ class Measured:
     def paragraphs(self) -> tuple[str, ...]:
         """What the numbers say."""
         told = tuple(text for text in (_filled(text, self.finding.numbers) for text in self.lesson.reveal) if text)
-        return told if self.answer == self.lesson.answer else (_OTHERWISE, *told)
+        found = (*told, f"It holds on {self.finding.held} of {self.finding.cases} {self.lesson.cases}.")
+        return found if self.answer == self.lesson.answer else (_OTHERWISE, *found)
 
     @property
     def proof(self) -> tuple[Step, ...]:
@@ -49,6 +50,7 @@ class Measured:
         """The same for the page."""
         return {
             "answer": self.answer,
+            "why": [choice.why for choice in self.lesson.choices],
             "paragraphs": self.paragraphs,
             "bars": self.finding.bars,
             "proof": [step_body(step, self.lesson) for step in self.proof],

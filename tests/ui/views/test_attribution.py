@@ -31,7 +31,7 @@ def ask(session: AppState, name: str, text_a: str = TEXT, text_b: str = "", **ch
     if name in ("head_effects", "intervention"):
         given["ablated"] = []
     if name == "intervention":
-        given["causal"] = False
+        given |= {"causal": False, "segments": ""}
     answer = ATTRIBUTION.questions[name].ask(session, given | chosen)
     return json.loads(answer) if isinstance(answer, str) else answer
 
@@ -194,6 +194,17 @@ def test_an_intervention_is_named(session: AppState) -> None:
     assert "nothing changed yet" in ask(session, "intervention")["facts"]
     named = facts(ask(session, "intervention", ablated=[[1, 0], [0, 1]], causal=True))["Changed"]
     assert named == "without layer 1 head 2, layer 2 head 1 and causal mask"
+    assert facts(ask(session, "intervention", A, B, kind="next", segments="zero"))["Changed"] == "all segment ids 0"
+    assert (
+        facts(ask(session, "intervention", A, B, kind="next", segments="swapped"))["Changed"] == "segment ids swapped"
+    )
+    assert facts(ask(session, "intervention", segments="swapped"))["Changed"] == "nothing changed yet"  # no pair
+
+
+@pytest.mark.parametrize("segments", ["other", None, 1])
+def test_segment_ids_are_changed_in_two_ways_only(session: AppState, segments: Any) -> None:
+    with pytest.raises(InputError, match="segments"):
+        ask(session, "intervention", A, B, segments=segments)
 
 
 @pytest.mark.parametrize("ablated", [[[-1, 0]], ["x"], "[[0, 1]]", [[0]], None])

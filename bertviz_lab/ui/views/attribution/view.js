@@ -1,8 +1,9 @@
 // Attribution: a prediction, the tokens that it rests on, and folded away its heads and what becomes of it without them.
 
 // Ablated heads stand in the address as "layer.head layer.head", counted from 0.
-const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', ablated: '' }, (names) => {
-  if (names.some((name) => !['causal', 'ablated'].includes(name))) main.redraw();
+const SEGMENTS = [['', 'as they are'], ['zero', 'all 0'], ['swapped', 'swapped']];
+const settings = panel.settings({ kind: '', position: '', choice: '', contrast: '', causal: '', segments: '', ablated: '' }, (names) => {
+  if (names.some((name) => !['causal', 'segments', 'ablated'].includes(name))) main.redraw();
   folds.forEach((fold) => fold.redraw());
 });
 let { model } = page.input; // whose classes and heads the settings name
@@ -48,10 +49,11 @@ const folds = [
     const restore = h('button', { type: 'button', class: 'plain', onclick: () => settings.change({ ablated: '' }) }, 'Restore all heads');
     const changed = panel.drawing('facts', 'Intervention', { id: 'attribution-changed' });
     const chart = panel.drawing('chart', 'Prediction before and after', { id: 'attribution-change' });
-    host.append(h('div', { class: 'fields' }, causal.node, restore), changed.host, chart.host);
+    const segments = settings.field('segments', 'select', 'Segment ids of a pair', { id: 'attribution-segments', options: SEGMENTS });
+    host.append(h('div', { class: 'fields' }, causal.node, segments.node, restore), changed.host, chart.host);
     return async () => {
       const asked = question();
-      const answer = await panel.ask('intervention', { ...asked, ablated: ablated(), causal: settings.values.causal !== '' });
+      const answer = await panel.ask('intervention', { ...asked, ablated: ablated(), causal: settings.values.causal !== '', segments: settings.values.segments });
       if (!answer) return;
       changed.show(answer.facts);
       chart.show(answer.chart);

@@ -1,6 +1,6 @@
 """What Attribution asks: what a prediction rests on, token by token and head by head, and it after interventions."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,9 +113,11 @@ def intervention(
     contrast: Word,
     ablated: Heads,
     causal: bool,
+    segments: Literal["", "zero", "swapped"],
 ) -> dict[str, Any]:
-    """What is changed in the model (`facts`), and the prediction before and after (`chart`)."""
+    """What is changed in the model or in its input (`facts`), and the prediction before and after (`chart`)."""
     from bertviz_lab.interpret import class_name, class_scores
+    from bertviz_lab.interpret.inputs import with_segment_ids
 
     prediction = explained(state.models.open(model), text_a, text_b, kind, position, choice, contrast)
     checkpoint, inputs, target = prediction.checkpoint, prediction.inputs, prediction.target
@@ -124,12 +126,17 @@ def intervention(
     for place in closed:
         head_mask[place] = 0
     before = class_scores(checkpoint, inputs, target)
-    after = class_scores(checkpoint, inputs, target, head_mask=head_mask, causal=causal)
+    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b else inputs
+    after = class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
     classes = dict.fromkeys([*_largest(before), *_largest(after), target.index])
     changes = [f"without {', '.join(f'layer {layer + 1} head {head + 1}' for layer, head in closed)}"] if closed else []
     changes += ["causal mask"] if causal else []
+    if changed_inputs is not inputs:
+        changes.append("all segment ids 0" if segments == "zero" else "segment ids swapped")
     changed = " and ".join(changes) or "nothing changed yet"
-    note = "" if changes else "Tick the box, or open Head ablation and click some heads."
+    note = (
+        "" if changes else "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
+    )
     chart = change_payload(
         [class_name(checkpoint, inputs, target, index) for index in classes],
         [before[index] for index in classes],
@@ -147,7 +154,7 @@ def _largest(scores: NDArray[np.floating]) -> list[int]:
 ATTRIBUTION = View(
     "attribution",
     "Attribution",
-    "Integrated gradients, gradient x input and occlusion of a prediction; head ablation; causal mask.",
+    "Integrated gradients, gradient x input and occlusion of a prediction; head ablation; causal mask; segment ids.",
     "explore",
     {
         "targets": question(targets),

@@ -9,7 +9,7 @@ function drawLeader(lessons, back) {
   const rows = lessons.map((lesson) => drawRow(lesson));
   const node = h('article', { class: 'leader' },
     h('div', { class: 'act' }, heading, h('button', { type: 'button', class: 'plain push', onclick: back }, 'Back to the lessons')),
-    paragraph(`Eight lessons of five to seven minutes, ${minutes} in all. Each works alone. Let everybody predict and say why before anybody `
+    paragraph(`Eight lessons of five to eight minutes, ${minutes} in all. Each works alone. Let everybody predict and say why before anybody `
       + 'reveals; wrong predictions are worth discussing most. The answers below are measured on this page now.', { class: 'idea' }),
     drawSheet(), ...rows.map((row) => row.node));
   ask(rows);

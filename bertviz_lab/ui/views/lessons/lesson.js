@@ -31,7 +31,7 @@ function drawLesson(lesson, count, acts) {
     }
     show.parentElement.hidden = true;
     const guess = memory.chosen[lesson.number];
-    boxes.forEach((box, at) => box.settle(at === body.answer, at === guess));
+    boxes.forEach((box, at) => box.settle(at === body.answer, at === guess, body.why[at]));
     told.replaceChildren(verdict(lesson, body, guess), drawBars(lesson.measured_by, body.bars),
       ...body.paragraphs.map((text) => paragraph(text)),
       drawSteps('See for yourself', body.proof, acts), drawFormula(lesson), drawNext(lesson, count, acts));
@@ -54,12 +54,12 @@ function drawChoice(lesson, text, at, onChange) {
   const input = h('input', { type: 'radio', name: `lab-lesson-${lesson.number}`, value: at, onchange: onChange });
   input.checked = memory.chosen[lesson.number] === at;
   const said = h('span', { class: 'said quiet small' });
-  const node = h('label', { class: 'choice card' }, input, h('span', { class: 'grow' }, ...marked(text)), said);
-  const settle = (right, mine) => {
+  const node = h('label', { class: 'choice card' }, input, h('span', { class: 'grow' }, ...marked(text), said));
+  const settle = (right, mine, why) => {
     input.disabled = true;
     node.classList.add('settled');
     node.classList.toggle('right', right);
-    said.textContent = right ? '✓ correct' : mine ? 'your prediction' : '';
+    said.replaceChildren(...marked(right ? '✓ correct' : mine ? `your prediction. ${why}` : why));
   };
   return { node, settle };
 }

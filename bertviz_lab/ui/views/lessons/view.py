@@ -30,7 +30,7 @@ def lessons(state: AppState) -> list[dict[str, Any]]:
             "look": [step_body(step, lesson) for step in lesson.look],
             "example": lesson.example,
             "question": lesson.question,
-            "choices": lesson.choices,
+            "choices": [choice.text for choice in lesson.choices],
             "formula": lesson.formula,
             "formula_says": lesson.formula_says,
             "source": lesson.source,

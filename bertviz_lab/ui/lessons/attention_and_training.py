@@ -1,0 +1,270 @@
+"""Lessons 5 to 8: attention and value vectors, [CLS] and fine-tuning, learning curves, limits of attention.
+
+No number about a model is written here: names in braces are measured on demand.
+"""
+
+from bertviz_lab.ui.lessons import training_claims as claims
+from bertviz_lab.ui.lessons.cases import COPIED, OPPOSITES, PLAIN, PLURALS
+from bertviz_lab.ui.lessons.lesson import ENGLISH, REVIEWS, TOWN, Choice, Lesson, Place, Step
+
+_BIKE = "Leo has a [MASK] bike. The blue bike of Leo is fast."
+_KITE, _BLACK = COPIED[0]
+_RIVER = PLAIN[0]
+_SKATES, _ = PLURALS[0]
+_REVIEWS = "\n".join(text for pair in OPPOSITES[:6] for text in pair)
+_PRAISE, _BLAME = OPPOSITES[0]
+
+ATTENTION_AND_TRAINING = (
+    Lesson(
+        number=5,
+        title="Attention weights and value vectors",
+        minutes=7,
+        model=ENGLISH,
+        idea="In self-attention each token computes a weight for every token, from its query and their keys; the "
+        "weights sum to 1. What it reads are the value vectors of those tokens, each multiplied by its weight. "
+        "Multi-head attention does this several times in parallel: each head learns its own pattern.",
+        look=(
+            Step(
+                "Click some of the small maps. In many of them one column is bright in every row: all tokens attend "
+                "to `[CLS]`.",
+                Place("attention", _RIVER),
+            ),
+        ),
+        example=_RIVER,
+        question="In such a head nearly all of the attention goes to `[CLS]`. Is `[CLS]` what the tokens read most "
+        "from there?",
+        choices=(
+            Choice(
+                "Yes: the weight is the share of what is read.",
+                "The weight multiplies a value vector, and value vectors have lengths: much of a short one is little.",
+            ),
+            Choice(
+                "Yes: `[CLS]` stands for the whole text, so every token needs it.",
+                "In pretraining `[CLS]` is read by the NSP head. A head that looks at it has most often nothing else "
+                "to look for: Clark et al. (2019) call it a no-op.",
+            ),
+            Choice("No: the value vector of `[CLS]` is so short that little is added."),
+        ),
+        claim=claims.values,
+        cases="texts: where a head gives `[CLS]` or `[SEP]` more than half of its attention, the value vector that it "
+        "reads there is at most two thirds as long as those of the words",
+        reveal=(
+            "{sink} gives `[CLS]` {weight} of its attention, and the value vector that it reads there, multiplied by "
+            "the output matrix, is {length} as long as those of the words. The weights must sum to 1: a head that does "
+            "not find what it looks for puts them where they do no harm.",
+            "Elsewhere a weight has an effect. In Tiny Town the word at `[MASK]` stands in the sentence before, and "
+            "{copier} gives it {far} of its attention: with all heads “black” has a probability of {whole}; with that "
+            "head ablated, {without}. {neighbour}, which gives the previous token {before}, can be ablated without "
+            "loss: “black” then has {unhurt}.",
+        ),
+        proof=(
+            Step(
+                "That head: the first column.",
+                Place("attention", _RIVER, settings={"layer": "{layer}", "head": "{head}"}),
+            ),
+            Step(
+                "Tiny Town with {copier} ablated. Open the head ablation to try the others.",
+                Place(
+                    "attribution",
+                    _KITE,
+                    part="intervention",
+                    settings={"choice": _BLACK, "ablated": "{ablated}"},
+                    model=TOWN,
+                ),
+            ),
+            Step(
+                "The effect of each head.",
+                Place("attribution", _KITE, part="heads", settings={"choice": _BLACK}, model=TOWN),
+            ),
+        ),
+        formula="attention(i, j) = softmaxⱼ(qᵢ · kⱼ / √d)      read by i = Σⱼ attention(i, j) · vⱼ · W",
+        formula_says="The scaled dot products of the query q and the keys k, both of dimension d, become weights that "
+        "sum to 1; what is read is the weighted sum of the value vectors v, through the output matrix W.",
+        source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
+        measured_by="Share of the attention, and length of what is read there (1 is the mean of the words)",
+    ),
+    Lesson(
+        number=6,
+        title="[CLS] and fine-tuning",
+        minutes=6,
+        model=REVIEWS,
+        idea="Every input begins with `[CLS]`, a token for no word: its last hidden state can represent the whole "
+        "text. Fine-tuning puts a small linear classifier on top of it and trains the whole model a little further on "
+        "labelled examples.",
+        look=(
+            Step(
+                "This model was fine-tuned on labelled film reviews. Try it on a review of your own.",
+                Place("predictions", _PRAISE),
+            ),
+        ),
+        example=f"{_PRAISE}  |  {_BLAME}",
+        question="Take ten phrases of praise and their opposites, and the pretrained model before fine-tuning. Which "
+        "one's `[CLS]` vector lies nearest to that of “a warm and funny film”?",
+        choices=(
+            Choice(
+                "Another phrase of praise: `[CLS]` knows the meaning of a text.",
+                "Of a text it knows what pretraining asked for: whether another one follows. Nothing asked for praise.",
+            ),
+            Choice("Its opposite, “a cold and boring film”."),
+            Choice(
+                "Any of them: before fine-tuning `[CLS]` holds nothing.",
+                "It holds a lot: form and topic. That is why the nearest phrase is one of the same form and topic.",
+            ),
+        ),
+        claim=claims.classifier,
+        cases="phrases: nearest before fine-tuning is the opposite, and after it one of the same label",
+        reveal=(
+            "Before fine-tuning the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
+            "tokens in place of `[CLS]` for {twins_mean}. After it the nearest has the same label for {same} of them, "
+            "with the mean for {same_mean}: fine-tuning turned the axis that the labels need into the longest one, and "
+            "not in `[CLS]` alone.",
+            "Only {new} of {total} parameters are new, which is {share}: {hidden} weights and a bias for each of "
+            "{labels} labels. All others come from pretraining and were adjusted.",
+            "It makes mistakes: “{trap}” is predicted as negative, with a probability of {trapped}. Much of what a "
+            "small model learns from reviews is which words correlate with which label.",
+        ),
+        proof=(
+            Step(
+                "The similarity of phrases before fine-tuning.",
+                Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE, model=ENGLISH),
+            ),
+            Step(
+                "And after it.",
+                Place("embeddings", settings={"sentences": _REVIEWS, "pooling": "cls"}, text_a=_PRAISE),
+            ),
+            Step("“{trap}”: which tokens decide?", Place("attribution", "{trap}")),
+        ),
+        formula="p(label) = softmax(W · tanh(P · h[CLS] + c) + b)",
+        formula_says="W, with a row for each label, and b are new; the pooler P and everything below it are "
+        "pretrained.",
+        source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, section 6",
+        measured_by="Phrases whose nearest neighbour has the same label",
+    ),
+    Lesson(
+        number=7,
+        title="Learning curves",
+        minutes=7,
+        model=REVIEWS,
+        idea="Each training step takes a batch of examples and moves every parameter a little, by the learning rate, "
+        "down the gradient of the loss. Some examples are held out: the model is never trained on them, and the loss "
+        "on them says what it has learnt about texts that it does not know.",
+        look=(
+            Step(
+                "The curves of the run that made this model. Find the training loss, the held-out loss and the "
+                "learning rate; the run was repeated with three seeds.",
+                Place("run", settings={"id": REVIEWS}),
+            ),
+        ),
+        example="",
+        question="The model went through its training examples five times. What did the loss on the held-out reviews "
+        "do?",
+        choices=(
+            Choice("It fell at first and rose later, while the training loss went on falling."),
+            Choice(
+                "It fell to the end, like the training loss, only more slowly.",
+                "That happens where the text is never seen twice. Here each example came five times, and was learnt by "
+                "heart.",
+            ),
+            Choice(
+                "It stayed where it began: held-out reviews are not learnt from.",
+                "They are not learnt from, but what is learnt from the others holds for them too, for a while.",
+            ),
+        ),
+        claim=claims.curves,
+        cases="fine-tuning runs that come with the lab, one for each seed",
+        reveal=(
+            "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, while "
+            "the training loss had gone from {then} to {end}. That is overfitting: the model grows ever surer of what "
+            "it knows by heart. Its held-out accuracy hardly suffers, its confidence does. The lab keeps the "
+            "checkpoint with the best held-out score, not the last one.",
+            "In pretraining nothing is labelled, but the model is told more than “here is text”: which tokens were "
+            "selected (MLM), whether two sentences belong together (NSP), and, in the recipe of this lab, for a first "
+            "part the next token as well (a causal warm-up). Before the first step every token of Tiny Town had a "
+            "probability of about 1/{vocabulary}; “blue” had {before}, and now {now}. {between}",
+        ),
+        proof=(
+            Step(
+                "Tiny Town before training and after.",
+                Place("predictions", _BIKE, other="before", model=TOWN),
+            ),
+            Step(
+                "The snapshots between the two: drag the slider, and see when “blue” emerges.",
+                Place("dynamics", settings={"run": TOWN, "text_a": _BIKE, "words": "blue, red, green"}),
+            ),
+            Step(
+                "Train one yourself, and watch the curves: the sample Tiny Town takes two minutes.", Place("pretrain")
+            ),
+        ),
+        formula="loss = − ln p(right answer);  step: θ ← θ − η · ∇loss(batch)",
+        formula_says="The mean over a batch, in nats; η is the learning rate. Before training the MLM loss is about "
+        "ln V, V = vocabulary size: the uniform baseline.",
+        source="Devlin et al. 2018, sections A.2 and A.3",
+        measured_by="Loss on held-out reviews, first seed",
+    ),
+    Lesson(
+        number=8,
+        title="What attention does not explain",
+        minutes=8,
+        model=TOWN,
+        idea="Attention maps are tempting: the token with the highest weight must be the reason. But a weight says how "
+        "much of a value vector is read, not what effect it has. What a prediction depends on is found by "
+        "intervention: put another word there, and run the model again.",
+        look=(
+            Step(
+                "The prediction at `[MASK]`: “cost”.",
+                Place("predictions", _SKATES, settings={"word": "cost"}),
+            ),
+            Step(
+                "Under Filters and aggregates, show the average of all heads, and read the row of `[MASK]`: of all "
+                "words “market” gets most. Then look at the heads one by one: they disagree.",
+                Place("attention", _SKATES),
+            ),
+        ),
+        example=_SKATES,
+        question="“market” gets more attention than any other word. Put “school” in its place: what happens to the "
+        "prediction “cost”?",
+        choices=(
+            Choice(
+                "Its probability collapses: the word it rests on is gone.",
+                "That is what the attention suggests. But “cost” rather than “costs” is decided by “skates”, of which "
+                "there are two.",
+            ),
+            Choice(
+                "It turns into “costs”.",
+                "The verb agrees with its subject, and the subject is still “skates”.",
+            ),
+            Choice("It hardly changes: “cost” stays the top prediction."),
+        ),
+        claim=claims.explanation,
+        cases="sentences: another place changes the prediction by less than half, one thing in place of two takes it "
+        "away",
+        reveal=(
+            "“cost” had {whole}. With “school” in place of “market” it still has {place}; with “bike” in place of "
+            "“skates”, {thing}: subject-verb agreement depends on that word. Words are exchanged here, not hidden: a "
+            "text with a second `[MASK]` is unlike those that the model was trained on, and it may guess what was "
+            "hidden.",
+            "Head by head, what `[MASK]` attends to most: {heads}. The average of such rows is no explanation.",
+            "The methods that attribute a prediction disagree as well. What each of them ranks highest: {methods}. "
+            "They are approximations; interventions such as these are the test.",
+        ),
+        proof=(
+            Step(
+                "“cost” contrasted with “costs”: three methods, and the attention row below them.",
+                Place("attribution", _SKATES, settings={"choice": "cost", "contrast": "costs"}),
+            ),
+            Step(
+                "“school” in place of “market”.",
+                Place("predictions", _SKATES.replace("market", "school"), settings={"word": "cost"}),
+            ),
+            Step(
+                "“bike” in place of “skates”.",
+                Place("predictions", _SKATES.replace("skates", "bike"), settings={"word": "cost"}),
+            ),
+        ),
+        formula="effect(word) = p(prediction | text) − p(prediction | text with another word in its place)",
+        formula_says="Substitution, an intervention on the input. Occlusion hides the word instead; integrated "
+        "gradients and gradient × input approximate the effect without running the model on another text.",
+        source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
+        measured_by="Probability of “cost” at [MASK]",
+    ),
+)

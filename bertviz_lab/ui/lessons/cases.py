@@ -1,0 +1,112 @@
+"""The texts on which the claims of the lessons are measured, written for them: a claim is tried on all of its texts.
+
+Tiny Town's are told with the words of its world; the others are plain English.
+"""
+
+from itertools import product
+
+#: A text in which what comes after [MASK] says what it is, and the word.
+RIGHT_CONTEXT = (
+    ("The [MASK] scored two goals in the final match.", "team"),
+    ("The [MASK] flows through the city into the sea.", "river"),
+    ("The [MASK] was directed by an American director and stars two actors.", "film"),
+    ("The [MASK] was recorded in a studio and released by a label.", "album"),
+    ("The [MASK] was published by the university press.", "book"),
+    ("The [MASK] has 12 pupils and three teachers.", "school"),
+    ("The [MASK] sank in the Atlantic after it hit an iceberg.", "ship"),
+    ("The [MASK] was built in 1889, and a priest says mass in it every Sunday.", "church"),
+    ("The [MASK] was written by Shakespeare and first performed in London.", "play"),
+    ("The [MASK] government in Paris signed the treaty.", "french"),
+    ("The [MASK] government in Berlin signed the treaty.", "german"),
+    ("The [MASK] plays its home games at the stadium.", "club"),
+)
+
+#: A sentence and one that follows it.
+PAIRS = (
+    ("The river rises in the mountains.", "It flows south into the sea."),
+    ("The king died in 1547.", "His son became king at the age of nine."),
+    ("The band released their first album in 1994.", "The album sold a million copies."),
+    ("She studied law at the university.", "After her studies she worked as a judge."),
+    ("The war ended in 1918.", "The army returned home in the next year."),
+    ("The church was built in the 12th century.", "Its tower was destroyed by a fire."),
+    ("He played football for the national team.", "He scored twelve goals in thirty matches."),
+    ("The species lives in the forests of South America.", "It feeds on insects and fruit."),
+    ("The film was shown at the festival.", "It won the prize for the best director."),
+    ("The city lies on a river in the north of the country.", "It has a population of 20,000 people."),
+)
+
+#: A word that occurs twice in a text.
+TWICE = (
+    ("bank", "The river has a bank, and the city has a bank too."),
+    ("light", "The light is bright, and the box is light."),
+    ("play", "She wrote a play, and the children play outside."),
+    ("king", "The king of France met the king of Spain."),
+    ("star", "A star shines in the sky, and a film has a star."),
+    ("book", "This book is old, and that book is new."),
+    ("city", "The city of London is larger than the city of York."),
+    ("second", "The second runner came one second later."),
+)
+
+#: A word with two meanings, and a text for each of them.
+MEANINGS = (
+    ("bank", "He sat on the bank of the river.", "She works at a bank in the city."),
+    ("play", "The play was written in 1920.", "The children play in the garden."),
+    ("state", "The state of Texas is large.", "The state of his health was poor."),
+    ("star", "The star shines in the sky.", "She was a star of the film."),
+    ("light", "They light a fire.", "The light of the sun is bright."),
+    ("match", "He won the match against Spain.", "He lit the fire with a match."),
+    ("second", "The second king of the country.", "It took one second."),
+    ("may", "In May the flowers grow.", "You may leave now."),
+)
+
+#: Texts whose attention is looked at.
+PLAIN = (
+    "The river flows through the city into the sea.",
+    "She was born in London and studied law at the university.",
+    "The film was released in 1994 and won three awards.",
+    "He played football for the national team.",
+    "The church was built in the 12th century by the monks.",
+    "The king died, and his son took the throne.",
+    "The two sisters live in a small house near the forest.",
+    "The army crossed the river at night and took the bridge.",
+)
+
+#: Tiny Town: the colour of a thing, told far before [MASK].
+COPIED = tuple(
+    (f"The {colour} {thing} at the market costs eight coins. So {one} and {other} buy the [MASK] {thing}.", colour)
+    for colour, thing, one, other in (
+        ("black", "kite", "Ben", "Sara"),
+        ("red", "bike", "Leo", "Ben"),
+        ("blue", "kite", "Mia", "Sara"),
+        ("green", "ball", "Noah", "Tom"),
+        ("yellow", "drum", "Emma", "Yuki"),
+        ("black", "book", "Ben", "Ravi"),
+        ("white", "doll", "Sara", "Nina"),
+        ("purple", "truck", "Tom", "Leo"),
+        ("orange", "hat", "Yuki", "Mia"),
+        ("red", "coat", "Ravi", "Noah"),
+        ("blue", "scarf", "Nina", "Emma"),
+        ("yellow", "kite", "Mia", "Ben"),
+    )
+)
+
+#: Praise, and blame in nearly the same words.
+OPPOSITES = (
+    ("a warm and funny film", "a cold and boring film"),
+    ("a wonderful story", "a terrible story"),
+    ("the acting is brilliant", "the acting is awful"),
+    ("I loved every minute of it", "I hated every minute of it"),
+    ("one of the best films of the year", "one of the worst films of the year"),
+    ("a smart script", "a stupid script"),
+    ("very well made", "very badly made"),
+    ("an excellent drama", "a bad drama"),
+    ("the music is beautiful", "the music is ugly"),
+    ("I was happy when I left", "I was angry when I left"),
+)
+
+#: Tiny Town: things of which there are two, at a place that has most of the attention.
+PLURALS = tuple(
+    (f"The {colour} {thing} at the market [MASK] eight coins.", thing)
+    for colour, thing in product(("green", "red", "blue"), ("skates", "boots", "gloves", "keys"))
+)
+OTHER_PLACES, OTHER_THINGS = ("school", "harbour", "park"), ("bike", "kite", "drum")
