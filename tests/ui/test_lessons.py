@@ -204,6 +204,15 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
         assert place.space == "explore" or (place.text_a, place.text_b, place.other) == ("", "", "")
 
 
+@each_lesson
+def test_the_code_of_a_lesson_is_the_package_s_own(shipped: AppState, each: Lesson) -> None:
+    place, lines = asked(shipped, "measured", number=each.number)["code"]
+    path, line = place.split(", line ")
+    written = (Path(__file__).parents[2] / path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
+    assert [row.strip() for row in lines.splitlines()] == [row.strip() for row in written[: len(lines.splitlines())]]
+    assert 3 < len(lines.splitlines()) < 60  # a page, not a chapter
+
+
 def test_places_are_called_what_the_page_calls_them() -> None:
     titles = {view.id: f"{str(view.workspace).capitalize()}, panel {view.title}" for view in VIEWS if view.workspace}
     forms = {"pretrain": "Train, Pretrain", "finetune": "Train, Fine-tune"}

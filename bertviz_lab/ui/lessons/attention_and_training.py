@@ -82,6 +82,7 @@ ATTENTION_AND_TRAINING = (
         "sum to 1; what is read is the weighted sum of the value vectors v, through the output matrix W.",
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
         measured_by="Share of the attention, and length of what is read there (1 is the mean of the words)",
+        code="model.attention:SelfAttention.forward",
     ),
     Lesson(
         number=6,
@@ -139,6 +140,7 @@ ATTENTION_AND_TRAINING = (
         "pretrained.",
         source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, section 6",
         measured_by="Phrases whose nearest neighbour has the same label",
+        code="model.heads:BertForSequenceClassification",
     ),
     Lesson(
         number=7,
@@ -200,6 +202,7 @@ ATTENTION_AND_TRAINING = (
         "ln V, V = vocabulary size: the uniform baseline.",
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
+        code="training.loop.hardware:Hardware.optimizer_step",
     ),
     Lesson(
         number=8,
@@ -266,5 +269,6 @@ ATTENTION_AND_TRAINING = (
         "gradients and gradient × input approximate the effect without running the model on another text.",
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
         measured_by="Probability of “cost” at [MASK]",
+        code="interpret.predictions.predictions:fill_mask",
     ),
 )

@@ -1,7 +1,11 @@
 """What a lesson is made of: an idea, things to look at, a question to predict, and what a measurement says."""
 
+import importlib
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -134,6 +138,14 @@ class Lesson:
     formula_says: str
     source: str
     measured_by: str  # what the bars show
+    code: str  # the lines that compute it, as "module:name" within this package
+
+    def source_code(self) -> tuple[str, str]:
+        """Where those lines are, and the lines."""
+        module, _, name = self.code.partition(":")
+        found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
+        lines, first = inspect.getsourcelines(found)  # type: ignore[arg-type]
+        return f"bertviz_lab/{module.replace('.', '/')}.py, line {first}", textwrap.dedent("".join(lines))
 
     @property
     def answer(self) -> int:

@@ -53,6 +53,7 @@ class Measured:
             "why": [choice.why for choice in self.lesson.choices],
             "paragraphs": self.paragraphs,
             "bars": self.finding.bars,
+            "code": self.lesson.source_code(),
             "proof": [step_body(step, self.lesson) for step in self.proof],
             "links": [(step.place.name, step.place.address(self.lesson.model), step.text) for step in self.steps],
         }

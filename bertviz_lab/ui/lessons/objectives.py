@@ -71,6 +71,7 @@ OBJECTIVES = (
         formula_says="Token i gives no weight to a token j that comes after it; the remaining weights still sum to 1.",
         source="Devlin et al. 2018, section 1 and figure 3",
         measured_by="Probability of “team” at [MASK]",
+        code="model.attention:extended_attention_mask",
     ),
     Lesson(
         number=2,
@@ -122,6 +123,7 @@ OBJECTIVES = (
         "computed at these three kinds of positions only.",
         source="Devlin et al. 2018, sections 3.1 and A.1",
         measured_by="Of 1,000 tokens",
+        code="data.pretraining.masking:mask_batch",
     ),
     Lesson(
         number=3,
@@ -179,6 +181,7 @@ OBJECTIVES = (
         formula_says="The last hidden state of [CLS] goes through the pooler P and a linear layer W; class 0 = IsNext.",
         source="Devlin et al. 2018, sections 3 and 3.1, task 2",
         measured_by="Predicted probability that B follows A",
+        code="model.heads:BertForPreTraining.forward",
     ),
     Lesson(
         number=4,
@@ -227,5 +230,6 @@ OBJECTIVES = (
         "matrices.",
         source="Devlin et al. 2018, section 3 and figure 2",
         measured_by="Cosine similarity of the two; 1 is the same direction",
+        code="model.embeddings:Embeddings.forward",
     ),
 )

@@ -5,7 +5,6 @@ function drawLesson(lesson, count, acts) {
   const heading = h('h2', { tabindex: '-1' }, lesson.title);
   const told = h('div', { class: 'told', hidden: true });
   const hint = h('p', { class: 'quiet hint' });
-  const done = memory.done.includes(lesson.number);
   const show = h('button', { type: 'button', class: 'action', onclick: () => acts.reveal() }, 'Reveal');
   const boxes = lesson.choices.map((text, at) => drawChoice(lesson, text, at, () => {
     acts.choose(at);
@@ -34,7 +33,7 @@ function drawLesson(lesson, count, acts) {
     boxes.forEach((box, at) => box.settle(at === body.answer, at === guess, body.why[at]));
     told.replaceChildren(verdict(lesson, body, guess), drawBars(lesson.measured_by, body.bars),
       ...body.paragraphs.map((text) => paragraph(text)),
-      drawSteps('See for yourself', body.proof, acts), drawFormula(lesson), drawNext(lesson, count, acts));
+      drawSteps('See for yourself', body.proof, acts), drawFormula(lesson), drawCode(body.code), drawNext(lesson, count, acts));
     if (!fresh) return;
     told.firstChild.focus({ preventScroll: true });
     told.firstChild.scrollIntoView({ block: 'center' }); // with the bars under it
@@ -46,7 +45,7 @@ function drawLesson(lesson, count, acts) {
     lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question cannot be measured here.`, { class: 'verdict' }) : null,
     paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, acts),
     h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example mono small' }, lesson.example) : null, question, told);
-  return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; }, done };
+  return { node, heading, tell, waiting: () => { show.disabled = true; show.textContent = 'Measuring …'; } };
 }
 
 /** A choice; when it is settled it says whether it is right, and whether it was chosen. */
@@ -80,8 +79,11 @@ function drawSteps(title, steps, acts) {
 
 function drawFormula(lesson) {
   return h('details', {}, h('summary', {}, 'In one formula'), h('p', { class: 'formula mono small card' }, lesson.formula),
-    h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, lesson.source));
+    h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, `In the paper: ${lesson.source}`));
 }
+
+const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, 'In the code'), h('p', { class: 'quiet small' }, place),
+  h('pre', { class: 'mono small card', tabindex: '0' }, lines));
 
 function drawNext(lesson, count, acts) {
   if (lesson.number < count) {

@@ -58,7 +58,7 @@ function open(number, focus) {
   place.replaceChildren(drawn.node);
   drawList(number);
   if (focus) settle(drawn.heading);
-  if (drawn.done) tell(false);
+  if (memory.done.includes(number)) tell(false);
 }
 
 function openLeader(focus) {
