@@ -31,6 +31,9 @@ SHOWN = {
     "embeddings contexts": "#contexts-path .plot .point",
     "layers sum": "#embedding-sum td",
     "tokens": "#token-strip td",
+    "tokens split": "#word-splits .lab > *",
+    "layers": "#lens .heatmaplayer image",
+    "layers token_norms": "#norms-of-tokens td",
     "tokens masking": "#masking-strip td",
     "tokens loss": "#masking-loss td",
     "tokens statistics": "#masking-statistics .plot .point",
@@ -92,7 +95,7 @@ def follow_steps(page: Page, state: AppState, lesson: Lesson, numbers: range) ->
         expect(page.locator("#lessons h2")).to_have_text(lesson.title)
 
 
-def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
+def test_all_lessons_from_start_to_finish(page: Page, page_log: PageLog, served: tuple[str, AppState]) -> None:
     address, session = served
     page.goto(address)
     expect(page.locator("#fill-bars")).to_contain_text("Predictions", timeout=60_000)
@@ -112,13 +115,13 @@ def test_all_eight_from_start_to_finish(page: Page, page_log: PageLog, served: t
         follow_steps(page, session, lesson, range(len(lesson.look), len(lesson.steps)))
         if lesson.number < len(LESSONS):
             page.get_by_role("button", name="Next lesson").click()
-    expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
+    expect(page.locator("#lessons .side")).to_contain_text(f"{len(LESSONS)} of {len(LESSONS)} done")
     assert (page_log.errors, page_log.outside) == ([], [])
     expect(page).to_have_url(re.compile("space=learn"))
     page.reload()
     page_log.clear()  # what was asked when the page was reloaded had no answer
     expect_workspace(page, "learn")
-    expect(page.locator("#lessons .side")).to_contain_text("8 of 8 done")
+    expect(page.locator("#lessons .side")).to_contain_text(f"{len(LESSONS)} of {len(LESSONS)} done")
     expect(page.locator("#lessons h2")).to_have_text(LESSONS[-1].title)
     expect(page.locator("#lessons .verdict")).to_be_visible()
 
@@ -195,7 +198,7 @@ def test_the_links_of_the_leaders_page_lead_to_their_places(
     expect(page.locator("#model-picker")).to_have_value(LESSONS[0].model)
 
 
-def test_the_handout_fits_on_two_sheets_and_works_alone(
+def test_the_handout_fits_on_four_sides_and_works_alone(
     page: Page, served: tuple[str, AppState], tmp_path: Path, page_log: PageLog
 ) -> None:
     open_lesson(page, served[0], "leader")
@@ -211,5 +214,5 @@ def test_the_handout_fits_on_two_sheets_and_works_alone(
     page.emulate_media(media="print")
     expect(page.get_by_role("button", name="Print")).to_be_hidden()
     sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(prefer_css_page_size=True))
-    assert len(sheets) == 2
+    assert len(sheets) <= 4
     assert page_log.outside == []

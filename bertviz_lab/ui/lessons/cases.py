@@ -110,3 +110,31 @@ PLURALS = tuple(
     for colour, thing in product(("green", "red", "blue"), ("skates", "boots", "gloves", "keys"))
 )
 OTHER_PLACES, OTHER_THINGS = ("school", "harbour", "park"), ("bike", "kite", "drum")
+
+#: Words that are not in a small vocabulary.
+RARE_WORDS = (
+    "playfulness",
+    "tokenization",
+    "unbelievably",
+    "thunderstorm",
+    "skyscraper",
+    "rediscovered",
+    "photosynthesis",
+    "grandmotherly",
+    "misunderstanding",
+    "blackbird",
+    "bookshelves",
+    "xylophone",
+)
+
+#: Beginnings of sentences.
+STARTS = (
+    "The river",
+    "The king died and",
+    "She was born in",
+    "He plays",
+    "The two sisters",
+    "In the morning",
+    "The church was built",
+    "They live in a small",
+)

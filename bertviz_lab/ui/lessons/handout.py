@@ -1,4 +1,4 @@
-"""The sheet that is handed out: eight questions on one page, the measured answers on the other; it prints as it is."""
+"""The sheet that is handed out: the questions, and on pages of their own the measured answers; it prints as it is."""
 
 import html
 import re
@@ -40,7 +40,7 @@ button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-rad
 
 
 def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "") -> str:
-    """A page of its own that works offline and fits on two sheets of A4.
+    """A page of its own that works offline and fits on four sides of A4.
 
     `measured` are those lessons whose model is there; `address` is where the page of the lab is found, if it is told.
     """
@@ -50,8 +50,8 @@ def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], addres
     answers = "".join(_answer(found) for found in measured)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>BertViz Lab: eight lessons</title><style>{_RULES}</style></head><body>
-<main><header><h1>How BERT reads: eight lessons</h1><span>Name <span class="name">&nbsp;</span></span></header>
+<title>BertViz Lab: the lessons</title><style>{_RULES}</style></head><body>
+<main><header><h1>How BERT reads: the lessons</h1><span>Name <span class="name">&nbsp;</span></span></header>
 <p class="lead quiet">About {minutes} minutes in all.{where} Predict first, tick what you expect, then look.
 <button onclick="print()">Print</button></p>
 <div class="columns">{questions}</div></main>

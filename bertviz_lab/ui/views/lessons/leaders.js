@@ -9,7 +9,7 @@ function drawLeader(lessons, back) {
   const rows = lessons.map((lesson) => drawRow(lesson));
   const node = h('article', { class: 'leader' },
     h('div', { class: 'act' }, heading, h('button', { type: 'button', class: 'plain push', onclick: back }, 'Back to the lessons')),
-    paragraph(`Eight lessons of five to eight minutes, ${minutes} in all. Each works alone. Let everybody predict and say why before anybody `
+    paragraph(`${lessons.length} lessons, ${minutes} minutes in all; the first eight make an hour of their own. Each works alone. Let everybody predict and say why before anybody `
       + 'reveals; wrong predictions are worth discussing most. The answers below are measured on this page now.', { class: 'idea' }),
     drawSheet(), ...rows.map((row) => row.node));
   ask(rows);
@@ -37,7 +37,7 @@ function drawSheet() {
   const button = (words, use) => h('button', { type: 'button', class: 'plain', onclick: fetching(use) }, words);
   return h('div', { class: 'act' }, button('Print the handout', print),
     button('Save the handout', (sheet) => saveText('bertviz-lab-lessons.html', 'text/html', sheet)), said,
-    h('p', { class: 'quiet' }, 'Two sheets of A4: the questions, and the answers to cut off or keep.'));
+    h('p', { class: 'quiet' }, 'Four sides of A4: the questions, and the answers to cut off or keep.'));
 }
 
 /** Print the sheet without leaving this page. */

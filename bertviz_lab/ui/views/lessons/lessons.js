@@ -76,12 +76,13 @@ function settle(heading) {
 
 function drawList(current) {
   const focused = list.contains(document.activeElement) ? document.activeElement.dataset.number : null;
-  list.replaceChildren(...lessons.map(({ number, title, minutes }) => {
+  list.replaceChildren(...lessons.flatMap(({ number, title, minutes, hour }) => {
     const done = memory.done.includes(number);
-    return h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
+    const heading = hour === find(number - 1)?.hour ? [] : [h('li', { class: 'quiet small' }, hour === 1 ? 'First hour' : 'Second hour')];
+    return [...heading, h('li', {}, h('button', { type: 'button', 'data-number': number, title, 'aria-current': number === current ? 'step' : null,
       onclick: () => open(number, false) }, h('span', { class: done ? 'mark small done' : 'mark small', 'aria-hidden': 'true' }, done ? '✓' : number),
     h('span', { class: 'hush' }, `${number}. `), h('span', { class: 'name grow' }, title),
-    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? ', done' : '')));
+    h('span', { class: 'quiet small time' }, `${minutes} min`), h('span', { class: 'hush' }, done ? ', done' : '')))];
   }));
   if (focused) list.querySelector(`[data-number="${focused}"]`).focus();
   const count = lessons.filter(({ number }) => memory.done.includes(number)).length;

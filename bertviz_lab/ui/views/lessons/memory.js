@@ -8,6 +8,4 @@ const memory = {
   done: Array.isArray(before.done) ? before.done.filter(Number.isInteger) : [],
 };
 
-function keep(changes) {
-  remember(KEY, Object.assign(memory, changes));
-}
+const keep = (changes) => remember(KEY, Object.assign(memory, changes));

@@ -24,6 +24,7 @@ def lessons(state: AppState) -> list[dict[str, Any]]:
             "number": lesson.number,
             "title": lesson.title,
             "minutes": lesson.minutes,
+            "hour": lesson.hour,
             "model": lesson.model,
             "missing": lesson.model not in shipped,
             "idea": lesson.idea,
@@ -60,7 +61,7 @@ def handout(state: AppState, address: Word) -> str:
 LEARN = View(
     "lessons",
     "Lessons",
-    "Eight lessons, each with a question to predict before its answer is measured.",
+    "Two hours of lessons, each with a question to predict before its answer is measured.",
     None,
     {
         "lessons": question(lessons),

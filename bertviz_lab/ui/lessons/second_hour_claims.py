@@ -1,0 +1,228 @@
+"""What lessons 9 to 14 say of the models, measured; see `claims`."""
+
+from typing import TYPE_CHECKING, Any
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.lessons.cases import PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
+from bertviz_lab.ui.lessons.claims import count_held, only_choice, percent, percent_bars
+from bertviz_lab.ui.lessons.lesson import ENGLISH, Finding, Lesson
+from bertviz_lab.ui.state.app_state import AppState
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
+
+_PADDING = 20  # tokens
+_WRITTEN = 12  # tokens
+#: config.json of the base models, as far as they are not the defaults, and the published millions of parameters.
+_WIDE = {"hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072, "num_hidden_layers": 12}
+_DEBERTA = {"relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_buckets": 256, "share_att_key": True}
+_DEBERTA |= {"norm_rel_ebd": "layer_norm", "position_biased_input": False, "max_relative_positions": -1}
+_FAMILIES: tuple[tuple[str, dict[str, Any], float], ...] = (
+    ("BERT", {"model_type": "bert"}, 110),
+    ("RoBERTa", {"model_type": "roberta", "type_vocab_size": 1}, 125),
+    ("ALBERT", {"model_type": "albert", "embedding_size": 128, **_WIDE}, 12),
+    ("DistilBERT", {"model_type": "distilbert"}, 66),
+    ("ELECTRA", {"model_type": "electra", "embedding_size": 768, **_WIDE}, 110),
+    ("DeBERTa-v3", {"model_type": "deberta-v2", "vocab_size": 128100, "type_vocab_size": 0, **_WIDE, **_DEBERTA}, 184),
+    ("ModernBERT", {"model_type": "modernbert"}, 149),
+    ("MPNet", {"model_type": "mpnet"}, 110),
+)
+
+
+def wordpiece(session: AppState, lesson: Lesson) -> Finding:
+    """Which pieces words are split into that are not in the vocabulary."""
+    from bertviz_lab.training.checkpoints.checkpoint import parameter_count
+
+    checkpoint = session.models.open(lesson.model)
+    tokenizer, size = checkpoint.tokenizer, checkpoint.config.vocab_size
+    vocabulary = {tokenizer.token(index) for index in range(size)}
+    split = {word: tokenizer.encode(word).tokens[1:-1] for word in RARE_WORDS}
+
+    def is_greedy(word: str) -> bool:
+        longest = max((end for end in range(1, len(word)) if word[:end] in vocabulary), default=0)
+        first, *others = split[word]
+        return first == word[:longest] and first + "".join(piece[2:] for piece in others) == word
+
+    held, total = [is_greedy(word) for word in RARE_WORDS], parameter_count(checkpoint.model)
+    word, pieces = RARE_WORDS[1], split[RARE_WORDS[1]]
+    numbers = {"word": word, "pieces": " ".join(f"`{piece}`" for piece in pieces), "vocabulary": f"{size:,}",
+               "matrix": f"{size * checkpoint.config.hidden_size:,}", "total": f"{total:,}"}  # fmt: skip
+    lengths = [len(pieces) for pieces in split.values()]
+    bars = percent_bars([(f"{length} pieces", lengths.count(length) / len(lengths)) for length in sorted(set(lengths))])
+    return Finding(only_choice(False, held[1], False), numbers, bars, *count_held(held))
+
+
+def residual(session: AppState, lesson: Lesson) -> Finding:
+    """How alike the vectors before and after a layer are, and what its parts add."""
+    import torch
+
+    from bertviz_lab.interpret import norms_by_layer, trace_text
+    from bertviz_lab.interpret.inputs import backbone
+
+    checkpoint = session.models.open(lesson.model)
+
+    def cosines(text: str) -> tuple[list[float], list[float]]:
+        trace = trace_text(checkpoint, text)
+        states = torch.tensor(trace.hidden_states)
+        pairs = zip(states[:-1], states[1:], trace.layers, strict=True)
+        alike = [
+            (_cosine(before, after), _cosine(before, layer.attention_projection[0])) for before, after, layer in pairs
+        ]
+        return [kept for kept, _ in alike], [added for _, added in alike]
+
+    measured = [cosines(text) for text in PLAIN]
+    held = (_mean(kept) > 0.5 > _mean(added) for kept, added in measured)
+    (kept, added), text = measured[0], PLAIN[0]
+    trace, norms = trace_text(checkpoint, text), norms_by_layer(checkpoint, text)
+    token, first = trace.tokens.index("river"), trace.layers[0]
+    layer: Any = backbone(checkpoint).encoder.layers[0]
+    came = torch.tensor(trace.hidden_states[0])
+    summed = came + first.attention_projection[0]
+    with torch.no_grad():
+        again = layer.attention_norm(summed)
+        again = layer.output_norm(again + layer.output(first.intermediate_output[0].clone()))
+    error = float((again - torch.tensor(trace.hidden_states[1])).abs().max())
+    numbers = {"alike": f"{_mean(kept):.2f}", "by_layer": ", ".join(f"{value:.2f}" for value in kept),
+               "update": f"{_mean(added):.2f}", "token": "river", "error": f"{error:.6f}"}  # fmt: skip
+    lengths = {"came": came[token].norm(), "attention": norms.attention[0][token], "summed": summed[token].norm()}
+    lengths |= {"normed": first.attention_output[0, token].norm(), "feed_forward": norms.feed_forward[0][token]}
+    lengths |= {"gives": norms.hidden[1][token]}
+    numbers |= {name: f"{float(length):.1f}" for name, length in lengths.items()}
+    bars = tuple((f"layer {number}", max(0.0, value), f"{value:.2f}") for number, value in enumerate(kept, 1))
+    answer = only_choice(0.5 < _mean(kept) < 0.99, _mean(kept) < 0.5, _mean(kept) >= 0.99)
+    return Finding(answer, numbers, bars, *count_held(held))
+
+
+def padding(session: AppState, lesson: Lesson) -> Finding:
+    """What becomes of a prediction with padding behind the text, with the attention mask and without it."""
+    import torch
+
+    from bertviz_lab.interpret import encode_inputs
+
+    checkpoint = session.models.open(lesson.model)
+    tokenizer = checkpoint.tokenizer
+
+    def probabilities(text: str, word: str) -> tuple[float, float, float]:
+        inputs = encode_inputs(checkpoint, text)
+        (mask,) = inputs.encoding.mask_positions(tokenizer.mask_id)
+        filled = torch.nn.functional.pad(inputs.input_ids, (0, _PADDING), value=checkpoint.config.pad_token_id)
+        real = torch.nn.functional.pad(inputs.attention_mask, (0, _PADDING))
+        runs = ((inputs.input_ids, inputs.attention_mask), (filled, real), (filled, torch.ones_like(real)))
+        alone, masked, unmasked = (
+            float(_mlm_probabilities(checkpoint, ids, attention_mask)[mask, tokenizer.id(word)])
+            for ids, attention_mask in runs
+        )
+        return alone, masked, unmasked
+
+    measured = [probabilities(text, word) for text, word in RIGHT_CONTEXT]
+    held = [abs(masked - alone) < 1e-5 and abs(unmasked - alone) > 0.1 * alone for alone, masked, unmasked in measured]
+    alone, masked, unmasked = measured[0]
+    numbers = {"word": RIGHT_CONTEXT[0][1], "alone": percent(alone), "masked": percent(masked),
+               "unmasked": percent(unmasked)}  # fmt: skip
+    bars = percent_bars([("by itself", alone), ("padded, with the mask", masked), ("padded, without", unmasked)])
+    moved = abs(unmasked - alone) > 0.1 * alone
+    answer = only_choice(abs(masked - alone) > 1e-5, not moved, held[0])
+    return Finding(answer, numbers, bars, *count_held(held))
+
+
+def generation(session: AppState, lesson: Lesson) -> Finding:
+    """What a model writes, one appended [MASK] after the other; and how much the right context is worth."""
+    import torch
+
+    checkpoint = session.models.open(lesson.model)
+    tokenizer = checkpoint.tokenizer
+
+    def written(start: str) -> list[str]:
+        *ids, end = tokenizer.encode(start).ids
+        begun = len(ids)
+        for _ in range(_WRITTEN):
+            asked = torch.tensor([[*ids, tokenizer.mask_id, end]])
+            ids.append(int(_mlm_probabilities(checkpoint, asked)[-2].argmax()))
+        return [tokenizer.token(index) for index in ids[begun:]]
+
+    def log_probabilities(text: str, cut: bool) -> list[float]:
+        ids = list(tokenizer.encode(text).ids)
+        found = []
+        for place in range(1, len(ids) - 1):
+            after = ids[-1:] if cut else ids[place + 1 :]
+            asked = torch.tensor([[*ids[:place], tokenizer.mask_id, *after]])
+            found.append(float(_mlm_probabilities(checkpoint, asked)[place, ids[place]].log()))
+        return found
+
+    texts = [written(start) for start in STARTS]
+    held = [sum(not token.strip("#").isalnum() for token in tokens) > _WRITTEN / 2 for tokens in texts]
+    both, left = (
+        float(torch.tensor([value for text in PLAIN for value in log_probabilities(text, cut)]).mean().exp())
+        for cut in (False, True)
+    )
+    numbers = {"start": STARTS[0], "written": " ".join(texts[0]), "both": percent(both), "left": percent(left)}
+    bars = percent_bars([("with what comes after it", both), ("with what comes before it only", left)])
+    return Finding(only_choice(False, False, held[0] and left < both / 2), numbers, bars, *count_held(held))
+
+
+def pretrain_once(session: AppState, lesson: Lesson) -> Finding:
+    """How long fine-tuning takes beside the pretraining of the same model, by their logs."""
+    pretraining = [row for row in session.log_of(ENGLISH) if row["event"] == "StepDone"]
+    if not pretraining:
+        raise InputError(f"This copy of the lab has no training log of {ENGLISH}, so there is nothing to compare.")
+    whole, runs = pretraining[-1]["seconds"], {}
+    for name in session.models.shipped():
+        rows = session.log_of(name)
+        seeds = sum(row["event"] == "TrialStarted" for row in rows)
+        config = session.models.open(name).config
+        pretrained = session.models.open(ENGLISH).config
+        if seeds and (config.vocab_size, config.hidden_size) == (pretrained.vocab_size, pretrained.hidden_size):
+            runs[name] = [max(row["seconds"] for row in rows if row["event"] == "StepDone") / seeds] * seeds
+    seconds = runs.get(lesson.model, [whole])[0]
+    held = (one < whole / 10 for tuned in runs.values() for one in tuned)
+    numbers = {"pretraining": f"{whole / 3600:.1f} hours", "tokens": f"{pretraining[-1]['tokens'] / 1e6:.0f}",
+               "tuning": f"{seconds / 60:.0f} minutes", "share": percent(seconds / whole),
+               "models": ", ".join(runs)}  # fmt: skip
+    bars = percent_bars([("pretraining", 1.0), *((name, tuned[0] / whole) for name, tuned in runs.items())])
+    share = seconds / whole
+    return Finding(only_choice(share < 0.1, 0.3 < share < 0.7, share > 0.9), numbers, bars, *count_held(held))
+
+
+def family(session: AppState, lesson: Lesson) -> Finding:
+    """How many parameters the base models have, built from their settings without memory for the weights."""
+    import torch
+
+    from bertviz_lab.config import BertConfig
+    from bertviz_lab.model import BertModel
+
+    sizes = {}
+    for name, body, _ in _FAMILIES:
+        with torch.device("meta"):
+            sizes[name] = sum(value.numel() for value in BertModel(BertConfig.from_dict(body)).parameters()) / 1e6
+    published = {name: millions for name, _, millions in _FAMILIES}
+    held = (abs(size - published[name]) <= 0.03 * published[name] for name, size in sizes.items())
+    share = sizes["ALBERT"] / sizes["BERT"]
+    answer = only_choice(share > 0.8, 0.05 < share < 0.15, 0.4 < share < 0.65)
+    numbers = {"sizes": ", ".join(f"{name} {size:.0f}" for name, size in sizes.items())}
+    largest = max(sizes.values())
+    bars = tuple((name, size / largest, f"{size:.0f} million") for name, size in sizes.items())
+    return Finding(answer, numbers, bars, *count_held(held))
+
+
+def _mlm_probabilities(checkpoint: "Checkpoint", ids: "Tensor", attention_mask: "Tensor | None" = None) -> "Tensor":
+    """Of one text, (tokens, vocabulary)."""
+    import torch
+
+    model: Any = checkpoint.model
+    mask = torch.ones_like(ids) if attention_mask is None else attention_mask
+    with torch.inference_mode():
+        out = model(input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids))
+        probabilities: Tensor = out.prediction_logits[0].float().softmax(-1)
+    return probabilities
+
+
+def _cosine(one: "Tensor", other: "Tensor") -> float:
+    from torch.nn.functional import cosine_similarity
+
+    return float(cosine_similarity(one, other, dim=-1).mean())
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values)
