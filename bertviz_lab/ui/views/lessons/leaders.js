@@ -37,7 +37,7 @@ function drawSheet() {
   const button = (words, use) => h('button', { type: 'button', class: 'plain', onclick: fetching(use) }, words);
   return h('div', { class: 'act' }, button('Print the handout', print),
     button('Save the handout', (sheet) => saveText('bertviz-lab-lessons.html', 'text/html', sheet)), said,
-    h('p', { class: 'quiet' }, 'Four sides of A4: the questions, and the answers to cut off or keep.'));
+    h('p', { class: 'quiet' }, 'Five sides of A4: the questions, and the answers to cut off or keep.'));
 }
 
 /** Print the sheet without leaving this page. */
