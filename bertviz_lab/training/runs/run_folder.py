@@ -6,6 +6,7 @@ events.jsonl   every event, one per line
 corpus/        the tokenized text            checkpoints/        to resume from
 tokenizer/     its vocabulary                model/              the model, a Hugging Face folder
 snapshots/     fp16 weights of steps 0, 1, 2, 5, 10 ...
+tracker.json   what an experiment tracker has of it, where there is one
 """
 
 import contextlib
@@ -123,7 +124,7 @@ def discard_failed_run(folder: Path) -> bool:
     """
     if latest_checkpoint(folder) is not None or read_state(folder).status != "failed":
         return False
-    for name in ("events.jsonl", "state.json"):
+    for name in ("events.jsonl", "state.json", "tracker.json"):
         (folder / name).unlink(missing_ok=True)
     return True
 

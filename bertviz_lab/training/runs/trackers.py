@@ -1,49 +1,115 @@
-"""Experiment trackers: events also go to one that Accelerate supports, such as TensorBoard."""
+"""Experiment trackers: events also go to one that Accelerate supports, such as TensorBoard.
 
-from collections.abc import Iterable, Iterator
+tracker.json in the folder of a run says where its curves are, and the last step of each, so that a run that resumes
+adds to them: the steps since its checkpoint, which it repeats, are not sent twice.
+"""
+
+import contextlib
+import json
+import secrets
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from accelerate import Accelerator
 from accelerate.tracking import LOGGER_TYPE_TO_CLASS, get_available_trackers
 
 from bertviz_lab.config import RunConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.loop.hardware import start_accelerator
 from bertviz_lab.training.runs.events import EvalDone, Event, ProbesDone, RunStarted, StepDone
 
+_STATE = "tracker.json"
+_PROJECT = "bertviz-lab"
+
+
+@dataclass
+class _TrackedRun:
+    """What `tracker.json` holds."""
+
+    tracker: str
+    run: str  # its name at the tracker, unlike that of any other run
+    last_steps: dict[str, int] = field(default_factory=dict)  # train, held_out, probes -> the last step that was sent
+
 
 def track(events: Iterable[Event], config: RunConfig, folder: Path) -> Iterator[Event]:
-    """Pass every event on, and log its metrics to `config.tracker`, if set, which writes under `folder`.
+    """Pass every event on, and log its metrics to `config.tracker`, if set, in the same tracker run after a resume.
 
-    Raises `InputError` for a tracker that is unknown or not installed.
+    Raises `InputError` for a tracker that is unknown or not installed, or that refuses to start.
     """
     if not config.tracker:
         yield from events
         return
-    tracker = _tracker(config.tracker, folder)
+    accelerator = _accelerator(config.tracker, folder)
+    tracked = _read(folder) or _TrackedRun(config.tracker, "")
+    if tracked.tracker != config.tracker:
+        tracked = _TrackedRun(config.tracker, "")
     try:
         for event in events:
             if isinstance(event, RunStarted):
-                settings = {name: str(value) for name, value in config.to_dict().items()}
-                tracker.init_trackers(folder.name, config=settings)
-            elif isinstance(event, StepDone):
-                speed = {"tokens_per_second": event.tokens_per_second, "learning_rate": event.learning_rate}
-                values = {"loss": event.loss, "grad_norm": event.grad_norm, **speed, **event.metrics}
-                tracker.log({f"train/{name}": value for name, value in values.items()}, step=event.step)
-            elif isinstance(event, EvalDone):
-                tracker.log({f"held_out/{name}": value for name, value in event.metrics.items()}, step=event.step)
-            elif isinstance(event, ProbesDone):
-                tracker.log({f"probes/{kind}": share for kind, share in event.right.items()}, step=event.step)
+                tracked = _start(accelerator, tracked, config, folder)
+            elif metrics := _metrics(event):
+                curves, step, values = metrics
+                if step > tracked.last_steps.get(curves, -1):
+                    tracked.last_steps[curves] = step
+                    write_json(folder / _STATE, asdict(tracked), durable=False)
+                    accelerator.log({f"{curves}/{name}": value for name, value in values.items()}, step=step)
             yield event
     finally:
-        for opened in tracker.trackers:
-            opened.finish()
+        with contextlib.redirect_stdout(sys.stderr):
+            for opened in accelerator.trackers:
+                opened.finish()
 
 
-def _tracker(name: str, folder: Path) -> Accelerator:
+def _metrics(event: Event) -> tuple[str, int, Mapping[str, float]] | None:
+    """The curves that an event adds to, its step, and a value for each; None for an event without any."""
+    if isinstance(event, StepDone):
+        speed = {"tokens_per_second": event.tokens_per_second, "learning_rate": event.learning_rate}
+        return "train", event.step, {"loss": event.loss, "grad_norm": event.grad_norm, **speed, **event.metrics}
+    if isinstance(event, EvalDone):
+        return "held_out", event.step, event.metrics
+    if isinstance(event, ProbesDone):
+        return "probes", event.step, event.right
+    return None
+
+
+def _accelerator(name: str, folder: Path) -> Accelerator:
     known = sorted(str(kind) for kind in LOGGER_TYPE_TO_CLASS)
     if name not in known:
         raise InputError(f"There is no tracker {name!r}; Accelerate knows {', '.join(known)}.")
     if name not in {str(kind) for kind in get_available_trackers()}:
         raise InputError(f"The tracker {name} is not installed: pip install {name}.")
     return start_accelerator(log_with=name, project_dir=str(folder))
+
+
+def _start(accelerator: Accelerator, tracked: _TrackedRun, config: RunConfig, folder: Path) -> _TrackedRun:
+    """Open the run at the tracker, or open it again."""
+    settings = None if tracked.run else {name: str(value) for name, value in config.to_dict().items()}
+    run = tracked.run or f"{folder.resolve().name}-{secrets.token_hex(4)}"
+    options: dict[str, dict[str, Any]] = {
+        "tensorboard": {"filename_suffix": f".{secrets.token_hex(4)}"},  # a file of its own, also within a second
+        "trackio": {"name": run, "resume": "allow"},
+        "wandb": {"name": run, "id": run, "resume": "allow", "dir": str(folder)},
+    }
+    # TensorBoard's run is a folder, this one's; its project is the folder inside.
+    project = "tensorboard" if tracked.tracker == "tensorboard" else _PROJECT
+    try:
+        with contextlib.redirect_stdout(sys.stderr):  # stdout is for results
+            accelerator.init_trackers(project, config=settings, init_kwargs=options)
+    except Exception as error:  # of any type: they speak to servers
+        accelerator.trackers.clear()
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise InputError(f"The tracker {tracked.tracker} could not be started: {reason}.") from error
+    started = _TrackedRun(tracked.tracker, run, tracked.last_steps)
+    write_json(folder / _STATE, asdict(started))
+    return started
+
+
+def _read(folder: Path) -> _TrackedRun | None:
+    try:
+        return _TrackedRun(**json.loads((folder / _STATE).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None

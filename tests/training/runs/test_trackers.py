@@ -1,9 +1,16 @@
 """Curves for other eyes."""
 
-import pytest
+import struct
+from collections import Counter
+from pathlib import Path
 
+import pytest
+from tensorboardX.proto.event_pb2 import Event as TensorBoardEvent
+
+from bertviz_lab.__main__ import main
 from bertviz_lab.errors import InputError
 from bertviz_lab.training.runs.events import EvalDone, ProbesDone, RunFinished, RunStarted, StepDone
+from bertviz_lab.training.runs.run_folder import discard_failed_run, record
 from bertviz_lab.training.runs.trackers import track
 from tests.training.support import short_run
 
@@ -16,16 +23,104 @@ EVENTS = [
 ]
 
 
+def scalars(folder: Path) -> Counter:
+    """How often each curve has a point at each step, in all TensorBoard files of a folder."""
+    points: Counter = Counter()
+    for path in folder.rglob("events.out*"):
+        content, offset = path.read_bytes(), 0
+        while offset < len(content):  # length, its checksum, the event, its checksum
+            (length,) = struct.unpack_from("<Q", content, offset)
+            event = TensorBoardEvent.FromString(content[offset + 12 : offset + 12 + length])
+            points.update((value.tag, event.step) for value in event.summary.value if value.HasField("simple_value"))
+            offset += length + 16
+    return points
+
+
+def session(first: int, steps: range) -> list:
+    """The events of a session that starts from step `first` and reports these."""
+    losses = [StepDone(step, 0.1, 10, 6.5, 1e-3, 0.7, 100.0, 1.0, {}) for step in steps]
+    return [RunStarted("run", first, 100, None, 10, 5, "mlm", "fp32", "cpu", 1, {}), *losses]
+
+
 def test_without_a_tracker_the_events_pass(text, tmp_path):
     assert list(track(EVENTS, short_run(text), tmp_path)) == EVENTS
-    assert not list(tmp_path.rglob("events.out*"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_tensorboard_files_hold_the_curves(text, tmp_path):
     assert list(track(EVENTS, short_run(text, tracker="tensorboard"), tmp_path)) == EVENTS
-    content = b"".join(path.read_bytes() for path in tmp_path.rglob("events.out*"))
-    for name in (b"train/mlm_loss", b"train/tokens_per_second", b"held_out/mlm_accuracy", b"probes/word_order"):
-        assert name in content
+    points = {tag for tag, _ in scalars(tmp_path / "tensorboard")}
+    assert points >= {"train/mlm_loss", "train/tokens_per_second", "held_out/mlm_accuracy", "probes/word_order"}
+
+
+def test_a_resumed_run_adds_to_its_curves_and_repeats_no_point(text, tmp_path):
+    config = short_run(text, tracker="tensorboard")
+    list(track(session(0, range(1, 10)), config, tmp_path))
+    list(track(session(5, range(6, 8)), config, tmp_path))  # killed before it had caught up
+    list(track(session(5, range(6, 13)), config, tmp_path))
+    points = scalars(tmp_path / "tensorboard")
+    assert {step for tag, step in points if tag == "train/loss"} == set(range(1, 13))
+    assert set(points.values()) == {1}
+    assert len(list(tmp_path.rglob("hparams.yml"))) == 1
+
+
+def test_a_run_resumed_with_another_tracker_starts_there_with_all_that_follows(text, tmp_path):
+    list(track(session(0, range(1, 4)), short_run(text), tmp_path))
+    list(track(session(2, range(3, 6)), short_run(text, tracker="tensorboard"), tmp_path))
+    assert {step for _, step in scalars(tmp_path)} == {3, 4, 5}
+
+
+def test_a_run_in_place_of_a_failed_one_has_curves_of_its_own(text, tmp_path):
+    config = short_run(text, tracker="tensorboard")
+
+    def failing():
+        yield from session(0, range(1, 4))
+        raise InputError("no more")
+
+    with pytest.raises(InputError):
+        list(track(record(failing(), tmp_path), config, tmp_path))
+    assert discard_failed_run(tmp_path)
+    list(track(session(0, range(1, 4)), config, tmp_path))
+    assert scalars(tmp_path)["train/loss", 1] == 2
+
+
+def test_the_pretraining_command_resumes_the_curves_of_a_run(text, tmp_path, capsys):
+    out = tmp_path / "run"
+    common = ["--preset", "tiny", "--vocab-size", "120", "--seq-len", "24", "--batch-size", "4", "--no-probes"]
+    start = ["pretrain", "--corpus", str(text), *common, "--tracker", "tensorboard", "--out", str(out), "--steps", "4"]
+    assert main(start) == 0
+    assert main(["pretrain", "--out", str(out), "--resume", "--steps", "8"]) == 0
+    points = scalars(out / "tensorboard")
+    assert set(points.values()) == {1}
+    assert {4, 8} <= {step for tag, step in points if tag == "train/loss"}
+
+
+def test_trackio_holds_one_run_with_every_step_once(text, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("trackio")
+    from trackio.sqlite_storage import SQLiteStorage
+
+    for module in ("sqlite_storage", "utils"):
+        monkeypatch.setattr(f"trackio.{module}.TRACKIO_DIR", tmp_path / "trackio")
+    config = short_run(text, tracker="trackio")
+    (tmp_path / "run").mkdir()
+    list(track(session(0, range(1, 10)), config, tmp_path / "run"))
+    list(track(session(5, range(6, 13)), config, tmp_path / "run"))
+    (name,) = SQLiteStorage.get_runs("bertviz-lab")
+    assert name.startswith("run-")
+    assert [row["step"] for row in SQLiteStorage.get_logs("bertviz-lab", name)] == list(range(1, 13))
+    assert capsys.readouterr().out == ""
+
+
+def test_wandb_offline_keeps_the_id_of_the_run(text, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "offline")
+    config = short_run(text, tracker="wandb")
+    list(track(session(0, range(1, 10)), config, tmp_path))
+    list(track(session(5, range(6, 13)), config, tmp_path))
+    files = sorted(tmp_path.glob("wandb/offline-run-*/run-*.wandb"))
+    assert len(files) == 2  # one for each session, which `wandb sync` puts together by the id
+    assert len({path.name for path in files}) == 1
+    assert capsys.readouterr().out == ""
 
 
 def test_an_unknown_tracker_is_refused_with_those_there_are(text, tmp_path):
@@ -36,3 +131,12 @@ def test_an_unknown_tracker_is_refused_with_those_there_are(text, tmp_path):
 def test_a_tracker_that_is_not_installed_is_named(text, tmp_path):
     with pytest.raises(InputError, match="tracker comet_ml is not installed"):
         list(track(EVENTS, short_run(text, tracker="comet_ml"), tmp_path))
+
+
+def test_a_tracker_that_does_not_start_is_one_clear_line(text, tmp_path, monkeypatch):
+    def refuse(self):
+        raise RuntimeError("not logged in.\nCall login() first")
+
+    monkeypatch.setattr("accelerate.tracking.TensorBoardTracker.start", refuse)
+    with pytest.raises(InputError, match=r"^The tracker tensorboard could not be started: not logged in\.$"):
+        list(track(EVENTS, short_run(text, tracker="tensorboard"), tmp_path))
