@@ -10,10 +10,12 @@ from playwright.sync_api import Locator, Page, expect
 from bertviz_lab import PretrainConfig
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
+from tests.ui.fake_hub import FakeHub
 from tests.ui.pages import event_loops, little_settings, serve
+from tests.ui.server.test_publishing import TOKEN, hub
 from tests.ui.state.test_models import RUN, make_run
 
-__all__ = ["event_loops"]
+__all__ = ["event_loops", "hub"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
 OTHER = "calm-fox-fedcba9876543210"
@@ -120,6 +122,29 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
 
 
+def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
+    page: Page, served: tuple[str, AppState], hub: FakeHub
+) -> None:
+    page.goto(f"{served[0]}?space=runs&run.id={RUN}")
+    page.get_by_text("Push to hub", exact=True).first.click()
+    push, files = page.locator("#run-hub-push"), page.locator("#run-hub-files")
+    expect(push).to_be_disabled()
+    page.locator("#run-hub-repo").fill("me/my model")
+    page.keyboard.press("Tab")
+    expect(files).to_contain_text("no name of a model on the hub")
+    expect(push).to_be_disabled()
+    page.locator("#run-hub-repo").fill("me/mine")
+    page.keyboard.press("Enter")
+    expect(files).to_contain_text("model.safetensors")
+    expect(files).to_contain_text("Nothing has been sent")
+    assert hub.asked == []
+    push.press("Enter")
+    expect(files).to_contain_text("Sent to me/mine")
+    expect(push).to_be_disabled()
+    assert "model.safetensors" in hub.repositories["me/mine"]
+    assert TOKEN not in page.content()
+
+
 @pytest.mark.parametrize(
     ("run_id", "told"), [(RUN, "The model of"), ("gone", "There is no run 'gone'"), ("little", "comes without a log")]
 )
@@ -134,7 +159,7 @@ def test_axe_finds_nothing_serious_and_nothing_is_wider_than_the_page(
     page: Page, served: tuple[str, AppState], theme: str, width: int
 ) -> None:
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{served[0]}?__theme={theme}&space=runs&run.id={RUN}&run.settings=open")
+    page.goto(f"{served[0]}?__theme={theme}&space=runs&run.id={RUN}&run.settings=open&run.hub=open")
     expect(page.locator("#run-settings-facts")).to_contain_text("Seed")
     row(page, RUN).get_by_role("button", name="Edit").click()
     response = Axe().run(page, context=["#panel-runs", "#panel-run"]).response

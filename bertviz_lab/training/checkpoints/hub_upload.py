@@ -98,6 +98,8 @@ def push_to_hub(
             raise InputError(f"The hub refused: {_reason(error)}") from None
         except (OSError, ValueError) as error:
             raise InputError(f"Nothing was sent: {str(error).splitlines()[0]}") from None
+        except Exception as error:  # of the network; its text may quote a header, and with it the token
+            raise InputError(f"The hub could not be reached ({type(error).__name__}).") from None
         return Publication(repo, private, card, publication.bytes, str(commit.commit_url))
 
 

@@ -138,6 +138,13 @@ function makePanel(view, body, prefix = view.id) {
         drawing.say(error.message);
       }
     },
+    /** Ask and show, or hide the drawing where there is nothing to draw; what is wrong is said elsewhere. */
+    async showAny(drawing, question, more = {}) {
+      const payload = await ask(question, more).catch(() => null);
+      if (payload === undefined) return; // asked again meanwhile
+      drawing.host.hidden = payload === null;
+      if (payload) drawing.show(payload);
+    },
     /** A part that is always in sight; `draw` is called when the input has changed. A link can lead to one with a name. */
     part(nodes, draw, name = null) {
       const node = h('div', { class: 'part', id: name && `${prefix}-${name}` }, ...nodes);

@@ -37,12 +37,12 @@ function waitingWords(before, seconds) {
 }
 
 // What changes something that others see goes by an event of Gradio's; its answer comes with the next value.
-const SLOWEST = 30000; // milliseconds until nobody believes in an answer any more
+const SLOWEST = { push: 3600000, other: 30000 }; // milliseconds until nobody believes in an answer any more
 const changing = new Map(); // ticket -> {resolve, reject}
 const changeBy = (send) => (change) => new Promise((resolve, reject) => {
   const ticket = Math.random().toString(36).slice(2);
   changing.set(ticket, { resolve, reject });
-  setTimeout(() => changing.delete(ticket) && reject(new Error('The server did not answer. Is it still running?')), SLOWEST);
+  setTimeout(() => changing.delete(ticket) && reject(new Error('The server did not answer. Is it still running?')), SLOWEST[change.action] ?? SLOWEST.other);
   send({ ticket, ...change });
 });
 page.changeRun = changeBy((change) => trigger('change_run', change));

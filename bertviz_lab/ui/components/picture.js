@@ -23,25 +23,18 @@ function pictureOf(root, caption = '', margin = 16) {
 }
 
 function walkShapes(node, place, shapes) {
-  if (node.nodeType === Node.TEXT_NODE) {
-    textShapes(node, place, shapes);
-    return;
-  }
+  if (node.nodeType === Node.TEXT_NODE) textShapes(node, place, shapes);
   if (node.nodeType !== Node.ELEMENT_NODE || node.hasAttribute('data-noexport')) return;
   const style = getComputedStyle(node);
   if (style.display === 'none' || style.visibility === 'hidden' || style.opacity === '0' || node.classList.contains('hush')) return;
   const box = node.getBoundingClientRect();
-  if (node.localName === 'svg') {
-    vectorShapes(node, box, place, shapes);
-    return;
+  if (node.localName === 'svg') vectorShapes(node, box, place, shapes);
+  else if (node.localName === 'canvas') shapes.push(svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
+  else {
+    if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
+    const folded = node.localName === 'details' && !node.open;
+    for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place, shapes);
   }
-  if (node.localName === 'canvas') {
-    shapes.push(svg('image', { ...place(box), href: node.toDataURL(), style: `image-rendering: ${style.imageRendering}` }));
-    return;
-  }
-  if (box.width > 0 && box.height > 0) boxShapes(style, place(box), shapes);
-  const folded = node.localName === 'details' && !node.open;
-  for (const child of folded ? node.querySelectorAll(':scope > summary') : node.childNodes) walkShapes(child, place, shapes);
 }
 
 function boxShapes(style, { x, y, width, height }, shapes) {
@@ -70,9 +63,7 @@ function boxShapes(style, { x, y, width, height }, shapes) {
 }
 
 /** Text without control characters, which have no place in an XML file. */
-function forXml(text) {
-  return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
-}
+const forXml = (text) => text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd');
 
 /** One text element for each line that the browser broke the text into. */
 function textShapes(node, place, shapes) {
@@ -122,9 +113,7 @@ function vectorShapes(node, box, place, shapes) {
 
 const svgText = (picture) => new XMLSerializer().serializeToString(picture);
 
-function saveSvg(name, picture) {
-  saveText(name, 'image/svg+xml', svgText(picture));
-}
+const saveSvg = (name, picture) => saveText(name, 'image/svg+xml', svgText(picture));
 
 /** Save a picture as PNG with so many pixels for each CSS pixel, fewer where it would grow past what canvases can hold. */
 function savePng(name, picture, pixels = 2) {

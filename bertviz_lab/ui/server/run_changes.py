@@ -1,4 +1,4 @@
-"""What a visitor does to a run besides starting it: stop, resume, rename, tag, note, delete.
+"""What a visitor does to a run besides starting it: stop, resume, rename, tag, note, push to the hub, delete.
 
 It changes what others see, so it goes by an event of Gradio's, with its queue.
 """
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from bertviz_lab.training.runs.notes import RunNotes
 from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.publishing import publish
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.view import Text, Word, question
@@ -19,11 +20,13 @@ Tags = Annotated[list[Word], Field(max_length=50)]
 def change_run(
     state: AppState,
     visitor: Visitor,
-    action: Literal["stop", "resume", "annotate", "delete"],
+    action: Literal["stop", "resume", "annotate", "push", "delete"],
     run_id: Word,
     name: Word = "",
     tags: Tags = [],  # noqa: B006 - never changed
     note: Text = "",
+    repo: Word = "",
+    public: bool = False,
 ) -> str:
     """Do it; returns what a person is told of it. Raises `InputError` for a run of somebody else, or one gone."""
     require_owner(state, visitor, run_id, "can change it")
@@ -31,6 +34,8 @@ def change_run(
         waited = state.runs.state(run_id).status == "waiting"
         state.runs.stop(run_id)
         return "It is no longer queued." if waited else "It finishes its step, saves a checkpoint and stops."
+    if action == "push":
+        return publish(state, visitor, run_id, repo, public)
     if action == "resume":
         state.quota.resume(visitor, run_id)
     elif action == "annotate":

@@ -25,15 +25,11 @@ const part = panel.part([
     h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
     h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
 ], async () => {
-  try {
-    const payload = await panel.ask('cards', { ...plan });
-    if (!payload) return;
-    for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
-    limits.textContent = payload.limits;
-    cards.show(payload);
-  } catch (error) {
-    cards.say(error.message);
-  }
+  const payload = await panel.ask('cards', { ...plan });
+  if (!payload) return;
+  for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
+  limits.textContent = payload.limits;
+  cards.show(payload);
 });
 
 function change(some) {

@@ -44,11 +44,8 @@ async function bring() {
   await bringProbes();
 }
 
-async function bringProbes() {
-  const payload = await panel.ask('probes', { names: chosen() }).catch(() => null); // the curves say what is wrong
-  if (payload === undefined) return; // asked again meanwhile
-  probes.host.hidden = payload === null;
-  if (payload) probes.show(payload);
+function bringProbes() {
+  return panel.showAny(probes, 'probes', { names: chosen() });
 }
 
 // ---- the same input for all of them

@@ -121,11 +121,8 @@ async function poll(runId, start) {
   return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
 }
 
-async function bringProbes() {
-  const payload = await panel.ask('probes', { run_id: run.id }).catch(() => null); // the curves say what is wrong
-  if (payload === undefined) return; // asked again meanwhile
-  probes.host.hidden = payload === null;
-  if (payload) probes.show(payload);
+function bringProbes() {
+  return panel.showAny(probes, 'probes', ofRun());
 }
 
 function statusChanged({ status: to, first }) {
@@ -153,9 +150,7 @@ async function drawResults() {
     return;
   }
   for (const { host } of [confusion, list, tokens]) host.hidden = host !== confusion.host && !run.mine;
-  const several = await panel.ask('trials', ofRun());
-  trials.host.hidden = !several;
-  if (several) trials.show(several);
+  await panel.showAny(trials, 'trials', ofRun());
   await panel.show(confusion, 'confusion', ofRun());
   if (!run.mine) return;
   await showExamples(cell);
@@ -184,13 +179,7 @@ async function pickExample({ index }) {
 
 /** A fold with one drawing of the run, shown where `needs()` is met. */
 const folds = [];
-function fold(key, title, drawing, needs = () => Boolean(run?.results)) {
-  const part = panel.fold(key, title, (host) => {
-    host.append(drawing.host);
-    return () => (run ? panel.show(drawing, key, ofRun()) : undefined);
-  });
-  add(part, needs);
-}
+const fold = (key, title, drawing, needs = () => Boolean(run?.results)) => add(panel.foldOf(key, title, drawing, key, { more: ofRun }), needs);
 
 function add(part, needs) {
   part.node.hidden = true;
@@ -203,7 +192,31 @@ const attention = panel.fold('attention', 'Attention before and after fine-tunin
   return () => (example === null ? difference.say('Choose an example above first.') : panel.show(difference, 'attention', ofRun({ example })));
 });
 add(attention, () => Boolean(run?.results && run.mine));
-fold('labels', 'Per-label metrics', panel.drawing('chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }));
-fold('calibration', 'Calibration', panel.drawing('chart', 'Reliability diagram', { id: id('calibration-chart') }));
-fold('slices', 'Slice analysis', panel.drawing('chart', 'Metrics by length and label', { id: id('slices-chart') }));
-fold('settings', 'Settings', panel.drawing('facts', 'Settings of the run', { id: id('settings-facts') }), () => Boolean(run && !run.shipped));
+fold('labels', 'Per-label metrics', ['chart', 'Precision, recall and F1 per label', { id: id('labels-chart') }]);
+fold('calibration', 'Calibration', ['chart', 'Reliability diagram', { id: id('calibration-chart') }]);
+fold('slices', 'Slice analysis', ['chart', 'Metrics by length and label', { id: id('slices-chart') }]);
+fold('settings', 'Settings', ['facts', 'Settings of the run', { id: id('settings-facts') }], () => Boolean(run && !run.shipped));
+
+// ---- to the hub: first the files that would be sent, then a press
+
+const files = panel.drawing('facts', 'Files that are sent', { id: id('hub-files') });
+const hub = panel.fold('hub', 'Push to hub', (host) => {
+  const repo = panel.field('text', 'Repository on the Hugging Face hub', '', check, { placeholder: 'your-name/model', id: id('hub-repo') });
+  const open = panel.field('checkbox', 'Public: anybody can download it', false, check);
+  const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
+  const target = () => ofRun({ repo: repo.value, public: open.value });
+  async function check() {
+    push.disabled = true;
+    if (!repo.value) return files.say('Name a repository to see what would be sent.');
+    await panel.show(files, 'hub', target());
+    push.disabled = Boolean(files.payload.message);
+  }
+  async function send() {
+    push.disabled = true;
+    files.say('Sending …');
+    files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => error.message));
+  }
+  host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
+  return check;
+});
+add(hub, () => Boolean(run?.can_push));

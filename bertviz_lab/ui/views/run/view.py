@@ -16,6 +16,7 @@ from bertviz_lab.jobs.retention import deleted_at
 from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.forms.controls import label_of
+from bertviz_lab.ui.server import publishing
 from bertviz_lab.ui.server.visitors import Visitor
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import shown
@@ -67,6 +68,7 @@ def about(state: AppState, visitor: Visitor, run_id: Word) -> dict[str, Any]:
         "active": active,
         "can_stop": active and mine,
         "can_resume": run.status in ("stopped", "failed") and mine and state.settings.limits.training,
+        "can_push": saved and mine and publishing.may_publish(state),
         "saved": saved,
         "mine": mine,
         "deleted_at": deleted_at(run, state.settings.limits),
@@ -135,6 +137,7 @@ RUN = View(
         "probes": question(probes),
         "follow": question(follow),
         "settings": question(settings),
+        "hub": question(publishing.preview, slow=True),
         "summary": question(results.summary),
         "trials": question(results.trials),
         "confusion": question(results.confusion),

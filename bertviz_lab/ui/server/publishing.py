@@ -1,0 +1,55 @@
+"""A run's model on the Hugging Face hub: what would be sent, then, by a press, sent. On a local page only.
+
+The token is this machine's (`hf auth login`, $HF_TOKEN); the page neither asks for it nor shows it.
+"""
+
+from typing import TYPE_CHECKING
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.figures.payload import Payload
+from bertviz_lab.ui.components.facts import facts_payload
+from bertviz_lab.ui.server.access import require_owner
+from bertviz_lab.ui.server.visitors import Visitor
+from bertviz_lab.ui.state.app_state import AppState
+from bertviz_lab.ui.view import Word
+
+if TYPE_CHECKING:
+    from bertviz_lab.training.checkpoints.hub_upload import Publication
+
+
+def may_publish(state: AppState) -> bool:
+    """Whether this page sends models to the hub: a local one does, unless `--hub off`."""
+    return not state.settings.shared and state.settings.limits.hub != "off"
+
+
+def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> Payload:
+    """The files that `publish` would send, with their sizes; nothing is sent. Raises `InputError` as `publish` does."""
+    publication = _push(state, visitor, run_id, repo, public, dry_run=True)
+    sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]
+    total = sum(publication.bytes.values()) / 1e6
+    note = f"{len(sizes)} files, {total:,.1f} MB, would go to {_target(publication)}. Nothing has been sent."
+    return facts_payload(sizes, note=note)
+
+
+def publish(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
+    """Send the newest model of a run to the hub; returns where it is.
+
+    Raises `InputError` for a page or a visitor that may not, a name that the hub does not take, and what it answers.
+    """
+    publication = _push(state, visitor, run_id, repo, public, dry_run=False)
+    return f"Sent to {_target(publication)}: {publication.url}"
+
+
+def _push(state: AppState, visitor: Visitor, run_id: str, repo: str, public: bool, *, dry_run: bool) -> "Publication":
+    from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # brings torch
+    from bertviz_lab.training.checkpoints.hub_upload import push_to_hub
+
+    require_owner(state, visitor, run_id, "can publish its model")
+    if not may_publish(state):
+        raise InputError("This page sends nothing to the hub: download the model, and use bertviz-lab push.")
+    folder, _ = state.models.locate(run_id)
+    return push_to_hub(load_checkpoint(folder), repo.strip(), private=not public, dry_run=dry_run)
+
+
+def _target(publication: "Publication") -> str:
+    return f"{publication.repo} ({'private' if publication.private else 'public'} if it is new)"
