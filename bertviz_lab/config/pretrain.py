@@ -110,6 +110,12 @@ class PretrainConfig(TrainingConfig):
     )
     lowercase: bool = option(True, "Lowercase and strip accents (uncased)")
     documents: str = option("auto", "Document boundary", choices=("auto", "blank-line", "file"))
+    streaming: bool = option(
+        False, "Read one dataset:NAME while training on it, without a copy on disk; a row is a document, in order"
+    )
+    held_out_documents: int = option(
+        1000, "With --streaming: how many of the first documents are held out", low=2, high=100_000
+    )
     text_field: str = option("", "Column or field of a table that holds the text; inferred if empty")
     seq_len: int = option(128, "Max sequence length in tokens", low=8, high=512)
     short_seq_len: int = option(
@@ -183,6 +189,8 @@ class PretrainConfig(TrainingConfig):
             raise InputError("--init-from brings its model's tokenizer; leave --tokenizer out.")
         if self.teacher and self.tokenizer:
             raise InputError("--teacher brings its tokenizer; leave --tokenizer out.")
+        if self.streaming:
+            self._check_streaming()
         width = PRESETS[self.preset][1]
         if self.heads and width % self.heads:
             known = [str(heads) for heads in (1, 2, 4, 8, 12, 16, 32) if width % heads == 0]
@@ -191,6 +199,14 @@ class PretrainConfig(TrainingConfig):
                 f"choose {', '.join(known[:-1])} or {known[-1]}."
             )
         parse_duration(self.time_budget)
+
+    def _check_streaming(self) -> None:
+        if len(self.corpus) != 1 or not self.corpus[0].startswith("dataset:"):
+            raise InputError("--streaming reads one data set: name it as --corpus dataset:NAME.")
+        if self.documents != "auto":
+            raise InputError("With --streaming each row is a document; leave --documents out.")
+        if self.masking == "static":
+            raise InputError("Static masking repeats passes over a text, which --streaming has not; choose dynamic.")
 
     @classmethod
     def of_recipe(cls, recipe: str = "lab", **given: Any) -> Self:

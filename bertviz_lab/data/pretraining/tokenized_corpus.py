@@ -1,7 +1,7 @@
 """A corpus as numbers: every token id in one flat array on disk, with the borders of sentences and documents."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +121,14 @@ class TokenizedCorpus:
             document_ends.append(len(sentence_ends))
         array = np.array(ids, np.uint32)
         return cls(array, np.array(sentence_ends, np.int64), np.array(document_ends, np.int64), np.bincount(array))
+
+    @classmethod
+    def of_texts(cls, documents: Sequence[Sequence[str]], lookup: CachedTokenizer) -> Self:
+        """A corpus in memory, from the sentences of documents; those without a token are left out."""
+        ids, sizes = lookup.ids([sentence for document in documents for sentence in document])
+        kept = np.concatenate(([0], np.cumsum(sizes > 0)))
+        ends = kept[np.cumsum([len(document) for document in documents], dtype=np.int64)]
+        return cls(ids, np.cumsum(sizes[sizes > 0]), np.unique(ends[ends > 0]), np.bincount(ids))
 
     def document_starts(self) -> NDArray[np.int64]:
         """The first sentence of each document: (documents,)."""

@@ -87,6 +87,8 @@ def pretraining_card(
         origin += f", distilled from {source_name(config.teacher)}"
     differs = _unlike_bert(config, checkpoint.config)
     size = f"{corpus.documents:,} documents, {corpus.sentences:,} sentences, {corpus.tokens:,} tokens"
+    if config.streaming:
+        size = f"streamed; held out: {size}"
     names = _NAMES
     if objective == "rtd":
         differs = "; ".join([*([differs] if differs else []), _DISCRIMINATOR])

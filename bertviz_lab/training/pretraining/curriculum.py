@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bertviz_lab.config import PretrainConfig
 from bertviz_lab.data.batches import BatchStream
 from bertviz_lab.data.prefetch import Prefetcher
 from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData
+from bertviz_lab.data.pretraining.streaming import ChunkReader, StreamedData
 
 #: A sequence length counts as trained from this share of the run so far on.
 _MEANINGFUL = 0.05
@@ -25,8 +27,9 @@ class DataPosition:
     """Which batch comes next: enough to resume exactly there."""
 
     stage: int = 0
-    epoch: int = 0
+    epoch: int = 0  # or chunk of a streamed text
     number: int = 0
+    place: dict[str, Any] | None = None  # of that chunk in its data set
 
 
 def stages(config: PretrainConfig, data: PretrainingData) -> tuple[Stage, ...]:
@@ -60,24 +63,32 @@ class Curriculum(Iterator[PretrainingBatch]):
     """The batches of all stages, made ahead of time; `fraction_done` says how much of the run is done.
 
     The stage is chosen when a batch is taken, not when it is made: what was made ahead of a stage that is over is
-    dropped. Whoever iterates calls `close` in the end.
+    dropped. Whoever iterates calls `close` in the end. With a `reader` the text is streamed: a stage takes up the chunk
+    that the one before it was at.
     """
 
     def __init__(
-        self, stages: tuple[Stage, ...], fraction_done: Callable[[], float], position: DataPosition | None = None
+        self,
+        stages: tuple[Stage, ...],
+        fraction_done: Callable[[], float],
+        position: DataPosition | None = None,
+        reader: ChunkReader | None = None,
     ):
-        self._stages, self._fraction_done = stages, fraction_done
+        self._stages, self._fraction_done, self._reader = stages, fraction_done, reader
         position = position or DataPosition()
         self._stage = position.stage
         self._stream = self._open(position.epoch, position.number)
 
-    def _open(self, epoch: int = 0, number: int = 0) -> Prefetcher[PretrainingBatch]:
-        return Prefetcher(BatchStream(self._stages[self._stage].data, epoch, number))
+    def _open(self, epoch: int, number: int) -> Prefetcher[PretrainingBatch]:
+        data = self._stages[self._stage].data
+        return Prefetcher(BatchStream(StreamedData(data, self._reader) if self._reader else data, epoch, number))
 
     @property
     def position(self) -> DataPosition:
         """The place of the next batch to be taken."""
-        return DataPosition(self._stage, self._stream.epoch, self._stream.number)
+        epoch = self._stream.epoch
+        place = self._reader.place(epoch) if self._reader else None
+        return DataPosition(self._stage, epoch, self._stream.number, place)
 
     @property
     def trained_length(self) -> int:
@@ -100,7 +111,7 @@ class Curriculum(Iterator[PretrainingBatch]):
         while self._stage < len(self._stages) - 1 and self._fraction_done() >= self._stages[self._stage].until:
             self._stage += 1
             self._stream.close()
-            self._stream = self._open()
+            self._stream = self._open(self._stream.epoch if self._reader else 0, 0)
         return next(self._stream)
 
     def close(self) -> None:

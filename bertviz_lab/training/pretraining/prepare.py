@@ -1,5 +1,10 @@
-"""From a text to token ids, with progress: read, train the tokenizer, tokenize; or take them from the cache."""
+"""From a text to token ids, with progress: read, train the tokenizer, tokenize; or take them from the cache.
 
+Of a text that is streamed only the held-out documents are tokenized beforehand, and the tokenizer is trained on the
+first documents after them.
+"""
+
+import json
 import math
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -8,8 +13,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.corpora.document import Document
+from bertviz_lab.data.corpora.formats.hub import DatasetName
 from bertviz_lab.data.corpora.read import read_documents
 from bertviz_lab.data.pretraining.sentence_cache import read_sentence_cache, sample_sentences, write_sentence_cache
+from bertviz_lab.data.pretraining.streaming import StreamedText, open_streamed_text
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.errors import InputError
 from bertviz_lab.tokenization import Tokenizer
@@ -21,6 +29,7 @@ from bertviz_lab.training.runs.events import Preparing
 _CHARACTERS_PER_TOKEN = 1_000
 _LEAST_CHARACTERS = 4_000_000
 
+_STREAM = "corpus/stream.json"  # how rows are read
 _POLL_SECONDS, _REPORT_SECONDS = 0.1, 0.5
 _GRACE_SECONDS = 0.5  # that a thread has to end when it is time to stop
 
@@ -39,6 +48,9 @@ def prepare(
 
     Raises `InputError` for a text that cannot be used; within two seconds of `should_stop`, `PreparationStoppedError`.
     """
+    if config.streaming:
+        yield from _prepare_stream(config, folder, should_stop)
+        return
     key = yield from _in_background(
         "read", "Checking the corpus", should_stop, lambda progress: corpus_cache.text_key(config, progress.report)
     )
@@ -63,14 +75,9 @@ def prepare(
     def train_tokenizer(progress: _Progress) -> Tokenizer:
         if config.tokenizer:
             return Tokenizer.load(config.tokenizer)
-        characters = max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
-        total = min(characters, spool.stat().st_size)
-        return Tokenizer.train(
-            progress.checked(sample_sentences(spool, characters)),
-            vocab_size=config.vocab_size,
-            algorithm=config.algorithm,
-            lowercase=config.lowercase,
-            on_progress=lambda done: progress.report(min(done, total), total),
+        characters = _characters_for(config)
+        return _train_tokenizer(
+            config, sample_sentences(spool, characters), min(characters, spool.stat().st_size), progress
         )
 
     def tokenize(progress: _Progress) -> None:
@@ -87,6 +94,59 @@ def prepare(
         spool.unlink(missing_ok=True)
     if key:
         corpus_cache.keep(key, folder)
+
+
+def _characters_for(config: PretrainConfig) -> int:
+    """Characters of text to train the tokenizer on."""
+    return max(_LEAST_CHARACTERS, _CHARACTERS_PER_TOKEN * config.vocab_size)
+
+
+def _train_tokenizer(config: PretrainConfig, text: Iterable[str], characters: int, progress: "_Progress") -> Tokenizer:
+    return Tokenizer.train(
+        progress.checked(text),
+        vocab_size=config.vocab_size,
+        algorithm=config.algorithm,
+        lowercase=config.lowercase,
+        on_progress=lambda done: progress.report(min(done, characters), characters),
+    )
+
+
+def _prepare_stream(
+    config: PretrainConfig, folder: Path, should_stop: Callable[[], bool]
+) -> Generator[Preparing, None, None]:
+    """The tokenizer, and the held-out documents as `folder/corpus`; nothing else of a streamed text is kept on disk."""
+
+    def read(progress: _Progress) -> StreamedText:
+        return open_streamed_text(config.corpus[0], config.text_field, config.held_out_documents)
+
+    def train_tokenizer(progress: _Progress) -> Tokenizer:
+        if config.tokenizer:
+            return Tokenizer.load(config.tokenizer)
+        characters = _characters_for(config)
+        return _train_tokenizer(config, text.first_sentences(characters), characters, progress)
+
+    def tokenize(progress: _Progress) -> None:
+        tokenizer.save(folder / "tokenizer")
+        saved = Tokenizer.load(folder / "tokenizer")
+        documents = (Document(text.dataset.name, sentences) for sentences in text.held_out_documents())
+        (folder / "corpus").mkdir(exist_ok=True)
+        (folder / _STREAM).write_text(json.dumps({"field": text.field}), encoding="utf-8")
+        TokenizedCorpus.write(
+            progress.checked(documents),
+            saved,
+            folder / "corpus",
+            lambda done: progress.report(done, config.held_out_documents),
+        )
+
+    text = yield from _in_background("read", "Opening the data set", should_stop, read)
+    tokenizer = yield from _in_background("vocabulary", "Training the tokenizer", should_stop, train_tokenizer)
+    yield from _in_background("tokenize", "Tokenizing the held-out documents", should_stop, tokenize)
+
+
+def prepared_stream(config: PretrainConfig, folder: Path) -> StreamedText:
+    """The streamed text of a run that has been prepared."""
+    field = json.loads((folder / _STREAM).read_text(encoding="utf-8"))["field"]
+    return StreamedText(DatasetName.parse(config.corpus[0]), field, config.held_out_documents)
 
 
 class _Progress:

@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.pretraining.streaming import ChunkReader
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.errors import InputError
@@ -32,7 +33,7 @@ from bertviz_lab.training.loop.schedule import default_learning_rate
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher, start_from_teacher
 from bertviz_lab.training.pretraining.objective import PretrainingTask
-from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare
+from bertviz_lab.training.pretraining.prepare import PreparationStoppedError, prepare, prepared_stream
 from bertviz_lab.training.pretraining.probe_scorer import ProbeScorer
 from bertviz_lab.training.pretraining.replaced_tokens import GENERATOR
 from bertviz_lab.training.pretraining.setup import baselines, build_data, build_model, build_model_config
@@ -133,7 +134,10 @@ def pretrain(
         checkpoint_every=config.checkpoint_every,
     )
     position = DataPosition(**state.get("position", {}))
-    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position)
+    reader = None
+    if config.streaming:
+        reader = ChunkReader(prepared_stream(config, folder), tokenizer, position.epoch, position.place)
+    curriculum = Curriculum(stages(config, data.training), lambda: plan.fraction_done(progress), position, reader)
     snapshots = SnapshotWriter(folder / "snapshots", config.snapshot_room * 1_000_000)
     # Of replaced tokens a discriminator tells, which no probe asks about.
     probes = probes_for(config.corpus, tokenizer) if config.probes and objective != "rtd" else None

@@ -37,7 +37,10 @@ class RunData:
 
 
 def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCorpus) -> RunData:
-    """Split the corpus and say how batches are drawn from each part; without sentence pairs the objective is mlm."""
+    """Split the corpus and say how batches are drawn from each part; without sentence pairs the objective is mlm.
+
+    Of a streamed text `corpus` is the held-out documents, and the training documents are read later.
+    """
     objective, notes = config.objective, []
     family = FAMILIES[config.family]
     if objective == "mlm+nsp" and family.pretraining != "nsp":
@@ -48,7 +51,11 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
         notes.append(
             f"The text is a single document, so there is no other to draw a random next sentence from: {_MLM_ONLY}"
         )
-    train_view, held_out_view = split_corpus(corpus, min_documents=2 if objective == "mlm+nsp" else 1)
+    if config.streaming:  # the corpus is what was held out of it
+        train_view = held_out_view = corpus.select(np.arange(corpus.documents))
+        notes.append(f"The text is read as it is trained on; its first {corpus.documents:,} documents are held out.")
+    else:
+        train_view, held_out_view = split_corpus(corpus, min_documents=2 if objective == "mlm+nsp" else 1)
     pairs = _PAIRS.get(objective, "")
     if pairs and not train_view.has_sentence_pairs:
         objective, pairs = "mlm", ""
@@ -56,7 +63,7 @@ def build_data(config: PretrainConfig, tokenizer: Tokenizer, corpus: TokenizedCo
     held_out_pairs = pairs if held_out_view.has_sentence_pairs else ""
     if pairs and not held_out_pairs:
         notes.append("No held-out document has two sentences: sentence pairs are trained on, but not scored.")
-    if np.array_equal(held_out_view.spans, train_view.spans):
+    if not config.streaming and np.array_equal(held_out_view.spans, train_view.spans):
         notes.append("The text is too short to hold some of it out: the scores are on text that is also trained on.")
     training = PretrainingData(
         documents=train_view,

@@ -6,7 +6,6 @@ The token is this machine's (`hf auth login`, $HF_TOKEN); the page neither asks 
 from typing import TYPE_CHECKING
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.figures.payload import Payload
 from bertviz_lab.ui.components.facts import facts_payload
 from bertviz_lab.ui.server.access import require_owner
 from bertviz_lab.ui.server.visitors import Visitor
@@ -22,7 +21,7 @@ def may_publish(state: AppState) -> bool:
     return not state.settings.shared and state.settings.limits.hub != "off"
 
 
-def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> Payload:
+def preview(state: AppState, visitor: Visitor, run_id: Word, repo: Word, public: bool) -> str:
     """The files that `publish` would send, with their sizes; nothing is sent. Raises `InputError` as `publish` does."""
     publication = _push(state, visitor, run_id, repo, public, dry_run=True)
     sizes = [(name, f"{size:,} bytes") for name, size in publication.bytes.items()]

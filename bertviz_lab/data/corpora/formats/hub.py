@@ -55,23 +55,25 @@ class DatasetName:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows, streamed. Raises `InputError` if they cannot be found, opened or read."""
-        yield from self._streamed(self._open())
+        yield from self.streamed(self.open())
 
     def rows_and_classes(self) -> tuple[Iterator[dict[str, Any]], dict[str, tuple[str, ...]]]:
         """As `rows`, with the class names of each field of class ids (or lists of them)."""
-        opened = self._open()
+        opened = self.open()
         features = getattr(opened, "features", None) or {}
         kinds = {name: getattr(feature, "feature", feature) for name, feature in features.items()}
         names = {name: tuple(kind.names) for name, kind in kinds.items() if hasattr(kind, "int2str")}
-        return self._streamed(opened), names
+        return self.streamed(opened), names
 
-    def _streamed(self, opened: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    def streamed(self, opened: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """The rows of an opened data set. Raises `InputError` if they cannot be read."""
         try:
             yield from opened
         except Exception as error:  # the library and the network raise errors of any type
             raise self._error("could not be read to its end", error) from error
 
-    def _open(self) -> Iterable[dict[str, Any]]:
+    def open(self) -> Any:
+        """The split as a `datasets.IterableDataset`. Raises `InputError` if it cannot be found or opened."""
         import datasets  # imported here: it takes seconds, and few runs need it
 
         path = Path(self.name)
@@ -101,6 +103,33 @@ class DatasetName:
         )
 
 
+class ResumableRows(Iterator[dict[str, Any]]):
+    """The rows of a data set after the first `skip`, or from `place` on, which an earlier reader was at."""
+
+    def __init__(self, dataset: DatasetName, skip: int = 0, place: dict[str, Any] | None = None) -> None:
+        self._opened = dataset.open().skip(skip)
+        if place is not None:
+            self._opened.load_state_dict(place)
+        self._start = place
+        self._rows = dataset.streamed(self._opened)
+        self._has_begun = False
+
+    def __next__(self) -> dict[str, Any]:
+        row = next(self._rows)
+        self._has_begun = True
+        return row
+
+    @property
+    def place(self) -> dict[str, Any] | None:
+        """Where the next row is, as JSON can hold it; None at the start."""
+        return self._opened.state_dict() if self._has_begun else self._start
+
+
+def rows_are_lines(sample: list[dict[str, Any]], field: str) -> bool:
+    """Whether rows are lines of text, as in wikitext, and not documents: one in ten is empty."""
+    return sum(not str(row.get(field) or "").strip() for row in sample) >= _MIN_EMPTY_SHARE * max(1, len(sample))
+
+
 def dataset_paragraphs(
     rows: Iterator[dict[str, Any]],
     documents: str,
@@ -122,8 +151,7 @@ def dataset_paragraphs(
             on_row(len(text) if isinstance(text, str) else 0)
             yield text
 
-    empty = sum(not str(row.get(field) or "").strip() for row in sample)
-    if documents != "file" and empty < _MIN_EMPTY_SHARE * len(sample):
+    if documents != "file" and not rows_are_lines(sample, field):
         yield from record_paragraphs(texts(), None, notes)
         notes.layout = f"A row is a document, its text is field {quoted(field)}."
         return

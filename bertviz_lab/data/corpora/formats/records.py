@@ -51,6 +51,12 @@ def text_field_of(sample: list[Any], text_field: str | None, name: str) -> str |
     return text_field
 
 
+def lines_of(value: Any) -> list[str]:
+    """The lines of a text, or of a list of texts; none of anything else."""
+    parts = value if isinstance(value, list) else [value]
+    return [line for part in parts if isinstance(part, str) for line in part.splitlines()]
+
+
 def json_lines(stream: TextIO, name: str) -> Iterator[Any]:
     """One value per line, skipping blank lines. Raises `InputError` with the line number for invalid JSON."""
     for number, line in enumerate(whole_lines(stream, name), 1):
@@ -142,9 +148,7 @@ class _Window:
 
 def _document_texts(records: Iterator[Any], field: str | None, notes: FileNotes) -> Paragraphs:
     for record in records:
-        value = record.get(field) if isinstance(record, dict) else record
-        parts = value if isinstance(value, list) else [value]
-        lines = [line for part in parts if isinstance(part, str) for line in part.splitlines()]
+        lines = lines_of(record.get(field) if isinstance(record, dict) else record)
         if any(line.strip() for line in lines):
             yield from lines
             yield None
