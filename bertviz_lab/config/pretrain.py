@@ -61,8 +61,8 @@ class PretrainConfig(TrainingConfig):
 
     #: What may change when a run is resumed: its length, its learning rate, where and how often it reports.
     adjustable: ClassVar[frozenset[str]] = frozenset(
-        "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps gradient_checkpointing threads "
-        "eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
+        "steps time_budget learning_rate max_grad_norm gradient_accumulation_steps gradient_checkpointing compile "
+        "threads eval_every checkpoint_every keep_checkpoints snapshot_room probes tracker".split()
     )
 
     corpus: tuple[str, ...] = option(
@@ -149,6 +149,9 @@ class PretrainConfig(TrainingConfig):
     bidirectional: bool = option(True, "Bidirectional self-attention; without it a causal mask, as in GPT")
     optimizer: str = option(
         "muon", "Optimizer: AdamW, or Muon for the encoder's matrices and AdamW for the rest", choices=("adamw", "muon")
+    )
+    compile: bool = option(
+        False, "Compile the layers with torch.compile: a minute before the first steps, and faster ones on a GPU"
     )
     warmup: float = option(0.06, "Learning-rate warm-up as a fraction of the run", low=0.0, high=0.9)
     adam_beta2: float = option(

@@ -2,5 +2,6 @@
 
 In reading order: `loop` (the training loop), `schedule` (learning rate), `optim` (AdamW, Muon, parameter groups),
 `hardware` (device, precision, processes, gradient clipping), `metric_window` (metrics between two reports, divergence),
-`clock` (training time, stop requests), `memory` (the memory estimate), `throughput` (tokens per second, measured).
+`sharding` (FSDP2), `compilation` (torch.compile), `clock` (training time, stop requests), `memory` (the memory
+estimate), `throughput` (tokens per second, measured).
 """

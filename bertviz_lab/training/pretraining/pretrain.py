@@ -25,6 +25,7 @@ from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManage
 from bertviz_lab.training.checkpoints.model_card import pretraining_card, source_name
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
 from bertviz_lab.training.checkpoints.training_state import load_training_state, read_training_state
+from bertviz_lab.training.loop.compilation import compile_layers
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
@@ -116,6 +117,8 @@ def pretrain(
         distillation = Distillation(teacher.model.to(hardware.device), config.distillation, config.temperature)
     ablate_embeddings(raw_model, positions=not config.position_embeddings, segments=not config.segment_embeddings)
     set_gradient_checkpointing(raw_model, config.gradient_checkpointing)
+    if config.compile:
+        compile_layers(raw_model, hardware.device)
     model = hardware.prepare(raw_model)
     peak = config.learning_rate or default_learning_rate(model_config) * (CONTINUED if config.init_from else 1.0)
     optimizers = build_optimizers(raw_model, config, peak)
@@ -179,10 +182,10 @@ def pretrain(
             if isinstance(event, EvalDone):
                 scores = dict(event.metrics)
             if isinstance(event, RunFinished):
+                trained = task.checkpoint()
                 if hardware.is_main:
                     remove_partial_writes(folder / "model")
-                    raw_model.cpu().eval()
-                    trained = task.checkpoint()
+                    trained.model.cpu().eval()
                     card = pretraining_card(config, trained, corpus, progress, scores, hardware, objective)
                     save_checkpoint(replace(trained, card=card), folder / "model")
                     if generator := task.generator_checkpoint():

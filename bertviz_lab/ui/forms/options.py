@@ -3,7 +3,7 @@
 #: A folder of the server, how many of its cores are used and what it keeps are not a visitor's to choose.
 NOT_ON_THE_PAGE = (
     *("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
-    *("streaming", "held_out_documents"),  # of data sets of the hub
+    *("streaming", "held_out_documents", "compile"),  # for data sets of the hub, and GPUs
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
 
