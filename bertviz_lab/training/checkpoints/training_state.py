@@ -13,6 +13,7 @@ from torch import Tensor
 from bertviz_lab.training.checkpoints.atomic_io import write_json
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import Progress
+from bertviz_lab.training.loop.sharding import shard_like, whole
 
 _STATE, _OPTIMIZERS = "trainer.json", "optimizer.safetensors"
 
@@ -20,12 +21,15 @@ _STATE, _OPTIMIZERS = "trainer.json", "optimizer.safetensors"
 def save_training_state(
     folder: Path,
     progress: Progress,
-    optimizers: Sequence[torch.optim.Optimizer],
+    tensors: dict[str, Tensor],
     hardware: Hardware,
     **of_task: Any,
 ) -> None:
-    """Write the state of a run into the folder of a checkpoint; `of_task` is what its task needs."""
-    save_optimizers(optimizers, folder / _OPTIMIZERS)
+    """Write the state of a run into the folder of a checkpoint.
+
+    `tensors` are those of `optimizer_tensors`; `of_task` is what its task needs.
+    """
+    save_file(tensors, folder / _OPTIMIZERS)
     body = {"progress": asdict(progress), "scale": hardware.scaler.state_dict(), "precision": hardware.precision}
     write_json(folder / _STATE, body | of_task)
 
@@ -47,20 +51,23 @@ def load_training_state(
     hardware.scaler.load_state_dict(state["scale"])
 
 
-def save_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
-    """Write every tensor of every optimizer as "optimizer/parameter/name", and torch's random state."""
+def optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
+    """Every tensor of every optimizer as "optimizer/parameter/name", and torch's random state.
+
+    Of a sharded model they are gathered: every process calls this.
+    """
     tensors: dict[str, Tensor] = {"random": torch.get_rng_state()}
     if torch.cuda.is_available():  # dropout on a GPU has a generator of its own
         tensors["random on the GPU"] = torch.cuda.get_rng_state()
     for index, optimizer in enumerate(optimizers):
         for parameter, state in optimizer.state_dict()["state"].items():
             for name, value in state.items():
-                tensors[f"{index}/{parameter}/{name}"] = torch.as_tensor(value).cpu().contiguous()
-    save_file(tensors, path)
+                tensors[f"{index}/{parameter}/{name}"] = whole(torch.as_tensor(value)).cpu().contiguous()
+    return tensors
 
 
 def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
-    """Restore what `save_optimizers` wrote; the optimizers must have been built for the same parameters."""
+    """Restore the tensors of `optimizer_tensors`; the optimizers must have been built for the same parameters."""
     tensors = load_file(path)
     torch.set_rng_state(tensors.pop("random"))
     on_gpu = tensors.pop("random on the GPU", None)
@@ -71,4 +78,7 @@ def load_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> 
         index, parameter, name = key.split("/", 2)
         states[int(index)].setdefault(int(parameter), {})[name] = tensor
     for optimizer, state in zip(optimizers, states, strict=True):
+        parameters = [parameter for group in optimizer.param_groups for parameter in group["params"]]
+        for number, named in state.items():
+            state[number] = {name: shard_like(tensor, parameters[number]) for name, tensor in named.items()}
         optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.errors import InputError
 from bertviz_lab.strict_json import nan_for_null
 from bertviz_lab.training.checkpoints.atomic_io import atomic_file, write_json
 from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
@@ -21,6 +22,7 @@ from bertviz_lab.training.finetuning.trial import TrialRun
 from bertviz_lab.training.finetuning.trials import progress_of, seed_statistics, shifted, trials_of
 from bertviz_lab.training.loop.hardware import broadcast_object, choose_hardware, start_accelerator
 from bertviz_lab.training.loop.schedule import default_learning_rate
+from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.runs.events import (
     Event,
     FinalTestDone,
@@ -41,6 +43,8 @@ def finetune(
     Raises `InputError` when the data, the model or the settings cannot be used, before anything is trained.
     """
     accelerator = start_accelerator()
+    if is_sharded(accelerator):
+        raise InputError("Fine-tuning needs the whole model on each device: leave --use_fsdp out of the launcher.")
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     if accelerator.is_main_process:

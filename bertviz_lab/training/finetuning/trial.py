@@ -19,7 +19,11 @@ from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, load_checkpo
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager, SavedCheckpoint
 from bertviz_lab.training.checkpoints.model_card import finetuning_card
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.checkpoints.training_state import load_training_state, save_training_state
+from bertviz_lab.training.checkpoints.training_state import (
+    load_training_state,
+    optimizer_tensors,
+    save_training_state,
+)
 from bertviz_lab.training.finetuning.early_stopping import EarlyStopping
 from bertviz_lab.training.finetuning.label_sets import tuned_thresholds, with_thresholds
 from bertviz_lab.training.finetuning.lora import add_adapters, load_adapters, merged, save_adapters
@@ -144,7 +148,13 @@ class TrialRun:
             position = {"epoch": self.stream.epoch, "number": self.stream.number}
             best = self.early_stopping.save(fresh)
             save_training_state(
-                fresh, progress, [self.optimizer], self.hardware, position=position, best=best, done=self.done
+                fresh,
+                progress,
+                optimizer_tensors([self.optimizer]),
+                self.hardware,
+                position=position,
+                best=best,
+                done=self.done,
             )
 
         step = self.past.step + progress.step

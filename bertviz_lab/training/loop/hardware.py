@@ -1,7 +1,8 @@
 """What a run computes on: device, precision, threads, and the processes that share each step.
 
 Processes come from Accelerate: under `accelerate launch` or `torchrun` each builds the same batch and computes its
-share of the rows; gradients are summed, and the main process alone writes files.
+share of the rows; gradients are summed, and the main process alone writes files. With FSDP2 they share the weights too
+(`sharding`).
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from accelerate import Accelerator
@@ -21,10 +22,14 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.errors import InputError
+from bertviz_lab.training.loop.sharding import is_sharded, shard_model, whole, whole_model
+
+if TYPE_CHECKING:
+    from torch.distributed.fsdp import FSDPModule
 
 T = TypeVar("T")
 
-_SUPPORTED = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+_SUPPORTED = (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU, DistributedType.FSDP)
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # malloc.h
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -32,15 +37,15 @@ _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16}
 def start_accelerator(**options: Any) -> Accelerator:
     """Join the other processes of this run, if there are any; `options` are passed to Accelerate.
 
-    Raises `InputError` for sharded training such as FSDP.
+    Raises `InputError` for ways to divide a model that are not data parallelism or FSDP2.
     """
     # The lab chooses the precision itself (below), so Accelerate is told to leave it alone.
     accelerator = Accelerator(cpu=not torch.cuda.is_available(), mixed_precision="no", **options)
-    if accelerator.distributed_type not in _SUPPORTED:
+    kind = accelerator.distributed_type
+    if kind not in _SUPPORTED or (kind == DistributedType.FSDP and not accelerator.is_fsdp2):
         raise InputError(
-            f"The lab trains data-parallel, with a full copy of the model on each device, not with "
-            f"{accelerator.distributed_type.value}: even BERT-large takes only 6 GB. "
-            "Choose plain multi-GPU in the launcher's configuration."
+            f"The lab trains data-parallel, or sharded with FSDP2, not with {kind.value}: choose plain multi-GPU in "
+            "the launcher's configuration, or --use_fsdp --fsdp_version 2 for a model that does not fit on one device."
         )
     return accelerator
 
@@ -69,18 +74,32 @@ class Hardware:
         """Whether this process writes the files and reports."""
         return self.accelerator.is_main_process
 
+    @property
+    def is_sharded(self) -> bool:
+        """Whether each process holds a part of the model only."""
+        return is_sharded(self.accelerator)
+
     def autocast(self) -> contextlib.AbstractContextManager:
         """Matrix products in the chosen precision, what is numerically delicate in fp32."""
         dtype = _DTYPES.get(self.precision)
         return torch.autocast(self.device.type, dtype=dtype, enabled=dtype is not None)
 
     def prepare(self, model: nn.Module) -> nn.Module:
-        """The model on the device; with several processes, wrapped in DDP so that gradients are averaged."""
+        """The model on the device; with several processes wrapped in DDP, which averages gradients, or sharded."""
+        if self.is_sharded:
+            return shard_model(model, self.device, self.processes)
         return self.accelerator.prepare_model(model) if self.processes > 1 else model.to(self.device)
 
     def sync_gradients(self, model: nn.Module, now: bool) -> contextlib.AbstractContextManager:
         """Whether the backward pass inside exchanges gradients: once a step, with its last micro-batch."""
+        if self.is_sharded:
+            cast("FSDPModule", model).set_requires_gradient_sync(now)
+            return contextlib.nullcontext()
         return contextlib.nullcontext() if now else self.accelerator.no_sync(model)
+
+    def whole_model(self, model: nn.Module) -> nn.Module:
+        """The model to save or to ask: of a sharded one a copy, in the main process. Every process calls this."""
+        return whole_model(model, self.is_main)
 
     def backward(self, loss: Tensor) -> None:
         """Backward pass of a process's share of the loss; DDP averages gradients, but shares have to be summed."""
@@ -97,7 +116,7 @@ class Hardware:
         """
         for optimizer in optimizers:
             self.scaler.unscale_(optimizer)
-        norm = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm)
+        norm = whole(nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm))
         overflow = self.scaler.is_enabled() and not bool(norm.isfinite())
         for optimizer in optimizers:
             if not overflow:
@@ -141,6 +160,8 @@ def choose_hardware(
         else:
             precision = "bf16" if bf16_is_faster(config) else "fp32"
     precision = broadcast_object(accelerator, precision)
+    if precision == "fp16" and is_sharded(accelerator):
+        raise InputError("Sharded training (FSDP) is in fp32 or bf16; choose one of them with --precision.")
     scaler = torch.amp.GradScaler(device.type, enabled=precision == "fp16")
     return Hardware(device, precision, threads, accelerator, scaler)
 

@@ -69,8 +69,13 @@ def estimate_memory(
     processes: int = 1,
     device: str = "cpu",
     teacher: BertConfig | None = None,
+    *,
+    sharded: bool = False,
 ) -> MemoryEstimate:
-    """The peak memory of each process of a run; `processes` share every step, and each has the `teacher`."""
+    """The peak memory of each process of a run; `processes` share every step, and each has the `teacher`.
+
+    If `sharded`, they share the weights, too.
+    """
     half = precision in ("bf16", "fp16")
     with torch.device("meta"):
         shape = BertForPreTraining(model)
@@ -93,6 +98,9 @@ def estimate_memory(
     # (all but the logits, logits) at the three moments of which one is the peak
     backward = (_activations(model, settings, rows, predicted, half, device) + 4 * table, logits)
     update = (4 * (weights + table) * (2 if processes > 1 else 1), 0)  # gradients, and DDP's buffers for their exchange
+    if sharded:  # each holds its part; during a step one layer and the embeddings are gathered
+        gathered = 4 * (weights // model.num_hidden_layers + table)
+        persistent, update = persistent // processes + gathered, (4 * weights // processes, 0)
     # An evaluation keeps one layer at a time.
     forward = 4 * EVAL_BATCH_SIZE * settings.seq_len * (6 * model.hidden_size + 2 * model.intermediate_size)
     scoring = (forward, EVAL_BATCH_SIZE * masked * model.vocab_size)
@@ -161,7 +169,8 @@ def require_memory(
     here = local_processes() if kind == "cpu" else 1  # processes that share this memory
 
     def needed(changed: PretrainConfig) -> int:
-        return here * estimate_memory(model, changed, hardware.precision, hardware.processes, kind, teacher).total
+        shared = (hardware.precision, hardware.processes, kind, teacher)
+        return here * estimate_memory(model, changed, *shared, sharded=hardware.is_sharded).total
 
     free = available_memory(hardware.device, here)
     if needed(settings) <= free:

@@ -69,7 +69,7 @@ def predict(model: nn.Module, batch: PretrainingBatch) -> tuple[Tensor | None, T
     return None, model(*inputs).logits
 
 
-@torch.inference_mode()
+@torch.no_grad()  # and not inference_mode: weights that a sharded model gathers meanwhile are trained afterwards
 def evaluate_pretraining(model: nn.Module, batches: Iterable[PretrainingBatch], hardware: Hardware) -> dict[str, float]:
     """Means over all labels: `mlm_loss` (nats) and `mlm_accuracy`; `nsp_loss` and `nsp_accuracy` where there are pairs,
     with `nsp_accuracy_se`, the standard error of that share."""

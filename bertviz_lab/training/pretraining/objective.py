@@ -15,7 +15,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.training.checkpoints.checkpoint import Checkpoint, write_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
-from bertviz_lab.training.checkpoints.training_state import save_training_state
+from bertviz_lab.training.checkpoints.training_state import optimizer_tensors, save_training_state
 from bertviz_lab.training.loop.hardware import Hardware, broadcast_object
 from bertviz_lab.training.loop.loop import Progress, StepOutput
 from bertviz_lab.training.pretraining.curriculum import Curriculum
@@ -65,8 +65,9 @@ class PretrainingTask:
         return self.model.discriminator if isinstance(self.model, GeneratorAndDiscriminator) else self.model
 
     def checkpoint(self) -> Checkpoint:
-        """The model as it stands, as it is saved."""
-        return Checkpoint(self.kept_model, self.tokenizer, self.model_config, trained_length=self.trained_length)
+        """The model as it stands, as the main process saves it. Every process calls this."""
+        model = self.hardware.whole_model(self.kept_model)
+        return Checkpoint(model, self.tokenizer, self.model_config, trained_length=self.trained_length)
 
     def generator_checkpoint(self) -> Checkpoint | None:
         """The generator of replaced-token detection as it stands, which a run needs to resume."""
@@ -122,13 +123,15 @@ class PretrainingTask:
         """The model as a Hugging Face folder, and beside it all that is needed to go on exactly here."""
 
         def write(fresh: Path) -> None:
-            write_checkpoint(self.checkpoint(), fresh)
+            write_checkpoint(checkpoint, fresh)
             if generator := self.generator_checkpoint():
                 (fresh / GENERATOR).mkdir()
                 write_checkpoint(generator, fresh / GENERATOR)
             position = asdict(self.curriculum.position)
-            save_training_state(fresh, progress, self.optimizers, self.hardware, position=position)
+            save_training_state(fresh, progress, tensors, self.hardware, position=position)
 
+        if self.hardware.is_main or self.hardware.is_sharded:
+            checkpoint, tensors = self.checkpoint(), optimizer_tensors(self.optimizers)
         path = self.checkpoints.folder / f"step-{progress.step:08d}"
         if self.hardware.is_main:
             path = self.checkpoints.save(progress.step, write, scores.get("mlm_loss"))
@@ -136,15 +139,17 @@ class PretrainingTask:
         return str(path)
 
     def snapshot(self, progress: Progress) -> str:
+        model = self.hardware.whole_model(self.kept_model)
         return self.snapshots.save(
-            self.kept_model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
+            model, progress.step, trained_length=self.trained_length, write=self.hardware.is_main
         )
 
     def probe(self, progress: Progress) -> ProbesDone | None:
         if self.probe_scorer is None:
             return None
         # One process asks; the others would find the same.
-        right = probe_accuracy(self.probe_scorer.score(self.model)) if self.hardware.is_main else {}
+        model = self.hardware.whole_model(self.model)
+        right = probe_accuracy(self.probe_scorer.score(model)) if self.hardware.is_main else {}
         right = broadcast_object(self.hardware.accelerator, right)
         return ProbesDone(progress.step, progress.seconds, progress.tokens, self.probe_scorer.probes.name, right)
 

@@ -31,6 +31,7 @@ from bertviz_lab.training.loop.loop import LoopConfig, Progress, train
 from bertviz_lab.training.loop.memory import require_memory
 from bertviz_lab.training.loop.optim import ablate_embeddings, build_optimizers
 from bertviz_lab.training.loop.schedule import default_learning_rate
+from bertviz_lab.training.loop.sharding import is_sharded
 from bertviz_lab.training.pretraining.curriculum import Curriculum, DataPosition, stages
 from bertviz_lab.training.pretraining.distillation import Distillation, require_teacher, start_from_teacher
 from bertviz_lab.training.pretraining.objective import PretrainingTask
@@ -55,6 +56,8 @@ def pretrain(
     if config.recipe == "distil" and not config.teacher:
         raise InputError("The recipe distil needs a model to learn from: name it with --teacher.")
     accelerator = start_accelerator()
+    if config.replaces_tokens and is_sharded(accelerator):
+        raise InputError("Replaced-token detection is not trained in shards: leave --use_fsdp out of the launcher.")
     store = CheckpointManager(folder / "checkpoints", config.keep_checkpoints)
     saved: SavedCheckpoint | None = None
     stopped = False

@@ -43,13 +43,24 @@ def test_threads_are_those_asked_for_or_all_cores():
         torch.set_num_threads(threads)
 
 
-def test_sharded_models_are_refused_with_what_to_do_instead(monkeypatch):
-    class Sharded:
-        distributed_type = DistributedType.FSDP
+@pytest.mark.parametrize("kind", [DistributedType.DEEPSPEED, DistributedType.FSDP])
+def test_other_ways_to_divide_a_model_are_refused_with_what_to_do_instead(monkeypatch, kind):
+    class Divided:
+        distributed_type, is_fsdp2 = kind, False
 
-    monkeypatch.setattr(hardware, "Accelerator", lambda **_: Sharded())
-    with pytest.raises(InputError, match=r"not with FSDP: .* plain multi-GPU"):
+    monkeypatch.setattr(hardware, "Accelerator", lambda **_: Divided())
+    with pytest.raises(InputError, match=rf"not with {kind.value}: .* plain multi-GPU .* --fsdp_version 2"):
         start_accelerator()
+
+
+def test_sharded_training_in_fp16_is_refused(monkeypatch):
+    class Sharded:
+        device, num_processes, is_main_process = torch.device("cpu"), 2, True
+
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    monkeypatch.setattr(hardware, "broadcast_object", lambda accelerator, value: value)
+    with pytest.raises(InputError, match="fp32 or bf16"):
+        choose_hardware("fp16", CONFIG, threads=1, accelerator=Sharded())
 
 
 @pytest.mark.parametrize("real_bf16", [True, False])

@@ -189,3 +189,11 @@ def test_a_gpu_tells_what_it_has_free():
     del held
     with pytest.raises(InputError, match="GB are free"):
         require_memory(BertConfig.preset("large"), settings(batch_size=65_536), Hardware(device, "fp32", 1))
+
+
+def test_sharded_weights_are_divided_among_the_processes():
+    model, settings = BertConfig.preset("large", vocab_size=30_522), PretrainConfig(corpus=("none",), optimizer="adamw")
+    whole = estimate_memory(model, settings, processes=8)
+    sharded = estimate_memory(model, settings, processes=8, sharded=True)
+    assert sharded.weights < whole.weights / 4
+    assert sharded.total < whole.total / 2

@@ -2,10 +2,10 @@
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from bertviz_lab.config import PretrainConfig
-from bertviz_lab.training.checkpoints.training_state import load_optimizers, save_optimizers
+from bertviz_lab.training.checkpoints.training_state import load_optimizers, optimizer_tensors
 from bertviz_lab.training.loop.optim import build_optimizers
 from tests.model.support import PRETRAINING, build, inputs, labels_for
 
@@ -24,7 +24,7 @@ def test_optimizers_resume_exactly(rule, tmp_path):
     optimizers = build_optimizers(model, settings, 1e-2)
     for _ in range(3):
         step(model, optimizers)
-    save_optimizers(optimizers, tmp_path / "optimizer.safetensors")
+    save_file(optimizer_tensors(optimizers), tmp_path / "optimizer.safetensors")
     copy = build(PRETRAINING, seed=1)
     copy.load_state_dict(model.state_dict())
     fresh = build_optimizers(copy, settings, 1e-2)
@@ -51,7 +51,7 @@ def test_optimisers_built_anew_would_not(tmp_path):
 def test_the_random_generator_resumes_exactly(tmp_path):
     torch.manual_seed(4)
     torch.rand(7)
-    save_optimizers([], tmp_path / "optimizer.safetensors")
+    save_file(optimizer_tensors([]), tmp_path / "optimizer.safetensors")
     expected = torch.rand(5)
     torch.manual_seed(99)
     load_optimizers([], tmp_path / "optimizer.safetensors")
@@ -62,7 +62,7 @@ def test_the_random_generator_resumes_exactly(tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
 def test_the_random_generator_of_a_gpu_resumes_exactly(tmp_path):
     torch.rand(7, device="cuda")
-    save_optimizers([], tmp_path / "optimizer.safetensors")
+    save_file(optimizer_tensors([]), tmp_path / "optimizer.safetensors")
     expected = torch.rand(5, device="cuda")
     torch.cuda.manual_seed(99)
     load_optimizers([], tmp_path / "optimizer.safetensors")
@@ -72,7 +72,7 @@ def test_the_random_generator_of_a_gpu_resumes_exactly(tmp_path):
 def test_a_checkpoint_of_a_gpu_resumes_on_a_cpu(tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_rng_state", lambda: torch.zeros(16, dtype=torch.uint8))
-    save_optimizers([], tmp_path / "optimizer.safetensors")
+    save_file(optimizer_tensors([]), tmp_path / "optimizer.safetensors")
     monkeypatch.undo()
     load_optimizers([], tmp_path / "optimizer.safetensors")
 
@@ -81,7 +81,7 @@ def test_every_moment_of_every_parameter_is_saved(tmp_path):
     model = build(PRETRAINING)
     optimizers = build_optimizers(model, PretrainConfig(corpus=("none",), optimizer="adamw"), 1e-2)
     step(model, optimizers)
-    save_optimizers(optimizers, tmp_path / "optimizer.safetensors")
+    save_file(optimizer_tensors(optimizers), tmp_path / "optimizer.safetensors")
     names = load_file(tmp_path / "optimizer.safetensors").keys() - {"random"}
     count = len(list(model.parameters()))
     assert len(names) == 3 * count
