@@ -126,7 +126,7 @@ def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(
     page: Page, served: tuple[str, AppState], hub: FakeHub
 ) -> None:
     page.goto(f"{served[0]}?space=runs&run.id={RUN}")
-    page.get_by_text("Push to hub", exact=True).first.click()
+    page.locator("#run-hub > summary").click()
     push, files = page.locator("#run-hub-push"), page.locator("#run-hub-files")
     expect(push).to_be_disabled()
     page.locator("#run-hub-repo").fill("me/my model")
