@@ -206,7 +206,7 @@ const hub = panel.fold('hub', 'Push to hub', (host) => {
   const push = h('button', { type: 'button', class: 'action', id: id('hub-push'), onclick: send }, 'Push to hub');
   const target = () => ofRun({ repo: repo.value, public: open.value });
   async function check() {
-    push.disabled = true;
+    [push.disabled, push.dataset.run] = [true, run.id];
     if (!repo.value) return files.say('Name a repository to see what would be sent.');
     await panel.show(files, 'hub', target());
     push.disabled = Boolean(files.payload.message);
@@ -217,6 +217,6 @@ const hub = panel.fold('hub', 'Push to hub', (host) => {
     files.say(await page.changeRun({ action: 'push', ...target() }).catch((error) => error.message));
   }
   host.append(h('div', { class: 'fields' }, repo.node, open.node), files.host, push);
-  return check;
+  return () => (push.dataset.run === run.id ? undefined : check()); // what was said of it stays
 });
 add(hub, () => Boolean(run?.can_push));
