@@ -7,6 +7,7 @@ let [choices, first, most] = [[], [], 6];
 
 const chips = h('div', { class: 'chosen line', id: 'compare-chosen', role: 'group', 'aria-label': 'Compared runs' });
 const adding = panel.field('select', 'Add a run', '', (name) => name && choose([...chosen(), name]), { id: 'compare-add' });
+const bringProbes = () => panel.showAny(probes, 'probes', { names: chosen() });
 const runs = panel.drawing('comparison', 'Runs side by side', { id: 'compare-runs',
   server: { poll: (run, start) => panel.ask('follow', { run, start }, `follow ${run}`) }, events: { probes_done: bringProbes } });
 const probes = panel.drawing('chart', 'Minimal-pair probes', { id: 'compare-probes' });
@@ -42,10 +43,6 @@ async function bring() {
   await panel.show(runs, 'comparison', { names: chosen() });
   asked.redraw();
   await bringProbes();
-}
-
-function bringProbes() {
-  return panel.showAny(probes, 'probes', { names: chosen() });
 }
 
 // ---- the same input for all of them

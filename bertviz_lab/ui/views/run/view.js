@@ -29,6 +29,7 @@ const download = h('a', { class: 'plain', id: id('download'), download: true, hi
 const all = h('button', { type: 'button', class: 'plain', onclick: () => page.open({ space: 'runs', show: 'runs' }) }, 'All runs');
 const head = h('div', { class: 'head line' }, name, status, tags, h('div', { class: 'buttons line' }, stop, resume, explore, dynamics, compare, download, all));
 all.hidden = !kind;
+const bringProbes = () => panel.showAny(probes, 'probes', ofRun());
 const chart = panel.drawing('loss', 'Learning curves', { id: id('chart'), server: { poll }, events: { run_changed: statusChanged, probes_done: bringProbes } });
 const probes = panel.drawing('chart', 'Minimal-pair probes', { id: id('probes') });
 probes.host.hidden = true;
@@ -119,10 +120,6 @@ async function change(action) {
 async function poll(runId, start) {
   await panel.whenSeen();
   return panel.ask('follow', { run_id: runId, start }).catch(() => undefined);
-}
-
-function bringProbes() {
-  return panel.showAny(probes, 'probes', ofRun());
 }
 
 function statusChanged({ status: to, first }) {
