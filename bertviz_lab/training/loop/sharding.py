@@ -34,7 +34,8 @@ def shard_model(model: nn.Module, device: torch.device, processes: int) -> nn.Mo
     for module in dict.fromkeys(model.modules()):
         if isinstance(module, EncoderLayer):
             fully_shard(module, mesh=mesh)
-    return fully_shard(model, mesh=mesh)
+    fully_shard(model, mesh=mesh)
+    return model
 
 
 def whole_model(model: nn.Module, is_main: bool) -> nn.Module:
@@ -65,9 +66,10 @@ def whole(tensor: Tensor) -> Tensor:
 
 def shard_like(tensor: Tensor, parameter: Tensor) -> Tensor:
     """A moment as its parameter is: sharded in the same way, or as it is."""
-    if not hasattr(parameter, "device_mesh") or tensor.shape != parameter.shape:
+    if not hasattr(parameter, "full_tensor") or tensor.shape != parameter.shape:
         return tensor
-    from torch.distributed.tensor import distribute_tensor
+    from torch.distributed.tensor import DTensor, distribute_tensor
 
+    assert isinstance(parameter, DTensor)
     mesh = parameter.device_mesh
     return distribute_tensor(tensor.to(mesh.device_type), mesh, parameter.placements)
