@@ -111,10 +111,10 @@ def test_local_attention_and_what_differs_from_bert_are_said(page: Page, served:
 def test_attention_of_two_families_is_subtracted_where_their_tokens_are_matched(
     page: Page, served: tuple[str, AppState]
 ) -> None:
-    visit(page, served[0], "attention", "the red cat [MASK] on the mat", B, model="modernbert", other="little")
+    visit(page, served[0], "attention", "the red cat [MASK] on the mat", B, model="deberta-v2", other="little")
     page.get_by_text("Attention difference: two models").click()
     difference = page.locator("#attention-difference")
-    expect(difference).to_contain_text("modernbert minus little")
+    expect(difference).to_contain_text("deberta-v2 minus little")
     expect(difference).to_contain_text("tokens, which are matched by their characters")
 
 
