@@ -167,7 +167,7 @@ def test_an_option_that_is_needed_may_not_be_empty(name):
     ("changes", "message"),
     [
         ({"preset": "minni"}, "--preset must be one of tiny, mini, .* not 'minni'; did you mean mini?"),
-        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, mlm\+sop, not 'nsp'"),
+        ({"objective": "nsp"}, r"--objective must be one of mlm\+nsp, mlm, mlm\+sop, rtd, not 'nsp'"),
         ({"optimizer": "sgd"}, "--optimizer must be one of adamw, muon"),
         ({"time_budget": "soon"}, "'soon' is not a length of time"),
         ({"corpus": ()}, "Name at least one text"),
@@ -234,7 +234,7 @@ def test_the_papers_recipe_is_the_papers():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, distil, not 'bert'"),
+        ({"recipe": "bert"}, "--recipe must be one of lab, paper, roberta, distil, electra, not 'bert'"),
         (
             {"batch_size": 4, "gradient_accumulation_steps": 8},
             "--gradient-accumulation-steps 8 is more than the batch size, 4",

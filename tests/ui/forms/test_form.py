@@ -230,7 +230,7 @@ def test_a_teacher_reads_along_and_a_generator_is_trained_beside_the_model(
     session: AppState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(throughput, "tokens_per_second", lambda model, config: 1000.0)
-    forecaster = Forecaster(session.settings.limits, session.workers)
+    forecaster = Forecaster(session.settings.limits)
     student = BertConfig.preset("mini", vocab_size=8192, num_hidden_layers=2)
     teacher = BertConfig.preset("mini", vocab_size=8192)
     taught = PretrainConfig(corpus=("x",), recipe="distil", objective="mlm", causal_share=0.0, teacher="little")
