@@ -153,14 +153,15 @@ def _work(rows: Sequence[dict[str, Any]], run: Path) -> str:
 
 
 def _tables(scores: dict[str, list[dict[str, float]]]) -> Iterable[str]:
-    """One table for texts, with the mean of the draws and each of them; one for labelled data."""
+    """One table for texts, with the mean of the draws and each of them; one for each labelled data, apart."""
     texts = {title: draws for title, draws in scores.items() if any(key in draws[0] for key in _ORDER)}
     if texts:
         rows = ([title, *(_draws(draws, key) for key in _ORDER)] for title, draws in texts.items())
         yield markdown(["text", *_ORDER.values()], rows)
-    for title, draws in scores.items():
-        if title not in texts:
-            yield markdown(["score", title], ([key.replace("_", " "), f"{v:.4f}"] for key, v in draws[0].items()))
+    for place, (title, draws) in enumerate((title, draws) for title, draws in scores.items() if title not in texts):
+        if texts or place:
+            yield ""
+        yield markdown(["score", title], ([key.replace("_", " "), f"{v:.4f}"] for key, v in draws[0].items()))
 
 
 def _draws(draws: Sequence[dict[str, float]], key: str) -> str:

@@ -151,6 +151,7 @@ def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card()
     lengths = {name: load_checkpoint(name) for name in shipped_models()}
     assert {name: c.trained_length for name, c in lengths.items()} == {
         "answers-town": 99,
+        "embed-mini": 128,
         "entities-mini": 128,
         "sentiment-mini": 128,
         "tiny-town": 64,

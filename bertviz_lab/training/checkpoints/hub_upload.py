@@ -27,6 +27,7 @@ _METRICS = {
     "exact_match": "exact_match",
     "mrr": "mrr",
     "recall_at_10": "recall_at_10",
+    "recall at 10": "recall_at_10",
     "spearman": "spearmanr",
     "pearson": "pearsonr",
     "MLM accuracy": "accuracy",

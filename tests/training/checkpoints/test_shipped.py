@@ -12,7 +12,7 @@ from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.loading.read_task import read_task
-from bertviz_lab.interpret import probe
+from bertviz_lab.interpret import probe, semantic_search
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
@@ -55,6 +55,37 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
     found = evaluate_task(checkpoint, [data], task)
     for score, value in found.items():
         assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+
+
+@pytest.mark.parametrize(
+    ("name", "task", "files"),
+    [
+        ("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv", "reqa_squad/test.json")),
+    ],
+)
+def test_evaluating_on_published_data_repeats_the_card(
+    name: str, task: str, files: tuple[str, ...], shared_data: Path
+) -> None:
+    checkpoint = load_checkpoint(name)
+    for file in files:
+        for score, value in evaluate_task(checkpoint, [shared_data / file], task).items():
+            assert f"| {score.replace('_', ' ')} | {value:.4f} |" in checkpoint.card
+
+
+def test_embed_mini_finds_what_is_meant_by_other_words() -> None:
+    texts = ["A kitten sleeps on the sofa.", "The train to the coast was late.", "Two men repair a roof.", "It rained."]
+    checkpoint = load_checkpoint("embed-mini")
+    for query, wanted in (("A cat is lying on a couch.", 0), ("Workers are fixing a house.", 2)):
+        assert semantic_search(checkpoint, query, texts)[0].index == wanted
+
+
+def test_embed_mini_hardly_tells_a_negation_or_the_order_of_words_as_its_card_says() -> None:
+    checkpoint = load_checkpoint("embed-mini")
+    told = re.findall(r'"([^"]+)" and "([^"]+)" (?:have a cosine|one) of ([\d.]+)', " ".join(checkpoint.card.split()))
+    assert len(told) == 2
+    for first, second, cosine in told:
+        (hit,) = semantic_search(checkpoint, first, [second])
+        assert f"{hit.cosine:.2f}" == cosine.rstrip(".")
 
 
 def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
