@@ -152,6 +152,7 @@ def test_every_shipped_model_says_its_trained_length_in_its_files_and_its_card()
     assert {name: c.trained_length for name, c in lengths.items()} == {
         "answers-town": 99,
         "embed-mini": 128,
+        "emotions-mini": 128,
         "entities-mini": 128,
         "sentiment-mini": 128,
         "tiny-town": 64,

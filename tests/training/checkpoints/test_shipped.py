@@ -12,7 +12,7 @@ from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import LabelledText, Question
 from bertviz_lab.data.tasks.loading.read_task import read_task
-from bertviz_lab.interpret import probe, semantic_search
+from bertviz_lab.interpret import classify, probe, semantic_search
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
@@ -61,6 +61,7 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
     ("name", "task", "files"),
     [
         ("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv", "reqa_squad/test.json")),
+        ("emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv")),
     ],
 )
 def test_evaluating_on_published_data_repeats_the_card(
@@ -86,6 +87,17 @@ def test_embed_mini_hardly_tells_a_negation_or_the_order_of_words_as_its_card_sa
     for first, second, cosine in told:
         (hit,) = semantic_search(checkpoint, first, [second])
         assert f"{hit.cosine:.2f}" == cosine.rstrip(".")
+
+
+def test_emotions_mini_finds_plain_emotions() -> None:
+    checkpoint = load_checkpoint("emotions-mini")
+    for text, wanted in (
+        ("Thank you so much, that was very kind of you.", "gratitude"),
+        ("I love this so much!", "love"),
+        ("This makes me so angry.", "anger"),
+        ("I am so sorry for what I did.", "remorse"),
+    ):
+        assert wanted in classify(checkpoint, text).predicted
 
 
 def test_answers_town_notices_other_plots_and_hardly_strangers_as_its_card_says() -> None:
