@@ -25,7 +25,7 @@ const part = panel.part([
     h('div', { class: 'fields' }, fields.steps.node, fields.seed.node),
     h('p', { class: 'quiet' }, 'More steps give clearer results; another seed shows the variance.')),
 ], async () => {
-  const payload = await panel.ask('cards', { ...plan });
+  const payload = await panel.ask('cards', { ...plan }).catch((error) => cards.say(error.message));
   if (!payload) return;
   for (const name of ['steps', 'seed']) fields[name].set(payload[name]);
   limits.textContent = payload.limits;
