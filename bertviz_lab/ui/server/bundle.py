@@ -57,7 +57,8 @@ ISLANDS: tuple[Assembly, ...] = (
     SCRUBBER, TOKEN_STRIP, WORD_SPLIT,
 )  # fmt: skip
 
-_FUNCTION = re.compile(r"^(?:async )?function (\w+)", re.MULTILINE)
+#: A function of the tools, written as one or as a constant.
+_FUNCTION = re.compile(r"^(?:(?:async )?function (\w+)|const (\w+) = (?:async )?\()", re.MULTILINE)
 _FOLDER = "lab-static"
 _EVERYWHERE = ("shared.css", "client/workspace.css", "client/explore.css")
 _MEDIA = {"js": "text/javascript", "css": "text/css"}
@@ -68,7 +69,7 @@ def script() -> str:
     """The tools once, a function for each island, and `Lab.push`, which the page calls for each place of one."""
     arguments = "element, props, trigger, server, watch"
     island_tools = "\n".join(source(name) for name in ISLAND_TOOLS)
-    shared = ", ".join(_FUNCTION.findall(island_tools))
+    shared = ", ".join(found[1] or found[2] for found in _FUNCTION.finditer(island_tools))
     islands = ",\n".join(
         f"{island.name!r}({arguments}, page) {{\nconst {{ {shared} }} = shared({arguments});\n{island.script()}\n}}"
         for island in ISLANDS
