@@ -4,6 +4,7 @@
 NOT_ON_THE_PAGE = (
     *("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
     *("streaming", "held_out_documents", "compile"),  # for data sets of the hub, and GPUs
+    "generator_size",  # of replaced-token detection
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
 
@@ -53,7 +54,7 @@ GROUPS = (
         "building",
         "Architecture",
         (
-            *("family", "generator_size", "layers", "heads", "share_layers"),
+            *("family", "layers", "heads", "share_layers"),
             *("segment_embeddings", "position_embeddings", "bidirectional"),
         ),
     ),
@@ -152,7 +153,6 @@ LABELS = {
     "gradient_checkpointing": "Gradient checkpointing",
     "precision": "Precision",
     "family": "Model family",
-    "generator_size": "Generator size (fraction)",
     "layers": "Layers",
     "heads": "Attention heads per layer",
     "share_layers": "Parameter sharing across layers",
@@ -227,7 +227,6 @@ HELP = {
     "lora": "Trains small adapters of this rank in place of the backbone (needs PEFT); 0 trains all of it.",
     "precision": "Floating-point format; auto picks the fastest that this hardware supports.",
     "family": "BERT, or what RoBERTa, ALBERT, ELECTRA, DeBERTa and ModernBERT changed in it.",
-    "generator_size": "With replaced-token detection: the width of the generator, as a fraction of the model's.",
     "layers": "If empty, as the model size has.",
     "heads": "If empty, as the model size has; they split the hidden size equally.",
     "share_layers": "All layers use the same weights, as in ALBERT: fewer parameters, the same compute.",
