@@ -45,7 +45,7 @@ function drawSentence() {
     if (column.special || !column.mask) {
       // The seam between sentence A and B is worth a sign; the other special tokens are not.
       const next = payload.columns[position + 1];
-      if (position && next && next.mask && !next.special) nodes.push(h('span', { class: 'seam quiet' }, '|'));
+      if (position && next?.mask && !next.special) nodes.push(h('span', { class: 'seam quiet' }, '|'));
       return;
     }
     if (nodes.length && spaced(column, position)) nodes.push(' ');
