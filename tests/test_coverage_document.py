@@ -1,0 +1,39 @@
+"""What is taught, and where: every lesson, view and file that docs/coverage.md names is there."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.ui.views import VIEWS
+
+ROOT = Path(__file__).parents[1]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in (ROOT / "docs" / "coverage.md").read_text(encoding="utf-8").splitlines()
+    if line.startswith("| ") and not line.startswith("| subject")
+]
+TAUGHT = [row for row in ROWS if len(row) == 3]
+PANELS = {f"{str(view.workspace).capitalize()}, panel {view.title}" for view in VIEWS if view.workspace}
+
+
+def test_no_cell_is_empty() -> None:
+    assert len(TAUGHT) > 50
+    assert [row for row in ROWS if not all(row)] == []
+    assert len({row[0] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("row", TAUGHT, ids=lambda row: row[0])
+def test_what_a_row_names_is_there(row: list[str]) -> None:
+    _, places, code = row
+    for place in places.split("; "):
+        number = re.fullmatch(r"lesson (\d+)", place)
+        known = PANELS | {"Train, Pretrain", "Train, Fine-tune"}
+        assert 1 <= int(number[1]) <= len(LESSONS) if number else place in known
+    assert (ROOT / code.strip("`")).is_file()
+
+
+def test_every_lesson_is_in_it() -> None:
+    named = {int(number) for row in TAUGHT for number in re.findall(r"lesson (\d+)", row[1])}
+    assert named == {lesson.number for lesson in LESSONS}
