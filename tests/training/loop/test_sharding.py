@@ -11,21 +11,8 @@ from torch import nn
 from bertviz_lab import load_checkpoint
 from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
 from bertviz_lab.training.loop.sharding import shard_like, whole, whole_model
-from tests.training.pretraining.test_gradient_accumulation import launch, logged, same
+from tests.training.pretraining.test_gradient_accumulation import CONFIG, launch, logged, same
 from tests.training.support import weights
-
-CONFIG = {
-    "documents": "blank-line",
-    "preset": "tiny",
-    "vocab_size": 120,
-    "seq_len": 24,
-    "batch_size": 7,
-    "precision": "fp32",
-    "threads": 1,
-    "warmup": 0.2,
-    "optimizer": "adamw",
-    "steps": 6,
-}
 
 
 @pytest.fixture

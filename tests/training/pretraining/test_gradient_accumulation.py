@@ -59,6 +59,21 @@ def launch(config, folder: Path, processes: int, *options: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+#: A little run that several processes can share: batches of odd size, a warmup, no rounding.
+CONFIG = {
+    "documents": "blank-line",
+    "preset": "tiny",
+    "vocab_size": 120,
+    "seq_len": 24,
+    "batch_size": 7,
+    "precision": "fp32",
+    "threads": 1,
+    "warmup": 0.2,
+    "optimizer": "adamw",
+    "steps": 6,
+}
+
+
 def logged(folder: Path) -> list[tuple[int, float]]:
     """(step, mean loss since the last report): with the first three steps of each sitting one by one."""
     rows = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
@@ -67,19 +82,7 @@ def logged(folder: Path) -> list[tuple[int, float]]:
 
 @pytest.mark.slow
 def test_two_processes_train_the_model_that_one_trains(text, tmp_path):
-    config = {
-        "corpus": text,
-        "documents": "blank-line",
-        "preset": "tiny",
-        "vocab_size": 120,
-        "seq_len": 24,
-        "batch_size": 7,
-        "precision": "fp32",
-        "threads": 1,
-        "warmup": 0.2,
-        "optimizer": "adamw",
-        "steps": 6,
-    }
+    config = {"corpus": text, **CONFIG}
     launch(config, tmp_path / "two", 2)
     launch({**config, "gradient_accumulation_steps": 2}, tmp_path / "one", 1)
     a, b = weights(tmp_path / "one" / "model"), weights(tmp_path / "two" / "model")
