@@ -21,11 +21,18 @@ PICTURES = {
         {"space": "explore", "model": "wiki-mini", "explore.open": "attribution", "attribution.heads": "open", **TEXT},
         "#panel-attribution",
     ),
+    "attention": ({"space": "explore", "model": "wiki-mini", "explore.open": "attention", **TEXT}, "#panel-attention"),
+    "embeddings": (
+        {"space": "explore", "model": "wiki-mini", "explore.open": "embeddings", **TEXT},
+        "#panel-embeddings",
+    ),
     "layers": ({"space": "explore", "model": "wiki-mini", "explore.open": "layers", **TEXT}, "#panel-layers"),
     "pretrain": ({"space": "train"}, ""),
     "fine-tune": ({"space": "train"}, ""),
     "runs": ({"space": "runs", "run.id": "wiki-mini"}, ""),
     "dynamics": ({"space": "runs", "runs.open": "dynamics"}, ""),
+    "compare": ({"space": "runs", "runs.open": "compare"}, ""),
+    "ablation": ({"space": "runs", "runs.open": "ablation"}, ""),
     "learn": ({"space": "learn"}, ""),
 }
 
