@@ -80,6 +80,8 @@ PRESS = """async ([leftOut, most, scope, space]) => {
     && !node.closest('footer, dialog, #spaces > .tab-wrapper');
   const nameOf = (node) =>
     (node.getAttribute("aria-label") || node.title || node.textContent || node.value || "").trim().slice(0, 80);
+  const isLeftOut = (node) => node.getAttribute('role') !== 'tab'
+    && [nameOf(node), node.textContent.trim()].some((words) => skip.test(words));
   const keyOf = (node) => {
     const owner = node.closest('[id]:not(button, input, select)')?.id.replace(/[0-9]+$/, '') ?? '';
     return [owner, node.tagName, node.type ?? '', node.value ?? '', nameOf(node)].join('|');
@@ -111,7 +113,7 @@ PRESS = """async ([leftOut, most, scope, space]) => {
       const key = keyOf(node);
       if (seen.has(key) || !node.isConnected || !shown(node)) continue;
       seen.add(key);
-      if (skip.test(nameOf(node)) && node.getAttribute('role') !== 'tab' || isOneOfMany(node)) continue;
+      if (isLeftOut(node) || isOneOfMany(node)) continue;
       pressed.push(nameOf(node));
       node.scrollIntoView({ block: 'center', behavior: 'instant' });
       await pause(20);

@@ -66,7 +66,10 @@ def serve(settings: Settings) -> Iterator[tuple[str, AppState]]:
 
 
 def end_runs(runs: Runs) -> None:
-    """Kill what still trains."""
+    """Kill what still trains, and what waits first: its turn would come."""
+    for run_id in runs.ids():
+        if runs.state(run_id).status == "waiting":
+            runs.stop(run_id)
     for run_id in runs.ids():
         state = runs.state(run_id)
         if state.status in ACTIVE and state.pid and psutil.pid_exists(state.pid):
