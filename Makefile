@@ -11,7 +11,7 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 
 # Two workers; tests/conftest.py says which tests stay together and which come first.
-WORKERS := -n 2 --dist loadgroup --no-loadscope-reorder
+WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: app test quick check bench docs reproduce browser clean
 .DEFAULT_GOAL := app

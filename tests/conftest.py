@@ -61,17 +61,14 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return left_out or None
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark tests by what they need, and keep those of a file in one worker: before xdist reads the marks."""
+    """Mark tests by what they need, and let a worker begin with the longest files."""
     for item in items:
         path = item.path.relative_to(TESTS)
         if "chromium_path" in getattr(item, "fixturenames", ()):
             item.add_marker("browser")
         if any(path.is_relative_to(part) for part in TRAINING):
             item.add_marker("training")
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(path.as_posix()))
     if hasattr(config, "workerinput"):
         items.sort(key=_rank)
 

@@ -32,7 +32,7 @@ class Desk:
 
 def lesson_bodies(text: str) -> list[dict[str, Any]]:
     one = {
-        "title": "A lesson", "minutes": 5, "model": "toy", "missing": False, "idea": text, "example": text,
+        "title": "A lesson", "minutes": 5, "hour": 1, "model": "toy", "missing": False, "idea": text, "example": text,
         "question": "What is it?", "look": [step("Look at `this`.", "predictions", "Explore, panel Predictions")],
         "choices": ["this", "that", "neither"], "formula": "a = b", "formula_says": "They are the same.",
         "source": "Somebody 2018", "measured_by": "How much",
@@ -48,6 +48,8 @@ def step(text: str, view: str, name: str) -> dict[str, Any]:
 def answer(text: str = "It is {that}.") -> dict[str, Any]:
     return {
         "answer": 1,
+        "why": ["It is not `this`.", "", "It is one of the two."],
+        "code": ["model.py, line 3", "def forward(x):\n    return x"],
         "paragraphs": [text],
         "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
         "proof": [step("See it.", "attribution", "Explore, panel Attribution")],
@@ -273,7 +275,7 @@ def test_a_leader_sees_all_answers_and_hands_out_a_sheet(visit: Any, desk: Desk,
     page = visit("?lesson=leader")
     expect(page.locator("#lessons .leader .right")).to_have_text(["that ✓"] * 3)
     expect(page.get_by_role("link", name="?lesson=2")).to_be_visible()
-    expect(page.locator("#lessons .leader")).to_contain_text("15 in all")
+    expect(page.locator("#lessons .leader")).to_contain_text("15 minutes in all")
     with page.expect_download() as waiting:
         page.get_by_role("button", name="Save the handout").click()
     waiting.value.save_as(tmp_path / "sheet.html")
