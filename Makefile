@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.12 python3.13 python3.11 python3 python; do \
 VENV := .venv
 RUN := $(VENV)/bin/python
 
-# Two workers; tests/conftest.py says which tests stay together and which come first.
+# Two workers, each a file at a time; tests/conftest.py says which come first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
 .PHONY: app test quick check bench docs reproduce browser clean
