@@ -291,7 +291,7 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -
     page.emulate_media(reduced_motion="reduce")
     assert complaints(page, "lessons") == []
     reveal(page, 0)
-    page.locator("#lessons summary").click()
+    page.get_by_text("In one formula").click()
     page.get_by_role("button", name="Open Explore, panel Attribution").click()
     expect(page.locator("#bar .lab")).to_be_visible()
     assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []

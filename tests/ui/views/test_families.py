@@ -33,6 +33,7 @@ GIVEN: dict[str, Any] = {
     "contrast": "",
     "ablated": [[0, 1]],
     "causal": True,
+    "segments": "swapped",
     "draws": "100",
     "masks": "dynamic",
     "settings": {"rate": 15, "mask": 80, "random": 10, "unit": "words", "seed": 0},
@@ -133,6 +134,14 @@ def test_the_input_has_no_segments_where_the_family_has_none(model_type: str, se
     glossary = dict(map(tuple, strip["glossary"]))
     assert "the model predicts what was here" in glossary[lab.tokenizer.special.mask]
     assert [column["kind"] for column in strip["columns"]].count("masked") == 1
+
+
+@every_family
+def test_segment_ids_are_changed_only_where_the_model_has_segments(model_type: str, session: AppState) -> None:
+    lab = Lab(session, model_type)
+    facts = lab.ask("attribution.intervention", ablated=[], causal=False, segments="swapped")["facts"]
+    assert ("segment ids swapped" in json.dumps(facts)) == lab.config.has_segments
+    assert ("no segment embeddings" in json.dumps(facts)) == (not lab.config.has_segments)
 
 
 @every_family

@@ -126,7 +126,8 @@ def intervention(
     for place in closed:
         head_mask[place] = 0
     before = class_scores(checkpoint, inputs, target)
-    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b else inputs
+    has_segments = checkpoint.config.has_segments
+    changed_inputs = with_segment_ids(inputs, segments) if segments and text_b and has_segments else inputs
     after = class_scores(checkpoint, changed_inputs, target, head_mask=head_mask, causal=causal)
     classes = dict.fromkeys([*_largest(before), *_largest(after), target.index])
     changes = [f"without {', '.join(f'layer {layer + 1} head {head + 1}' for layer, head in closed)}"] if closed else []
@@ -137,6 +138,8 @@ def intervention(
     note = (
         "" if changes else "Tick the box, change the segment ids of a pair, or open Head ablation and click some heads."
     )
+    if segments and not has_segments:
+        note = "This model has no segment embeddings, so it has no segment ids to change."
     chart = change_payload(
         [class_name(checkpoint, inputs, target, index) for index in classes],
         [before[index] for index in classes],
