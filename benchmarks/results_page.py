@@ -14,6 +14,7 @@ _ORDER = (
     "pretraining",
     "cost",
     "time_to_quality",
+    "recipe_sweep",
     "task_scores",
     "finetuning",
     "distillation",

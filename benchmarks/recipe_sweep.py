@@ -1,0 +1,121 @@
+"""Pretraining recipes at equal cost on one thread: what beats the lab's recipe, what loses, what is a tie.
+
+    python -m benchmarks.recipe_sweep --seconds 90
+    python -m benchmarks.recipe_sweep --table --keep
+
+The first call runs the variants of `benchmarks/recipes/variants.py` one after another: two seeds of the base, one of
+every other, then more of the base and of those that lead. A finished run is a line of
+`benchmarks/results/recipe_sweep.jsonl`; called again after an interruption, it goes on with those that are missing.
+"""
+
+import json
+import statistics
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from benchmarks.corpus import find_text
+from benchmarks.machine import RESULTS, arguments, machine, report
+from benchmarks.recipes.scores import bits_per_character, held_out_passages, sentiment_probe
+from benchmarks.recipes.table import summarised, table
+from benchmarks.recipes.training import train
+from benchmarks.recipes.variants import BASE, VARIANTS, Variant
+from bertviz_lab.config.options import parse_duration
+from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
+
+RUNS = RESULTS / "recipe_sweep.jsonl"
+_BASE_SEEDS, _LEADERS, _LEADERS_SEEDS = 3, 6, 2
+
+
+def finished(setting: dict[str, Any]) -> list[dict[str, Any]]:
+    """The runs that are kept of this setting, of variants that are still the same."""
+    lines = RUNS.read_text(encoding="utf-8").splitlines() if RUNS.is_file() else []
+    known = [as_json(variant) for variant in VARIANTS]
+    return [run for run in map(json.loads, lines) if run["setting"] == setting and run["variant"] in known]
+
+
+def as_json(variant: Variant) -> dict[str, Any]:
+    """A variant as its run's line has it."""
+    return json.loads(json.dumps(asdict(variant)))
+
+
+def pending(runs: Sequence[dict[str, Any]], variants: Sequence[Variant] = VARIANTS) -> Iterator[tuple[Variant, int]]:
+    """The variants and seeds that have no run yet, the most telling first."""
+    scores: dict[str, list[float]] = {}
+    for run in runs:
+        if run["bits_per_character"] is not None:
+            scores.setdefault(run["variant"]["name"], []).append(run["bits_per_character"])
+    means = {name: statistics.fmean(values) for name, values in scores.items()}
+    ranked = sorted((variant for variant in variants if variant.name in means), key=lambda v: means[v.name])
+    leaders = [variant for variant in ranked if variant is not BASE][:_LEADERS]
+    wanted = [(BASE, 0), (BASE, 1), *((variant, 0) for variant in variants)]
+    wanted += [(BASE, seed) for seed in range(_BASE_SEEDS)]
+    wanted += [(variant, seed) for seed in range(_LEADERS_SEEDS) for variant in leaders]
+    done = {(run["variant"]["name"], run["seed"]) for run in runs}
+    for variant, seed in dict.fromkeys((variant.name, seed) for variant, seed in wanted):
+        if (variant, seed) not in done:
+            yield next(v for v in variants if v.name == variant), seed
+
+
+def run_one(variant: Variant, seed: int, setting: dict[str, Any]) -> dict[str, Any]:
+    """Train and score a variant."""
+    text, at = find_text(), machine()
+    trained = train(variant, text, setting["seconds"], seed, setting["precision"])
+    model, tokenizer = trained.model, trained.tokenizer
+    predicts = isinstance(model, (BertForPreTraining, BertForMaskedLM))
+    bits = bits_per_character(model, tokenizer, held_out_passages(text.valid)) if predicts else None
+    return {
+        "variant": as_json(variant),
+        "seed": seed,
+        "setting": setting,
+        "steps": trained.steps,
+        "tokens": trained.tokens,
+        "parameters": trained.parameters,
+        "cpu_seconds": round(trained.cpu_seconds, 2),
+        "reference_seconds": round(trained.reference_seconds, 5),
+        "bits_per_character": None if bits is None else round(bits, 5),
+        "sentiment": sentiment_probe(model, tokenizer),
+        "machine": at,
+    }
+
+
+def sweep(setting: dict[str, Any], names: Sequence[str]) -> None:
+    """Run what is missing, until nothing is."""
+    variants = [variant for variant in VARIANTS if not names or variant.name in names or variant is BASE]
+    while (todo := next(pending(finished(setting), variants), None)) is not None:
+        variant, seed = todo
+        run = run_one(variant, seed, setting)
+        RUNS.parent.mkdir(exist_ok=True)
+        with RUNS.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(run) + "\n")
+        print(
+            f"{variant.name} (seed {seed}): {run['steps']} steps, {run['tokens']} tokens, {run['cpu_seconds']} CPU s, "
+            f"reference {1e3 * run['reference_seconds']:.1f} ms, bits per character {run['bits_per_character']}, "
+            f"SST-2 {run['sentiment']}",
+            flush=True,
+        )
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--seconds", default="90s", help="how long each is trained, by the clock of recipes/clock.py")
+    parser.add_argument("--precision", choices=("bf16", "fp32"), default="bf16", help="floating-point precision of all")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="these variants, beside the base")
+    parser.add_argument("--table", action="store_true", help="compare the runs that are kept")
+    given = parser.parse_args()
+    setting = {
+        "text": find_text().name,
+        "seconds": parse_duration(given.seconds),
+        "precision": given.precision,
+    }
+    if given.table:
+        report("recipe_sweep", summarised(finished(setting)), table)
+        return
+    torch.set_num_threads(1)
+    sweep(setting, given.only)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+"""What won, what lost, and what is within the noise of the seeds."""
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+from scipy import stats
+
+from benchmarks.machine import markdown, spread
+from benchmarks.recipes.variants import BASE
+
+CONFIDENCE = 0.95
+
+
+def summarised(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Each variant beside the base: means over seeds, the difference, and how large one is that chance would make.
+
+    The noise is the standard deviation over seeds, pooled over all variants with several; a difference counts from
+    the 95% quantile of Student's t on.
+    """
+    variants: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for run in runs:
+        variants[run["variant"]["name"]].append(run)
+    if BASE.name not in variants:
+        raise SystemExit("There is no run of the base yet to compare with.")
+    several = [[run["bits_per_character"] for run in group] for group in variants.values() if len(group) > 1]
+    freedom = sum(len(values) - 1 for values in several)
+    squares = sum((len(values) - 1) * statistics.variance(values) for values in several)
+    noise = math.sqrt(squares / freedom) if freedom else None
+    base = variants[BASE.name]
+    rows = []
+    for name, group in variants.items():
+        difference = _mean(group, "bits_per_character") - _mean(base, "bits_per_character")
+        band = None
+        if noise is not None and group is not base:
+            quantile = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+            band = quantile * noise * math.sqrt(1 / len(group) + 1 / len(base))
+        rows.append(
+            {
+                "name": name,
+                "question": group[0]["variant"]["question"],
+                "seeds": sorted(run["seed"] for run in group),
+                "steps": round(_mean(group, "steps")),
+                "tokens": round(_mean(group, "tokens")),
+                "parameters": group[0]["parameters"],
+                "bits_per_character": None if math.isnan(difference) else _mean(group, "bits_per_character"),
+                "difference": None if math.isnan(difference) else difference,
+                "band": band,
+                "verdict": _verdict(difference, band) if group is not base else "",
+                "sentiment": _mean(group, "sentiment"),
+            }
+        )
+    rows.sort(key=lambda row: (row["difference"] is None, row["difference"]))
+    first = runs[0]
+    return {
+        "setting": first["setting"],
+        "noise": noise,
+        "degrees_of_freedom": freedom,
+        "cpu_seconds": spread([run["cpu_seconds"] for run in runs]),
+        "reference_seconds": spread([run["reference_seconds"] for run in runs]),
+        "loads": spread([run["machine"]["load_before"] for run in runs]),
+        "commits": sorted({run["machine"]["commit"] for run in runs}),
+        "variants": rows,
+    }
+
+
+def table(result: dict[str, Any]) -> str:
+    """The variants from the best to the worst."""
+    setting, noise = result["setting"], result["noise"]
+    reference, loads, cpu = result["reference_seconds"], result["loads"], result["cpu_seconds"]
+    about = (
+        f"Tiny models on {setting['text']}, {setting['seconds']:g} s each on one thread, in {setting['precision']}; "
+        "one thing differs from the lab's recipe at a time. Seconds are CPU seconds, so waiting for a busy core does "
+        "not count, and are weighed by a fixed training step that is timed every second of a run: it took "
+        f"{1e3 * reference['min']:.0f} / **{1e3 * reference['median']:.0f}** / {1e3 * reference['max']:.0f} ms (min / "
+        f"median / max over runs), so that the runs had {cpu['min']:.0f} / **{cpu['median']:.0f}** / {cpu['max']:.0f} "
+        f"plain CPU seconds, at loads of {loads['min']:g} to {loads['max']:g}; commits {', '.join(result['commits'])}."
+    )
+    scored = (
+        "Bits per character are what 15% of the words of held-out passages cost, masked together, a word's tokens "
+        "predicted from left to right: comparable across vocabularies, and less is better. SST-2: accuracy of a "
+        "logistic regression on mean vectors, on a part of its training set that is held out."
+    )
+    if noise is None:
+        scored += " No recipe has a second seed yet, so nothing is known of the noise."
+    else:
+        scored += (
+            f" Over seeds bits per character vary by a standard deviation of {noise:.4f} "
+            f"({result['degrees_of_freedom']} degrees of freedom): a difference smaller than the one beside it is a "
+            "tie (95%; of twenty recipes that change nothing, one would be called otherwise)."
+        )
+    rows = [
+        [
+            f"{row['question']}: {row['name']}" if row["verdict"] else f"**{row['name']}, the base**",
+            ", ".join(map(str, row["seeds"])),
+            f"{row['steps']:,}",
+            f"{row['tokens'] / 1e6:.2f}M",
+            f"{row['parameters'] / 1e6:.2f}M",
+            "" if row["bits_per_character"] is None else f"{row['bits_per_character']:.3f}",
+            "" if not row["verdict"] or row["difference"] is None else f"{row['difference']:+.3f}",
+            "" if row["band"] is None or row["difference"] is None else f"{row['band']:.3f}",
+            row["verdict"],
+            "" if math.isnan(row["sentiment"]) else f"{row['sentiment']:.1%}",
+        ]
+        for row in result["variants"]
+    ]
+    heading = ["recipe", "seeds", "steps", "tokens", "parameters", "bits per character", "difference", "tie below"]
+    return "\n\n".join([about, scored, markdown([*heading, "verdict", "SST-2"], rows)])
+
+
+def _verdict(difference: float, band: float | None) -> str:
+    if math.isnan(difference):
+        return "no MLM"
+    if band is None:
+        return "one seed"
+    return "tie" if abs(difference) < band else "better" if difference < 0 else "worse"
+
+
+def _mean(runs: Sequence[dict[str, Any]], key: str) -> float:
+    """The mean over seeds, NaN where there is no such score."""
+    values = [run[key] for run in runs if run[key] is not None]
+    return statistics.fmean(values) if values else math.nan

@@ -1,0 +1,166 @@
+"""A run of a recipe for some seconds of the clock: the lab's own parts, and the few that are only tried here."""
+
+import math
+import statistics
+import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+
+from benchmarks.corpus import Text, tokenized, tokenizer_folder
+from benchmarks.recipes.clock import Clock, ReferenceStep
+from benchmarks.recipes.variants import SHARED, Variant
+from bertviz_lab.config import PretrainConfig
+from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
+from bertviz_lab.tokenization import Tokenizer
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, parameter_count
+from bertviz_lab.training.checkpoints.checkpoint_manager import CheckpointManager
+from bertviz_lab.training.checkpoints.snapshots import SnapshotWriter
+from bertviz_lab.training.loop.hardware import Hardware, choose_hardware
+from bertviz_lab.training.loop.optim import build_optimizers
+from bertviz_lab.training.loop.schedule import default_learning_rate, lr_schedule, set_learning_rate
+from bertviz_lab.training.pretraining.curriculum import Curriculum, Stage, stages
+from bertviz_lab.training.pretraining.distillation import Distillation
+from bertviz_lab.training.pretraining.objective import PretrainingTask
+from bertviz_lab.training.pretraining.setup import build_data, build_model, build_model_config
+
+_EVERYTHING = 10**12  # characters
+_AVERAGED_EVERY = 10  # steps
+_DECAY_FROM = 0.8  # of the run, where a constant rate begins to fall
+
+
+def cosine(progress: float, warmup: float) -> float:
+    """Linear warm-up, then half a cosine down to zero (Loshchilov and Hutter 2017)."""
+    if progress < warmup:
+        return progress / warmup
+    return 0.5 * (1 + math.cos(math.pi * (progress - warmup) / (1 - warmup)))
+
+
+def warmup_stable_decay(progress: float, warmup: float) -> float:
+    """Linear warm-up, constant, and a linear way down to zero at the end (Hu et al. 2024)."""
+    return min(1.0, progress / warmup if warmup else 1.0, (1 - progress) / (1 - _DECAY_FROM))
+
+
+#: Fraction of the peak learning rate by progress and warm-up.
+SCHEDULES: dict[str, Callable[[float, float], float]] = {
+    "linear": lr_schedule,
+    "cosine": cosine,
+    "wsd": warmup_stable_decay,
+}
+
+
+@dataclass(frozen=True)
+class TrainedModel:
+    """What came of a run, and what it took."""
+
+    model: nn.Module  # in evaluation mode
+    tokenizer: Tokenizer
+    steps: int
+    tokens: int
+    parameters: int
+    cpu_seconds: float
+    reference_seconds: float  # CPU seconds of the clock's fixed step, the median of the run
+
+
+def train(variant: Variant, text: Text, seconds: float, seed: int, precision: str) -> TrainedModel:
+    """Train a variant for `seconds` of the clock; tokenizing the text is not counted."""
+    config = configuration(variant, text, seed, precision)
+    teacher = load_checkpoint(config.teacher) if config.teacher else None
+    tokenizer = teacher.tokenizer if teacher else Tokenizer.load(config.tokenizer)
+    data = build_data(config, tokenizer, _tokenized(text, tokenizer))
+    model_config = build_model_config(config, data.objective, tokenizer, None)
+    if variant.shape:
+        layers, hidden, heads = variant.shape
+        model_config = model_config.replace(
+            num_hidden_layers=layers, hidden_size=hidden, num_attention_heads=heads, intermediate_size=4 * hidden
+        )
+    hardware = choose_hardware(precision, model_config, threads=1)
+    torch.manual_seed(seed)
+    model = build_model(config, data.objective, model_config, None)
+    peak = config.learning_rate or default_learning_rate(model_config)
+    optimizers = build_optimizers(model, config, peak)
+    done = 0.0
+    curriculum = Curriculum(changed(stages(config, data.training), variant.changes), lambda: done)
+    with tempfile.TemporaryDirectory() as folder, closing(curriculum):
+        task = PretrainingTask(
+            model,
+            model_config,
+            tokenizer,
+            curriculum,
+            data.held_out,
+            optimizers,
+            hardware,
+            CheckpointManager(Path(folder) / "checkpoints", 1),
+            SnapshotWriter(Path(folder) / "snapshots", 0),
+            distillation=Distillation(teacher.model, config.distillation, config.temperature) if teacher else None,
+        )
+        average = AveragedModel(model, multi_avg_fn=get_ema_multi_avg_fn(variant.averaging))
+        clock = Clock(ReferenceStep(precision))
+        steps = tokens = 0
+        while done < 1.0:
+            rate = peak * SCHEDULES[variant.schedule](min(0.999, done) or 0.002, config.warmup)
+            set_learning_rate(optimizers, rate)
+            batch = next(curriculum)
+            _step(task, batch, hardware, config.max_grad_norm)
+            steps, tokens = steps + 1, tokens + batch.real_tokens
+            if variant.averaging and steps % _AVERAGED_EVERY == 0:
+                average.update_parameters(model)
+            done = clock.read() / seconds
+    return TrainedModel(
+        model=(average.module if variant.averaging else task.kept_model).eval(),
+        tokenizer=tokenizer,
+        steps=steps,
+        tokens=tokens,
+        parameters=parameter_count(task.kept_model),
+        cpu_seconds=clock.cpu_seconds,
+        reference_seconds=statistics.median(clock.timings),
+    )
+
+
+def configuration(variant: Variant, text: Text, seed: int, precision: str) -> PretrainConfig:
+    """A variant's settings; but for a student, which has its teacher's, with a vocabulary learnt from the text."""
+    settings = {"recipe": "lab"} | SHARED | variant.settings
+    if "teacher" not in settings:
+        settings["tokenizer"] = str(tokenizer_folder(text.train, settings.get("vocab_size", 8192)))
+    return PretrainConfig.of_recipe(corpus=(str(text.train),), threads=1, seed=seed, precision=precision, **settings)
+
+
+def changed(plan: tuple[Stage, ...], changes: Sequence[tuple[float, dict[str, float]]]) -> tuple[Stage, ...]:
+    """The stages of a run with what changes from some fractions of it on."""
+    if not changes:
+        return plan
+    result: list[Stage] = []
+    start = 0.0
+    for until in sorted({stage.until for stage in plan} | {begin for begin, _ in changes if begin > 0}):
+        data = next(stage.data for stage in plan if stage.until > start)
+        now: dict[str, Any] = {}
+        for begin, change in changes:
+            now |= change if begin <= start else {}
+        seq_len = now.get("seq_len", data.seq_len)
+        data = replace(
+            data,
+            seq_len=seq_len,
+            batch_size=max(1, round(data.batch_size * now.get("batch", 1) * data.seq_len / seq_len)),
+            rule=replace(data.rule, probability=now.get("mask_probability", data.rule.probability)),
+            seed=data.seed + 15_485_863 * len(result),  # the parts of a stage do not begin with the same examples
+        )
+        result.append(Stage(until, data))
+        start = until
+    return tuple(result)
+
+
+def _step(task: PretrainingTask, batch: Any, hardware: Hardware, max_grad_norm: float) -> None:
+    with hardware.autocast():
+        out = task.training_step(task.model, batch, measure=False)
+    hardware.backward(out.loss)
+    hardware.optimizer_step(task.model, task.optimizers, max_grad_norm)
+
+
+def _tokenized(text: Text, tokenizer: Tokenizer) -> TokenizedCorpus:
+    return tokenized(text.train, tokenizer, _EVERYTHING)

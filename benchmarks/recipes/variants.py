@@ -1,0 +1,73 @@
+"""The recipes that are compared: the lab's own, and others that differ from it in one thing each."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+#: What all have in common: the lab's recipe at the smallest size.
+SHARED: dict[str, Any] = {"preset": "tiny"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A recipe: settings of `PretrainConfig`, and what can be tried besides."""
+
+    name: str
+    question: str  # what it is about: the variants of one question stand together in the table
+    settings: dict[str, Any] = field(default_factory=dict)
+    shape: tuple[int, int, int] | None = None  # layers, hidden size, heads, where no preset has them
+    schedule: str = "linear"  # of the learning rate, one of `training.SCHEDULES`
+    averaging: float = 0.0  # decay of an average of the weights over ten steps, which is then the model; 0 is none
+    #: From these fractions of the run on: "seq_len", "batch" (times the settings'), "mask_probability". A longer
+    #: sequence comes in smaller batches, so that a step has as many tokens.
+    changes: tuple[tuple[float, dict[str, float]], ...] = ()
+
+
+BASE = Variant("lab", "base")
+
+#: In the order in which they are run: what decides most comes first.
+VARIANTS = (
+    BASE,
+    Variant("MLM only, no sentence pairs", "objective", {"objective": "mlm"}),
+    Variant("V 16,384", "vocabulary", {"vocab_size": 16384}),
+    Variant("no causal warm-up", "causal warm-up", {"causal_share": 0.0}),
+    Variant("AdamW", "optimizer", {"optimizer": "adamw"}),
+    Variant("30% masked", "masking", {"mask_probability": 0.3}),
+    Variant("batch of 32", "batch size", {"batch_size": 32}),
+    Variant("4 x 128", "shape", shape=(4, 128, 2)),
+    Variant("128 tokens throughout", "sequence length", {"short_seq_len": 0}),
+    Variant("distilled from wiki-mini", "distillation", {"objective": "mlm", "teacher": "wiki-mini"}),
+    Variant("V 4,096", "vocabulary", {"vocab_size": 4096}),
+    Variant("cosine", "schedule", schedule="cosine"),
+    Variant("warm-up, constant, decay (WSD)", "schedule", schedule="wsd"),
+    Variant("twice the learning rate", "learning rate", {"learning_rate": 4e-3}),
+    Variant("causal for half of the run", "causal warm-up", {"causal_share": 0.5}),
+    Variant(
+        "40%, 30%, 15% masked",
+        "masking",
+        changes=(
+            (0.0, {"mask_probability": 0.4}),
+            (0.5, {"mask_probability": 0.3}),
+            (0.75, {"mask_probability": 0.15}),
+        ),
+    ),
+    Variant("4 x 96", "shape", {"learning_rate": 2e-3}, shape=(4, 96, 3)),
+    Variant("1 x 192", "shape", {"learning_rate": 2e-3}, shape=(1, 192, 3)),
+    Variant(
+        "batch of 8, 16, 32", "batch size", changes=((0.0, {"batch": 0.5}), (0.33, {"batch": 1}), (0.67, {"batch": 2}))
+    ),
+    Variant("replaced-token detection (RTD)", "objective", {"recipe": "electra"}),
+    Variant("32, 128, then 512 tokens for a tenth", "sequence length", changes=((0.9, {"seq_len": 512}),)),
+    Variant("weight averaging (EMA)", "averaging", averaging=0.98),
+    Variant("V 30,522", "vocabulary", {"vocab_size": 30522}),
+    Variant("half the learning rate", "learning rate", {"learning_rate": 1e-3}),
+    Variant("sentence order (SOP)", "objective", {"objective": "mlm+sop"}),
+    Variant("40% masked", "masking", {"mask_probability": 0.4}),
+    Variant("32 tokens for 70%", "sequence length", {"short_share": 0.7}),
+    Variant("4 x 256", "shape", {"preset": "mini"}),
+    Variant("batch of 8", "batch size", {"batch_size": 8}),
+    Variant("weight averaging (EMA), WSD", "averaging", schedule="wsd", averaging=0.98),
+    Variant("whole-word masking", "masking", {"whole_word": True}),
+    Variant("[MASK] only, no random tokens", "masking", {"mask_split": "100/0/0"}),
+    Variant("dropout 0.1", "regularisation", {"dropout": 0.1}),
+    Variant("weight decay 0.1", "regularisation", {"weight_decay": 0.1}),
+)
