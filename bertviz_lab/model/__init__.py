@@ -1,7 +1,6 @@
 """BERT from scratch, to be read in this order: layers, embeddings, attention, encoder, bert, heads, losses.
 
-The families that came after it are settings (docs/families.md); what they compute otherwise is in `positions`
-(`rotary`, `disentangled`, `relative_bias`), `prenorm`, `pooling` and `replaced_tokens`.
+The families that came after it are settings (docs/families.md); what they compute otherwise is in `families/`.
 
 Tensors carry their shape as a suffix, one letter per dimension:
 
@@ -26,7 +25,7 @@ from bertviz_lab.model.heads import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.model.replaced_tokens import BertForReplacedTokenDetection
+from bertviz_lab.model.families.replaced_tokens import BertForReplacedTokenDetection
 from bertviz_lab.model.trace import LayerTrace
 
 __all__ = [

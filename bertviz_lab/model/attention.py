@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.layers import Linear
-from bertviz_lab.model.positions import layer_positions
+from bertviz_lab.model.families.positions import layer_positions
 from bertviz_lab.model.trace import Stages
 
 Mask = Tensor | None

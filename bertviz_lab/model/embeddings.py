@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
-from bertviz_lab.model.positions import position_rows
+from bertviz_lab.model.families.positions import position_rows
 
 
 class Embeddings(nn.Module):

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.model.disentangled import DisentangledAttention, RelativePositions
-from bertviz_lab.model.relative_bias import BiasedAttention, RelativeBias
-from bertviz_lab.model.rotary import RotaryAngles, RotaryAttention
+from bertviz_lab.model.families.disentangled import DisentangledAttention, RelativePositions
+from bertviz_lab.model.families.relative_bias import BiasedAttention, RelativeBias
+from bertviz_lab.model.families.rotary import RotaryAngles, RotaryAttention
 
 
 def shared_positions(config: BertConfig) -> nn.Module | None:
