@@ -36,11 +36,11 @@ from bertviz_lab.interpret import (
 )
 from bertviz_lab.tokenization import Encoding
 from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
-from bertviz_lab.ui.components.chart import CHART
-from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
-from bertviz_lab.ui.components.loss_chart import LOSS_CHART
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.attention.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.charts.chart import CHART
+from bertviz_lab.ui.components.charts.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ Source: Devlin et al. 2018, "BERT: Pre-training of Deep Bidirectional Transforme
 """
 
 from bertviz_lab.model.bert import BertModel, BertModelOutput
+from bertviz_lab.model.families.replaced_tokens import BertForReplacedTokenDetection
 from bertviz_lab.model.heads import (
     BertForMaskedLM,
     BertForNextSentencePrediction,
@@ -25,7 +26,6 @@ from bertviz_lab.model.heads import (
     BertForSequenceClassification,
     BertForTokenClassification,
 )
-from bertviz_lab.model.families.replaced_tokens import BertForReplacedTokenDetection
 from bertviz_lab.model.trace import LayerTrace
 
 __all__ = [

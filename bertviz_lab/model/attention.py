@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.model.layers import Linear
 from bertviz_lab.model.families.positions import layer_positions
+from bertviz_lab.model.layers import Linear
 from bertviz_lab.model.trace import Stages
 
 Mask = Tensor | None

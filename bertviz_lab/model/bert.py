@@ -8,9 +8,9 @@ from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import extended_attention_mask
-from bertviz_lab.model.families.disentangled import mask_padding
 from bertviz_lab.model.embeddings import Embeddings
 from bertviz_lab.model.encoder import Encoder
+from bertviz_lab.model.families.disentangled import mask_padding
 from bertviz_lab.model.layers import LayerNorm, Linear, initialize
 from bertviz_lab.model.pooling import pool_text
 from bertviz_lab.model.trace import LayerTrace

@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from bertviz_lab.config import BertConfig
-from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
 from bertviz_lab.model.families.positions import position_rows
+from bertviz_lab.model.layers import Embedding, LayerNorm, Linear
 
 
 class Embeddings(nn.Module):

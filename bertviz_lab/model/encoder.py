@@ -12,9 +12,9 @@ from torch.utils.checkpoint import checkpoint
 
 from bertviz_lab.config import BertConfig
 from bertviz_lab.model.attention import Mask, SelfAttention
-from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
 from bertviz_lab.model.families.positions import shared_positions, window_mask
 from bertviz_lab.model.families.prenorm import prenorm_layer
+from bertviz_lab.model.layers import ACTIVATION_FUNCTIONS, LayerNorm, Linear
 from bertviz_lab.model.trace import LayerTrace, Stages
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 
 from bertviz_lab.errors import InputError
-from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
+from bertviz_lab.ui.components.runs.run_strip import run_strip, strip_payload
 from bertviz_lab.ui.server.visitors import visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.models import saved_at

@@ -1,7 +1,7 @@
 """Learning curves: the figure of each panel without points, and the logs that fill them.
 
 The page, a notebook and a saved page are given the figures and the events of a log. Each trace says in `meta` which of
-the log's values it draws: `ui/components/curve_figure.js` fills it, and fills it again with every new row.
+the log's values it draws: `ui/components/charts/curve_figure.js` fills it, and fills it again with every new row.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from bertviz_lab.config import IGNORE_INDEX, BertConfig
 from bertviz_lab.data.pretraining.batches import PretrainingBatch
 from bertviz_lab.model import BertForMaskedLM, BertForReplacedTokenDetection
-from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.model.families.replaced_tokens import replaced_token_loss
+from bertviz_lab.model.losses import cross_entropy
 from bertviz_lab.training.loop.hardware import Hardware
 from bertviz_lab.training.loop.loop import StepOutput
 from bertviz_lab.training.pretraining.evaluate import LabelScores, evaluating, right

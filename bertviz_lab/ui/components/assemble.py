@@ -1,7 +1,8 @@
 """Joins the JavaScript and CSS files of a view into an island: a part of the page that draws itself.
 
-The files lie beside this one as package data. Joining files by plain text makes their top-level functions private to
-one island, without a bundler; `ui/server/bundle.py` serves all islands as one script and one style sheet.
+The files lie beside this one and in the rooms below as package data. Joining files by plain text makes their top-level
+functions private to one island, without a bundler; `ui/server/bundle.py` serves all islands as one script and one style
+sheet.
 """
 
 import html
@@ -25,9 +26,12 @@ ISLAND_TOOLS = ("island.js", "picture.js")
 
 @cache
 def source(name: str) -> str:
-    """The text of one file of this folder, such as `tools.js`, or of another folder of the page: `client/page.js`."""
-    place = resources.files("bertviz_lab.ui") if "/" in name else resources.files(__package__)
-    return place.joinpath(name).read_text(encoding="utf-8")
+    """The text of a file of this folder or its rooms (`tools.js`, `chart.js`), or of the page: `client/page.js`."""
+    if "/" in name:
+        return resources.files("bertviz_lab.ui").joinpath(name).read_text(encoding="utf-8")
+    here = resources.files(__package__)
+    (place,) = [room / name for room in (here, *here.iterdir()) if (room / name).is_file()]
+    return place.read_text(encoding="utf-8")
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from bertviz_lab.data.corpora.sources import FORMATS
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.figures.training.health import health_payload
+from bertviz_lab.ui.components.data.health_cards import health_cards
 from bertviz_lab.ui.components.facts import facts, facts_payload
-from bertviz_lab.ui.components.health_cards import health_cards
 from bertviz_lab.ui.components.notice import notice
 from bertviz_lab.ui.event_options import QUIET, TYPING
 from bertviz_lab.ui.forms import controls, form, options, texts

@@ -18,23 +18,23 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from bertviz_lab.ui.components.assemble import ISLAND_TOOLS, PLOTLY, Assembly, source
-from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
-from bertviz_lab.ui.components.chart import CHART
-from bertviz_lab.ui.components.data_charts import DATA_CHARTS
-from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
-from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.attention.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.attention.heads_beside import HEADS_BESIDE
+from bertviz_lab.ui.components.charts.chart import CHART
+from bertviz_lab.ui.components.charts.data_charts import DATA_CHARTS
+from bertviz_lab.ui.components.charts.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.data.data_preview import DATA_PREVIEW
+from bertviz_lab.ui.components.data.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.data.health_cards import HEALTH_CARDS
 from bertviz_lab.ui.components.facts import FACTS
-from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
-from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
-from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
-from bertviz_lab.ui.components.loss_chart import LOSS_CHART
-from bertviz_lab.ui.components.marked_text import MARKED_TEXT
 from bertviz_lab.ui.components.notice import NOTICE
-from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
-from bertviz_lab.ui.components.run_compare import RUN_COMPARE
-from bertviz_lab.ui.components.run_strip import RUN_STRIP
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
-from bertviz_lab.ui.components.word_split import WORD_SPLIT
+from bertviz_lab.ui.components.runs.recipe_cards import RECIPE_CARDS
+from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.runs.run_strip import RUN_STRIP
+from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.tokens.marked_text import MARKED_TEXT
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 from bertviz_lab.ui.server.questions import ARRAYS_ROUTE, WIRE
 from bertviz_lab.ui.view import View
 from bertviz_lab.ui.views import VIEWS

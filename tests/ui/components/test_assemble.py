@@ -9,9 +9,9 @@ import pytest
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.ui import components
 from bertviz_lab.ui.components.assemble import Assembly, component
-from bertviz_lab.ui.components.data_preview import DATA_PREVIEW
-from bertviz_lab.ui.components.health_cards import HEALTH_CARDS
-from bertviz_lab.ui.components.run_strip import RUN_STRIP
+from bertviz_lab.ui.components.data.data_preview import DATA_PREVIEW
+from bertviz_lab.ui.components.data.health_cards import HEALTH_CARDS
+from bertviz_lab.ui.components.runs.run_strip import RUN_STRIP
 from bertviz_lab.ui.server.bundle import ISLANDS
 from bertviz_lab.ui.server.questions import WIRE
 from tests.browser import in_event_loop

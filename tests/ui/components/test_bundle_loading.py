@@ -8,9 +8,9 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from bertviz_lab.ui.components.assemble import component
-from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
-from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.attention.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 from tests.ui.components.harness import first_values, running
 
 

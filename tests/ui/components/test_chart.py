@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab.figures.charts import bars_payload, plane_payload
 from bertviz_lab.figures.payload import message_payload
-from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.charts.chart import CHART
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE, SENTENCE, Desk, charts, token_scores
 

@@ -10,8 +10,8 @@ from bertviz_lab.config import ABLATIONS
 from bertviz_lab.figures.training.ablation_study import recipe_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.components.recipe_cards import RECIPE_CARDS
-from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.runs.recipe_cards import RECIPE_CARDS
+from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
 from tests.browser import eventually
 from tests.ui.components.harness import HOSTILE
 

@@ -8,7 +8,7 @@ import gradio as gr
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertviz_lab.ui.components.run_strip import run_strip, strip_payload
+from bertviz_lab.ui.components.runs.run_strip import run_strip, strip_payload
 from tests.browser import PageLog, eventually
 from tests.ui.components.harness import running
 

@@ -60,8 +60,8 @@ def test_the_page_carries_no_script_of_an_island(url: str) -> None:
 
 def test_every_island_is_in_the_bundle() -> None:
     written = {value for value in vars(bundle).values() if isinstance(value, Assembly)}
-    for module in pkgutil.iter_modules(components.__path__):
-        values = vars(importlib.import_module(f"{components.__name__}.{module.name}")).values()
+    for module in pkgutil.walk_packages(components.__path__, f"{components.__name__}."):
+        values = vars(importlib.import_module(module.name)).values()
         written |= {value for value in values if isinstance(value, Assembly)}
     assert written == set(bundle.ISLANDS)
     assert len({island.name for island in bundle.ISLANDS}) == len(bundle.ISLANDS)

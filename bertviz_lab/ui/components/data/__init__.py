@@ -1,0 +1,1 @@
+"""What was uploaded: its first rows, its health, its examples."""
