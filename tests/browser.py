@@ -56,6 +56,18 @@ def eventually(page: Page, condition: Callable[[], bool], seconds: float = 10.0)
         page.wait_for_timeout(50)  # lets the page's own events happen, unlike time.sleep
 
 
+def at_rest(page: Page) -> None:
+    """Wait until nothing has been asked or drawn for half a second: an answer may lead to another question."""
+    page.evaluate("() => { window.restingSince = 0 }")
+    page.wait_for_function(
+        """() => {
+          const busy = document.querySelector('[aria-busy="true"]');
+          window.restingSince = busy ? 0 : window.restingSince || performance.now();
+          return window.restingSince && performance.now() - window.restingSince > 500;
+        }"""
+    )
+
+
 def fill_in(*fields: tuple[Locator, str]) -> None:
     """Type into fields; what a late answer to the opening of the page or of a part puts back is typed again."""
     for _ in range(5):

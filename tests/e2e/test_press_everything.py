@@ -12,7 +12,7 @@ from playwright.sync_api import FilePayload, Page, expect
 
 from bertviz_lab import BertForQuestionAnswering, BertForSequenceClassification, BertForTokenClassification
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog
+from tests.browser import PageLog, at_rest
 from tests.data.tasks.loading.support import PASSAGE, question, squad
 from tests.little import little_folder, little_text
 from tests.ui.pages import event_loops, little_settings, serve
@@ -170,8 +170,10 @@ def test_everything_in_a_workspace_can_be_pressed(
         page.goto(f"{address}?space={space}")
         tab = page.get_by_role("tab", name=space.title(), exact=True, include_hidden=True)  # a list on a phone
         expect(tab).to_have_attribute("aria-selected", "true")
-        page.wait_for_load_state("networkidle")
-        pressed = page.evaluate(PRESS, [LEFT_OUT.pattern, 400, FEW[width], SPACES[space], space])
+        at_rest(page)
+        pressed = page.evaluate(
+            PRESS, [LEFT_OUT.pattern, 400, FEW[1280 if space == "learn" else width], SPACES[space], space]
+        )
         page.wait_for_timeout(500)
     assert len(pressed) > 10, pressed
     nothing_failed(page, page_log, caplog)
@@ -197,7 +199,7 @@ def test_everything_about_an_uploaded_file_can_be_pressed(
             page.get_by_role("tab", name="Fine-tune", exact=True).click()
         if kind == "batch":
             page.get_by_role("button", name="Batch inference on a file").click()
-        page.wait_for_load_state("networkidle")
+        at_rest(page)
         file = FilePayload(name=name, mimeType="text/plain", buffer=text.encode())
         page.locator(f"{box} input[type=file]").set_input_files(file)
         expect(page.locator(shown)).to_contain_text(words)

@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab.ui.page_events import SPACES
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import PageLog, eventually, watch
+from tests.browser import PageLog, at_rest, eventually, watch
 from tests.little import little_text
 from tests.ui.pages import event_loops, little_settings, serve
 
@@ -276,7 +276,7 @@ def test_every_workspace_fits_and_can_be_read_by_everybody(
     for name in SPACES:
         page.evaluate("name => window.Lab.page.open({ space: name })", name)  # a narrow window folds the tabs away
         expect(page.locator(f"#spaces [role=tab][data-tab-id={name}][aria-selected=true]").first).to_be_attached()
-        expect(page.locator("[aria-busy=true]")).to_have_count(0)
+        at_rest(page)
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width, f"{name} is wider than the window"
         found = Axe().run(page).response["violations"]
         serious = [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]

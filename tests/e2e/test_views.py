@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from bertviz_lab import BertForSequenceClassification, BertModel, interpret
 from bertviz_lab.ui.state.app_state import AppState
-from tests.browser import eventually
+from tests.browser import at_rest, eventually
 from tests.e2e.charts import data_table
 from tests.little import little_folder
 from tests.ui.pages import event_loops, little_settings, serve
@@ -57,14 +57,6 @@ def write(page: Page, field: str, text: str) -> None:
 def unfold(page: Page, fold: str) -> None:
     page.locator(f"#{fold} > summary").click()
     expect(page.locator(f"#{fold}")).to_have_attribute("open", "")
-
-
-#: Nothing has been computed for a second.
-CALM = """() => {
-  const busy = document.querySelector('[aria-busy="true"]');
-  window.calm = busy ? 0 : window.calm || performance.now();
-  return window.calm && performance.now() - window.calm > 1000;
-}"""
 
 
 def set_range(page: Page, field: str, value: int) -> None:
@@ -469,7 +461,7 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
     page.locator("#tokens-strip [role=option]").nth(2).click()
     page.locator("#embedding-sum").scroll_into_view_if_needed()
     expect(page.locator("#embedding-sum .heading")).to_be_visible()
-    page.wait_for_function(CALM)  # what is busy is pale
+    at_rest(page)  # what is busy is pale
     response = Axe().run(page, context=[f"#panel-{view}" for view in DRAWN]).response
     assert [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"

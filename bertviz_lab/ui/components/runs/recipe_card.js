@@ -25,15 +25,12 @@ function makeCard(body, set, predictions, onChange, onReveal) {
   const reveal = h('button', { type: 'button', class: 'reveal action', onclick: () => onReveal(card) }, 'Reveal');
   const hint = h('span', { class: 'quiet small hint' });
   const outcome = h('div', { class: 'outcome', 'aria-live': 'polite' });
-  const asked = body.asks.map(([measure, words]) => {
-    const group = choices(words, predictions.map(([name, text]) => [name, text, `${words}: ${text} without it`]), kept[measure] ?? '',
-      (name) => {
-        card.predicted[measure] = name;
-        remember(key, { ...card.predicted, revealed: card.revealed });
-        refresh();
-      });
-    return group;
-  });
+  const asked = body.asks.map(([measure, words]) => choices(words,
+    predictions.map(([name, text]) => [name, text, `${words}: ${text} without it`]), kept[measure] ?? '', (name) => {
+      card.predicted[measure] = name;
+      remember(key, { ...card.predicted, revealed: card.revealed });
+      refresh();
+    }));
   const predict = h('fieldset', { class: 'predict' }, h('legend', { class: 'quiet small' }, 'Your prediction, compared with the full recipe:'),
     ...asked.map((group) => group.node));
   const node = h('section', { class: 'card', 'data-name': body.name },

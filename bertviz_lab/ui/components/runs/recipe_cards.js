@@ -81,7 +81,8 @@ async function reveal(card) {
   card.told = true;
   try {
     const outcome = await server.reveal(card.name, payload.whole, card.run, card.predicted);
-    if (outcome) card.tell(outcome);
+    const shown = cards.find((other) => other.name === card.name); // they may have been drawn again meanwhile
+    if (outcome) shown?.tell(outcome);
   } catch (error) {
     card.told = false;
     said.textContent = error.message;
