@@ -1,5 +1,6 @@
 # make app     open the page           make check   format, lint, types
-# make test    every test              make quick   those that need neither a browser nor a training run
+# make test    the tests              make quick   those that need neither a browser nor a training run
+# make thorough   what `make test` leaves out: the other screens, the longest forms
 # make bench   the measurements behind the README's figures
 # make docs    the API reference from the docstrings
 # make reproduce MODEL=tiny-town       train a shipped model again, and compare its scores with the shipped ones
@@ -13,7 +14,7 @@ RUN := $(VENV)/bin/python
 # Two workers, each a file at a time; tests/conftest.py says which come first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test quick check bench docs reproduce browser clean
+.PHONY: app test thorough quick check bench docs reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -22,8 +23,11 @@ app: $(VENV)/.app
 test: $(VENV)/.test browser
 	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) $(ARGS)
 
+thorough: $(VENV)/.test browser
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) -m thorough $(ARGS)
+
 quick: $(VENV)/.test
-	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) -m "not browser and not training and not slow" --hypothesis-profile quick $(ARGS)
+	@HF_HUB_OFFLINE=1 $(RUN) -m pytest $(WORKERS) -m "not browser and not training and not slow and not thorough" --hypothesis-profile quick $(ARGS)
 
 check: $(VENV)/.test
 	$(RUN) -m ruff format --check .

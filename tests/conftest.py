@@ -69,8 +69,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
         if any(path.is_relative_to(part) for part in TRAINING):
             item.add_marker("training")
+        if is_third_screen(item):
+            item.add_marker("thorough")
     if hasattr(config, "workerinput"):
         items.sort(key=_rank)
+
+
+def is_third_screen(item: pytest.Item) -> bool:
+    """Whether a test looks at a wide dark page or a narrow light one: `make test` looks at the other two."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    screen = (parameters.get("width"), parameters.get("theme", parameters.get("scheme")))
+    return screen in ((1280, "dark"), (400, "light"))
 
 
 def _rank(item: pytest.Item) -> int:

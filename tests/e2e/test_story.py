@@ -95,7 +95,7 @@ def test_a_first_visit(page: Page, page_log: PageLog, served: tuple[str, AppStat
 
     # A text of one's own: its health report, then Train.
     upload(page, own_text)
-    stage = train(page, "25s")
+    stage = train(page, "15s")
     expect(stage).to_contain_text(re.compile(r"Training: .*step \d"), timeout=TRAINING)
     for panel in ("mlm", "nsp"):
         eventually(page, lambda panel=panel: painted(page, panel) > 3, 30)

@@ -61,7 +61,9 @@ def test_evaluating_a_fine_tuned_model_repeats_its_card(name: str, task: str, da
     ("name", "task", "files"),
     [
         ("embed-mini", "embeddings", ("stsb/stsb-en-dev.csv", "reqa_squad/test.json")),
-        ("emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv")),
+        pytest.param(
+            "emotions-mini", "multilabel", ("goemotions/dev.tsv", "goemotions/test.tsv"), marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_evaluating_on_published_data_repeats_the_card(
@@ -139,6 +141,7 @@ def test_tiny_town_scores_what_its_card_says() -> None:
     assert scores_of("tiny-town", "sample:tiny-town:held-out") == first_draws(card, "500 stories")
 
 
+@pytest.mark.thorough
 def test_wiki_mini_scores_what_its_card_says(shared_data: Path) -> None:
     checkpoint = load_checkpoint("wiki-mini")  # of a text of this length its words alone: the pairs take half a minute
     found = evaluate_text(checkpoint, [str(shared_data / "wiki_en" / "valid.txt")], "mlm")

@@ -61,7 +61,7 @@ def test_a_compiled_run_has_the_losses_of_a_plain_one_and_resumes(text, tmp_path
     assert load_checkpoint(tmp_path / "whole" / "model").report.missing == ()
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 def test_generated_code_has_the_loss_of_the_plain_model():
     plain, compiled = build(PRETRAINING), build(PRETRAINING)
     try:

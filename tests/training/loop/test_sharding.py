@@ -57,6 +57,7 @@ def test_what_was_saved_opens_like_any_other_and_resumes_in_any_number_of_proces
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_muon_sees_whole_matrices(text, tmp_path, sharded):
     config = {**CONFIG, "corpus": text, "optimizer": "muon", "steps": 3}
     launch(config, tmp_path / "two", 2)

@@ -338,6 +338,7 @@ def test_saved_rows_are_the_events(visit: Visit, feed: Feed):
     assert Path(waiting.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.thorough
 def test_hundred_thousand_steps_in_two_hundred_updates_leave_no_node_behind(visit: Visit, feed: Feed, desk: Desk):
     page = visit()
     desk.chunk = 520
