@@ -28,6 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code: 0, 2 for bad input, 130 after Ctrl-C."""
     try:
         options = command_parser(__doc__ or "", _COMMANDS).parse_args(arguments)
+        options.progress = _progress
         result = options.run(options)
     except InputError as error:
         print(f"bertviz-lab: {error}", file=sys.stderr)
@@ -263,6 +264,10 @@ def _load(model: str) -> "Checkpoint":
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint  # torch takes a second to import
 
     return load_checkpoint(model)
+
+
+def _progress(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
 
 
 def _warn(sentence: str) -> None:

@@ -13,6 +13,9 @@ from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.config.limits import flag_of, limit_fields, words_of
 from bertviz_lab.config.options import options_of
 
+#: What a pretrained model is evaluated on, before any fine-tuning.
+PRETRAINED_TASKS = ("mlm", "nsp", "probes", "minimal-pairs")
+
 
 def command_parser(description: str, commands: Mapping[str, Callable[..., Any]]) -> argparse.ArgumentParser:
     """The parser of `bertviz-lab COMMAND`; the chosen command's function, of these, is in `run`."""
@@ -54,9 +57,12 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
 
     evaluate = command("evaluate")
-    evaluate.add_argument("--task", choices=("mlm", "nsp", "probes", *TASKS), default="mlm", help="What to evaluate")
+    evaluate.add_argument("--task", choices=(*PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate")
     evaluate.add_argument(
-        "--data", nargs="+", default=[], help="Text or labelled files; for probes tiny-town or english"
+        "--data",
+        nargs="+",
+        default=[],
+        help="Text or labelled files; for probes tiny-town or english; for minimal-pairs files or folders like BLiMP's",
     )
     evaluate.add_argument(
         "--seq-len",

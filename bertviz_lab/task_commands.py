@@ -2,13 +2,18 @@
 
 import argparse
 import io
+import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bertviz_lab import strict_json
 from bertviz_lab.command_result import Result, write_file
 from bertviz_lab.config.finetune import READING, TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
+
+if TYPE_CHECKING:
+    from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
 
 def evaluate_command(options: argparse.Namespace) -> Result:
@@ -25,12 +30,32 @@ def evaluate_command(options: argparse.Namespace) -> Result:
         scores = dict(probe(model, " ".join(options.data) or "auto").right)
     elif not options.data:
         raise InputError("Name the files to evaluate on, for example --data other.txt.")
+    elif options.task == "minimal-pairs":
+        return _evaluate_minimal_pairs(model, options, notes)
     elif options.task in TASKS:
         reading = given_options(options, READING)
         scores = evaluate_task(model, options.data, options.task, max_length=length, **reading)
     else:
         scores = evaluate_text(model, options.data, options.task, seq_len=length, seed=options.seed)
     return Result(scores, "\n".join(f"{name:20} {value:.4f}" for name, value in scores.items()), notes=notes)
+
+
+def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, notes: tuple[str, ...]) -> Result:
+    """Accuracy per phenomenon on files in BLiMP's format."""
+    from bertviz_lab.data.probes import read_minimal_pairs
+    from bertviz_lab.interpret import score_minimal_pairs
+
+    pairs, began = read_minimal_pairs(options.data), time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        rate = 2 * done / (time.monotonic() - began)
+        options.progress(f"{done:,} of {total:,} pairs, {rate:,.0f} sentences/s")
+
+    body = score_minimal_pairs(model, pairs, max_length=options.seq_len, on_progress=tell).to_dict()
+    rows = [*body["phenomena"].items(), ("all", body)]
+    width = max(len(name) for name, _ in rows)
+    lines = [f"{name:{width}} {row['accuracy']:8.1%} {row['pairs']:8,}" for name, row in rows]
+    return Result(body, "\n".join([f"{'':{width}} accuracy    pairs", *lines]), notes=notes)
 
 
 def predict_command(options: argparse.Namespace) -> Result:

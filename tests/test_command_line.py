@@ -125,6 +125,27 @@ def test_evaluate_says_what_a_model_can_do(capsys) -> None:
     )
 
 
+def test_evaluate_scores_minimal_pairs_by_phenomenon(capsys, model: str, tmp_path: Path) -> None:
+    pairs = [
+        ("the cat sat", "sat cat the", "order"),
+        ("a dog ran", "a ran dog", "order"),
+        ("she reads", "she read", "agreement"),
+    ]
+    rows = [{"sentence_good": good, "sentence_bad": bad, "linguistics_term": term} for good, bad, term in pairs]
+    file = tmp_path / "pairs.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    command = ["evaluate", "--task", "minimal-pairs", "--model", model, "--data", str(tmp_path)]
+    scores = answer(capsys, *command)
+    assert scores["pairs"] == 3
+    assert {name: row["pairs"] for name, row in scores["phenomena"].items()} == {"order": 2, "agreement": 1}
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert f"all       {scores['accuracy']:8.1%}        3" in printed.out
+    assert "3 of 3 pairs" in printed.err
+    file.write_text("{}\n", encoding="utf-8")
+    assert "Record 1 of" in refusal(capsys, *command)
+
+
 def test_evaluate_wants_a_text_for_all_else(capsys) -> None:
     assert "Name the files to evaluate on" in refusal(capsys, "evaluate", "--task", "mlm", "--model", "tiny-town")
 

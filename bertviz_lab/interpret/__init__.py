@@ -42,6 +42,7 @@ from bertviz_lab.interpret.masking import MaskedLoss, MaskedText, mask_epochs, m
 from bertviz_lab.interpret.masking_statistics import MaskingStatistics, masking_statistics
 from bertviz_lab.interpret.norms import NormsByLayer, norms_by_layer
 from bertviz_lab.interpret.predictions.joint_fill import FilledSequence, JointFill, joint_fill
+from bertviz_lab.interpret.predictions.minimal_pairs import MinimalPairReport, score_minimal_pairs
 from bertviz_lab.interpret.predictions.model_comparison import (
     AttentionComparison,
     FillComparison,
@@ -110,6 +111,7 @@ __all__ = [
     "MaskedToken",
     "MaskingStatistics",
     "Method",
+    "MinimalPairReport",
     "Neighbour",
     "NextSentence",
     "NormsByLayer",
@@ -168,6 +170,7 @@ __all__ = [
     "read_results",
     "related_tokens",
     "rollout",
+    "score_minimal_pairs",
     "semantic_search",
     "similarity",
     "target_kinds",

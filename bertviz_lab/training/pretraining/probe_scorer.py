@@ -1,8 +1,8 @@
 """Minimal-pair probes, scored while a model trains: which of two sentences it finds likelier.
 
-A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is masked in turn, with the later
-pieces of its word (Kauf and Ivanova 2023), and predicted; here for hundreds of sentences at once. What happens next in
-a story is scored by the next-sentence head.
+A sentence's score is its pseudo-log-likelihood (Salazar et al. 2020): each token is masked in turn, for probes with the
+later pieces of its word (Kauf and Ivanova 2023), and predicted; here for hundreds of sentences at once. What happens
+next in a story is scored by the next-sentence head.
 """
 
 from collections import defaultdict
@@ -19,7 +19,7 @@ from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.tokenization import Encoding, Tokenizer
 from bertviz_lab.training.pretraining.evaluate import evaluating
 
-_TOKENS_AT_ONCE = 4096
+_TOKENS_AT_ONCE = 8192
 _TIE = 1e-4  # nats: scores nearer than this differ by rounding alone
 _IS_NEXT = 0  # class of the next-sentence head
 
@@ -52,11 +52,15 @@ class _Row:
 
 @dataclass(frozen=True)
 class ProbeScorer:
-    """Probes as inputs of a model: encoded once, scored again and again, truncated to `max_length` tokens."""
+    """Probes as inputs of a model: encoded once, scored again and again, truncated to `max_length` tokens.
+
+    With a token the later pieces of its word are masked, which would reveal it, unless `mask_rest_of_word` is False.
+    """
 
     probes: Probes
     tokenizer: Tokenizer
     max_length: int = 512
+    mask_rest_of_word: bool = True
 
     @cached_property
     def _masked_sentences(self) -> list[list[_Row]]:
@@ -81,8 +85,9 @@ class ProbeScorer:
             if word is None:  # a special token
                 continue
             ids = list(encoding.ids)
-            end = position
-            while encoding.word_ids[end] == word:
+            ids[position] = self.tokenizer.mask_id
+            end = position + 1
+            while self.mask_rest_of_word and encoding.word_ids[end] == word:
                 ids[end] = self.tokenizer.mask_id
                 end += 1
             yield _Row(text, ids, encoding.token_type_ids, position, encoding.ids[position])
@@ -91,7 +96,8 @@ class ProbeScorer:
     def score(self, model: nn.Module) -> tuple[PairScore, ...]:
         """The scores of every pair that the model has a head for, in their order.
 
-        The model is scored on its own device, in fp32 and without dropout, and left in its mode; nothing is random.
+        The model is scored on its own device, in fp32 unless autocast is on, without dropout, and left in its mode;
+        nothing is random.
         """
         sums = torch.zeros(2 * len(self.probes.pairs), dtype=torch.float64)
         reads_words = isinstance(model, (BertForPreTraining, BertForMaskedLM))

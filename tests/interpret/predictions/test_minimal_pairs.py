@@ -1,0 +1,110 @@
+"""Minimal pairs of a file score what a plain loop with `transformers` over the same weights gives, mask by mask."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from bertviz_lab import BertModel, Checkpoint, InputError, load_checkpoint, save_checkpoint
+from bertviz_lab.data.probes import PROBES, MinimalPair
+from bertviz_lab.interpret import pseudo_log_likelihood, score_minimal_pairs
+from tests.little import little_checkpoint
+
+SHIPPED = Path(__file__).parents[3] / "checkpoints"
+LITTLE = (
+    MinimalPair("order", "", "the red cat sat on the mat", "the red cat on the mat sat", 3),
+    MinimalPair("order", "", "a small dog ran to the house", "dog a small ran to the house", 0),
+    MinimalPair("pieces", "", "catsunbelievably dogs run", "catsunbelievably dogs runs unbelievably", 2),
+)
+ENGLISH = (
+    MinimalPair("agreement", "", "The dogs are very old.", "The dogs is very old.", 2),
+    MinimalPair("agreement", "", "Her brothers have two houses.", "Her brothers has two houses.", 2),
+    MinimalPair("pieces", "", "The zookeepers feed the wombats.", "The zookeepers feeds the wombats.", 2),
+    MinimalPair("negation", "", "Nobody has ever seen that river.", "Somebody has ever seen that river.", 0),
+    MinimalPair("negation", "", "He did not eat any bread.", "He did eat any bread.", 2),
+)
+
+
+def reference(folder: Path, sentence: str) -> float:
+    """The pseudo-log-likelihood as Salazar et al. 2020 define it: a forward pass for each masked token."""
+    from transformers import AutoTokenizer, BertForMaskedLM
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    model = BertForMaskedLM.from_pretrained(folder).eval()
+    ids = tokenizer(sentence, return_tensors="pt")["input_ids"]
+    total = 0.0
+    for position in range(1, ids.shape[1] - 1):
+        masked = ids.clone()
+        masked[0, position] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model(input_ids=masked).logits
+        total += float(logits[0, position].log_softmax(-1)[ids[0, position]])
+    return total
+
+
+@pytest.fixture(scope="module")
+def little(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_checkpoint(little_checkpoint(), tmp_path_factory.mktemp("models") / "little")
+
+
+def test_scores_are_those_of_one_mask_at_a_time_with_transformers(little: Path) -> None:
+    for folder, pairs in ((little, LITTLE), (SHIPPED / "wiki-tiny", ENGLISH)):
+        checkpoint = load_checkpoint(folder)
+        lengths = {len(checkpoint.tokenizer.encode(text).ids) for pair in pairs for text in (pair.good, pair.bad)}
+        assert len(lengths) > 1, "several lengths, so several batches"
+        report = score_minimal_pairs(checkpoint, pairs, precision="fp32")
+        assert [score.pair for score in report.scores] == list(pairs)
+        for score in report.scores:
+            good, bad = reference(folder, score.pair.good), reference(folder, score.pair.bad)
+            assert (score.good, score.bad) == pytest.approx((good, bad), abs=1e-3)
+            assert score.right == float(good > bad)
+
+
+def test_in_16_bits_the_same_sentence_wins_every_pair() -> None:
+    """Near ties are scored again in 32 bits; all other scores are rounded."""
+    checkpoint = load_checkpoint(SHIPPED / "wiki-tiny")
+    pairs = PROBES["english"].pairs[:60]
+    exact = score_minimal_pairs(checkpoint, pairs, precision="fp32").scores
+    rounded = score_minimal_pairs(checkpoint, pairs, precision="bf16").scores
+    assert [score.right for score in rounded] == [score.right for score in exact]
+    differences = {abs(a.good - b.good) for a, b in zip(exact, rounded, strict=True) if abs(a.good - a.bad) < 0.3}
+    assert differences
+    assert max(differences) < 1e-3
+    assert 0.001 < max(abs(a.good - b.good) for a, b in zip(exact, rounded, strict=True)) < 0.5
+
+
+def test_a_word_in_pieces_is_masked_piece_by_piece() -> None:
+    """As in the paper; the lab's probes mask the rest of the word, too, and give another score."""
+    checkpoint, pair = load_checkpoint(SHIPPED / "wiki-tiny"), ENGLISH[2]
+    assert len(checkpoint.tokenizer.encode("zookeepers").ids) > 3
+    (score,) = score_minimal_pairs(checkpoint, [pair]).scores
+    assert score.good > pseudo_log_likelihood(checkpoint, pair.good).total + 1, "the pieces give each other away"
+
+
+def test_accuracy_is_that_of_each_phenomenon_and_of_all_pairs(little: Path) -> None:
+    report = score_minimal_pairs(load_checkpoint(little), LITTLE)
+    right = [score.right for score in report.scores]
+    assert report.to_dict() == {
+        "accuracy": pytest.approx(sum(right) / 3),
+        "pairs": 3,
+        "phenomena": {
+            "order": {"accuracy": pytest.approx(sum(right[:2]) / 2), "pairs": 2},
+            "pieces": {"accuracy": right[2], "pairs": 1},
+        },
+    }
+
+
+def test_many_pairs_are_scored_in_parts_with_the_same_result(little: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, heard = load_checkpoint(little), []
+    whole = score_minimal_pairs(checkpoint, LITTLE, precision="fp32")
+    monkeypatch.setattr("bertviz_lab.interpret.predictions.minimal_pairs._PAIRS_AT_ONCE", 2)
+    parts = score_minimal_pairs(checkpoint, LITTLE, precision="fp32", on_progress=lambda *done: heard.append(done))
+    assert heard == [(2, 3), (3, 3)]
+    for score, other in zip(whole.scores, parts.scores, strict=True):
+        assert (score.good, score.bad) == pytest.approx((other.good, other.bad), abs=1e-4)
+
+
+def test_a_model_without_the_head_is_refused() -> None:
+    checkpoint: Checkpoint = little_checkpoint(kind=BertModel)
+    with pytest.raises(InputError, match="no masked-LM head"):
+        score_minimal_pairs(checkpoint, LITTLE)
