@@ -194,7 +194,8 @@ class TaskData:
     Attributes:
         task: what all of them are.
         examples: in the order of the files and of their rows.
-        labels: the class names in order (numbers by size, others by alphabet); none for regression and qa.
+        labels: the class names in order (as the file declares them, else numbers by size, others by alphabet); none
+            for regression and qa.
         files: how each file was read.
         dropped: the rows that were left out, by reason.
         notes: what was repaired or looks odd, a sentence each.

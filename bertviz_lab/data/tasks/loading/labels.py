@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -65,9 +65,11 @@ def class_names(labels: Iterable[str]) -> dict[str, str]:
     return stripped
 
 
-def sorted_labels(labels: Iterable[str]) -> tuple[str, ...]:
-    """Class names in order: by size where all are numbers, else by alphabet."""
+def sorted_labels(labels: Iterable[str], declared: Sequence[str] = ()) -> tuple[str, ...]:
+    """Class names in order: as `declared` where all are, by size where all are numbers, else by alphabet."""
     names = set(labels)
+    if names <= set(declared):
+        return tuple(name for name in dict.fromkeys(declared) if name in names)
     if all(number_of(name) is not None for name in names):
         return tuple(sorted(names, key=lambda name: (float(name), name)))
     return tuple(sorted(names))

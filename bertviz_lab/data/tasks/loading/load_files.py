@@ -144,7 +144,9 @@ def detect_format(file_name: str, lines: Sequence[str], options: ReadOptions) ->
     if ending in (".json", ".jsonl", ".ndjson"):
         return "json" if ending == ".json" else "jsonl"
     tokens = [line for line in filled if line[0] != "#"]
-    if ending == ".conllu" or sum(bool(_CONLLU_LINE.match(line)) for line in tokens) > 0.9 * len(tokens):
+    is_conllu = [bool(_CONLLU_LINE.match(line)) for line in tokens]
+    # A table of ten columns may have a number in the first, too, as GLUE's STS-B has, but it begins with its header.
+    if ending == ".conllu" or (is_conllu[:1] == [True] and sum(is_conllu) > 0.9 * len(tokens)):
         return "conllu"
     if options.task in ("auto", "tokens") and (ending in _CONLL_ENDINGS or looks_like_conll(lines)):
         return "conll"

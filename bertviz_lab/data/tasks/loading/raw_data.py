@@ -1,7 +1,7 @@
 """What a file holds before its columns are interpreted, and the report of rows that were dropped or repaired."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bertviz_lab.data.corpora.reading_notes import quoted
@@ -26,6 +26,7 @@ class RawTable:
         width: cells in most of the rows.
         names: of the columns; None until it is known whether the first row is a header.
         delimiter: that a text with surplus cells was split at; "" where cells cannot be split.
+        class_names: column -> its classes in their order, where the file declares them, as Parquet of the hub does.
     """
 
     info: FileInfo
@@ -35,6 +36,7 @@ class RawTable:
     width: int
     names: list[str] | None = None
     delimiter: str = ""
+    class_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def file_name(self) -> str:

@@ -249,11 +249,11 @@ def _with_classes(results: list[TaskData], first: RawTable, label: int) -> list[
         classes = "class has" if len(single) == 1 else "classes have"
         note = f"{len(single):,} {classes} one example only: {quoted_list(single)}."
         results[0] = replace(results[0], notes=(*results[0].notes, note))
-    return _with_labels(results)
+    return _with_labels(results, first.class_names.get(first.column_names[label], ()))
 
 
-def _with_labels(results: list[TaskData]) -> list[TaskData]:
-    labels = sorted_labels(chain.from_iterable(_label_set(data.examples) for data in results))
+def _with_labels(results: list[TaskData], declared: Sequence[str] = ()) -> list[TaskData]:
+    labels = sorted_labels(chain.from_iterable(_label_set(data.examples) for data in results), declared)
     return [replace(data, labels=labels) for data in results]
 
 

@@ -167,7 +167,8 @@ def raw_data_of_records(
         word, tag = tagged_fields
         return _raw_sentences(rows, word, tag, names.get(tag), replace(info, columns=tuple(columns)), unit, report)
     cells = [[cell_text(row.get(column), names.get(column)) for column in columns] for row in rows]
-    return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=[str(c) for c in columns])
+    texts = [str(column) for column in columns]
+    return RawTable(info, unit, cells, range(1, len(rows) + 1), len(columns), names=texts, class_names=names)
 
 
 def _count_characters(record: Any) -> int:

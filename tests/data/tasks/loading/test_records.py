@@ -7,7 +7,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from bertviz_lab.data.tasks.loading.read_task import read_task
+from bertviz_lab.data.tasks.loading.read_task import read_pair, read_task
 from bertviz_lab.errors import InputError
 from tests.data.support import written
 from tests.data.tasks.loading.support import RECORDS
@@ -60,9 +60,9 @@ def test_malformed_records_are_refused_with_their_location(tmp_path, name, conte
         read_task(written(tmp_path, name, content))
 
 
-def parquet(folder, name="a.parquet"):
+def parquet(folder, name="a.parquet", names=("negative", "positive")):
     features = datasets.Features(
-        {"sentence": datasets.Value("string"), "label": datasets.ClassLabel(names=["negative", "positive"])}
+        {"sentence": datasets.Value("string"), "label": datasets.ClassLabel(names=list(names))}
     )
     info = {"info": {"features": features.to_dict()}}
     rows = [{"sentence": f"a film of number {n}", "label": n % 2} for n in range(10)]
@@ -80,6 +80,14 @@ def test_parquet_is_read_with_its_class_names(tmp_path):
     assert [(d.reason, d.where) for d in data.dropped] == [
         ('the label is missing (column "label")', ('"a.parquet" row 11',))
     ]
+
+
+def test_classes_are_in_the_order_that_the_file_declares(tmp_path):
+    """The F1 of GLUE's MRPC is that of the second class, whatever the alphabet says."""
+    names = ("not_equivalent", "equivalent")
+    assert read_task(parquet(tmp_path, names=names)).labels == names
+    more = parquet(tmp_path, "b.parquet", names)
+    assert [data.labels for data in read_pair(tmp_path / "a.parquet", more)] == [names, names]
 
 
 def test_a_damaged_parquet_table_is_refused(tmp_path):
