@@ -5,13 +5,12 @@ import dataclasses
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import Result, write_file
+from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals, write_file
 from bertviz_lab.config import FinetuneConfig, PretrainConfig, RunConfig
 from bertviz_lab.config.limits import limit_fields
 from bertviz_lab.errors import InputError
@@ -21,7 +20,7 @@ from bertviz_lab.task_commands import encode_command, evaluate_command, predict_
 if TYPE_CHECKING:
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
-_BAD_INPUT, _INTERRUPTED = 2, 130
+_BAD_INPUT = 2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -34,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"bertviz-lab: {error}", file=sys.stderr)
         return _BAD_INPUT
     except KeyboardInterrupt:
-        return _INTERRUPTED
+        return INTERRUPTED
     except BrokenPipeError:
         return 0
     if isinstance(result, int):
@@ -86,9 +85,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {error.strerror}.") from error
 
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
+    stop = stop_on_signals()
     finished: RunFinished | None = None
     main = start_accelerator().is_main_process
     events: Iterable[Event] = run_training(config, folder, resume=resume, should_stop=stop.is_set)
@@ -107,7 +104,7 @@ def _train(options: argparse.Namespace, kind: type[RunConfig], settings: Callabl
         if finished.path
         else "Stopped before the first checkpoint; resume with --resume"
     )
-    return Result(body, text, _INTERRUPTED if stop.is_set() else 0, silent=not main)
+    return Result(body, text, INTERRUPTED if stop.is_set() else 0, silent=not main)
 
 
 def fill_mask_command(options: argparse.Namespace) -> Result:

@@ -1,10 +1,15 @@
-"""The result of a command, and the file that it writes."""
+"""The result of a command, the file that it writes, and what ends it early."""
 
+import signal
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bertviz_lab.errors import InputError
+
+#: Exit code of a command that Ctrl-C or SIGTERM ended.
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -24,3 +29,11 @@ def write_file(path: Path, content: bytes) -> None:
         path.write_bytes(content)
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}.") from error
+
+
+def stop_on_signals() -> threading.Event:
+    """An event that Ctrl-C and SIGTERM set from now on, so that training ends after a checkpoint."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bertviz_lab.config import FinetuneConfig, PretrainConfig
-from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS
 from bertviz_lab.config.limits import flag_of, limit_fields, words_of
 from bertviz_lab.config.options import options_of
 
@@ -57,20 +57,28 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     attention.add_argument("--out", required=True, help="File to write: .html, .png or .json")
 
     evaluate = command("evaluate")
-    evaluate.add_argument("--task", choices=(*PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate")
+    what = evaluate.add_mutually_exclusive_group()
+    what.add_argument("--task", choices=(*PRETRAINED_TASKS, *TASKS), default="mlm", help="What to evaluate")
+    what.add_argument("--suite", choices=("glue",), help="Fine-tune and score the model on each task of a suite")
     evaluate.add_argument(
         "--data",
         nargs="+",
         default=[],
-        help="Text or labelled files; for probes tiny-town or english; for minimal-pairs files or folders like BLiMP's",
+        help="Text or labelled files; for probes tiny-town or english; for minimal-pairs files or folders in BLiMP's "
+        "format; for a suite the folder with a folder for each task",
     )
     evaluate.add_argument(
         "--seq-len",
         type=int,
         help="Max sequence length in tokens; by default the model's trained length, at most 128 for mlm and nsp",
     )
-    evaluate.add_argument("--seed", type=int, default=0, help="Seed of the masking")
+    evaluate.add_argument("--seed", type=int, default=0, help="Seed of the masking, or the first one of a suite's runs")
     add_options(evaluate, FinetuneConfig, READING)
+    suite = evaluate.add_argument_group("suites", "How the runs of a suite are fine-tuned, and where they are kept.")
+    suite.add_argument(
+        "--out", help="Folder of the suite's runs and results; called again, it goes on where it stopped"
+    )
+    add_options(suite, FinetuneConfig, ("seeds", *SUITE_SETTINGS))
 
     predict = command("predict")
     predict.add_argument("--data", required=True, help="A file with one text per line, or a table of texts")
@@ -145,7 +153,7 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     return parser
 
 
-def add_options(parser: argparse.ArgumentParser, config: type, names: Sequence[str] = ()) -> None:
+def add_options(parser: argparse._ActionsContainer, config: type, names: Sequence[str] = ()) -> None:
     """Add a flag for each field of a config (or for `names`); an option that is not given is not set."""
     hints = typing.get_type_hints(config)
     for field in options_of(config):

@@ -4,11 +4,11 @@ import argparse
 import io
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bertviz_lab import strict_json
-from bertviz_lab.command_result import Result, write_file
-from bertviz_lab.config.finetune import READING, TASKS
+from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals, write_file
+from bertviz_lab.config.finetune import READING, SUITE_SETTINGS, TASKS
 from bertviz_lab.errors import InputError
 from bertviz_lab.flags import given_options
 
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 def evaluate_command(options: argparse.Namespace) -> Result:
     """Evaluate a model on texts or labelled examples."""
+    if options.suite:
+        return _evaluate_suite(options)
+    if given := given_options(options, ("seeds", *SUITE_SETTINGS)):
+        raise InputError(f"--{next(iter(given)).replace('_', '-')} goes with --suite.")
     from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint
     from bertviz_lab.training.finetuning.predict import evaluate_task
     from bertviz_lab.training.pretraining.evaluate import evaluate_text
@@ -56,6 +60,42 @@ def _evaluate_minimal_pairs(model: "Checkpoint", options: argparse.Namespace, no
     width = max(len(name) for name, _ in rows)
     lines = [f"{name:{width}} {row['accuracy']:8.1%} {row['pairs']:8,}" for name, row in rows]
     return Result(body, "\n".join([f"{'':{width}} accuracy    pairs", *lines]), notes=notes)
+
+
+def _evaluate_suite(options: argparse.Namespace) -> Result:
+    """GLUE: a table with the official metrics of each task that the folder has."""
+    from bertviz_lab.training.finetuning.glue import glue_results, plan_glue, run_glue
+    from bertviz_lab.training.runs.console import format_event
+
+    if len(options.data) != 1 or not options.out:
+        raise InputError("--suite needs --data, the folder with a folder for each task, and --out for the results.")
+    out, first = Path(options.out), options.seed
+    seeds = range(first, first + getattr(options, "seeds", 1))
+    settings = given_options(options, SUITE_SETTINGS)
+    runs, notes = plan_glue(options.model, Path(options.data[0]), out, seeds, settings)
+    stop = stop_on_signals()
+    for run, event in run_glue(runs, out, stop.is_set):
+        if line := format_event(event):
+            options.progress(f"{run.name}: {line}")
+    body = {"suite": options.suite, "model": options.model, "out": str(out), **glue_results(runs)}
+    return Result(body, suite_table(body), INTERRUPTED if stop.is_set() else 0, notes=tuple(notes))
+
+
+def suite_table(results: dict[str, Any]) -> str:
+    """The results of a suite in hundredths: mean and standard deviation over seeds, and the majority baseline."""
+    rows = [("task", "split", "examples", "metric", "score", "majority")]
+    for task, splits in results["tasks"].items():
+        for split, row in splits.items():
+            for metric, mean in row["mean"].items():
+                spread = f" ± {100 * row['deviation'][metric]:.1f}" if "deviation" in row else ""
+                examples = f"{row['examples']['train']:,} / {row['examples'][split]:,}"
+                scores = f"{100 * mean:.1f}{spread}", f"{100 * row['baselines'][metric]:.1f}"
+                rows.append((task, split, examples, metric, *scores))
+    if results["average"] is not None:
+        rows.append((f"average of {len(results['tasks'])}", "", "", "", f"{100 * results['average']:.1f}", ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([*lines, *(f"{name} is not finished." for name in results["unfinished"])])
 
 
 def predict_command(options: argparse.Namespace) -> Result:

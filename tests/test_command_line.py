@@ -12,6 +12,7 @@ import pytest
 
 from bertviz_lab import interpret, load_checkpoint
 from bertviz_lab.__main__ import main
+from tests.data.tasks.glue_files import write_as_published
 from tests.little import little_folder, little_text
 from tests.training.finetuning.support import TASKS, Files
 
@@ -144,6 +145,43 @@ def test_evaluate_scores_minimal_pairs_by_phenomenon(capsys, model: str, tmp_pat
     assert "3 of 3 pairs" in printed.err
     file.write_text("{}\n", encoding="utf-8")
     assert "Record 1 of" in refusal(capsys, *command)
+
+
+@pytest.mark.training
+def test_evaluate_fine_tunes_and_scores_what_a_folder_has_of_glue(capsys, model: str, tmp_path: Path) -> None:
+    write_as_published(tmp_path / "data")
+    command = ["evaluate", "--suite", "glue", "--model", model, "--data", str(tmp_path / "data")]
+    command += [
+        "--out",
+        str(tmp_path / "out"),
+        "--seeds",
+        "2",
+        *"--epochs 1 --max-train-examples 16 --threads 1".split(),
+    ]
+    body = answer(capsys, *command)
+    assert [list(splits) for splits in body["tasks"].values()] == [["dev"], ["dev"], ["test"], ["dev"]]
+    assert body["tasks"]["stsb"]["dev"]["seeds"] == [0, 1]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert "step" not in printed.err, "nothing is trained again"
+    heading, *lines = printed.out.splitlines()
+    assert heading.split() == ["task", "split", "examples", "metric", "score", "majority"]
+    spearman = body["tasks"]["stsb"]["dev"]["mean"]["spearman"]
+    (line,) = (line for line in lines if line.split()[:2] == ["stsb", "dev"] and "spearman" in line)
+    assert line.split()[2:] == ["24", "/", "8", "spearman", f"{100 * spearman:.1f}", "±", line.split()[8], "0.0"]
+    assert lines[-1].split() == ["average", "of", "4", f"{100 * body['average']:.1f}"]
+
+
+def test_a_suite_wants_its_folders_and_its_options_nothing_else(capsys, model: str, tmp_path: Path) -> None:
+    suite = ["evaluate", "--suite", "glue", "--model", model]
+    assert "--suite needs --data" in refusal(capsys, *suite, "--data", str(tmp_path))
+    assert "no complete task of GLUE" in refusal(
+        capsys, *suite, "--data", str(tmp_path), "--out", str(tmp_path / "out")
+    )
+    assert not (tmp_path / "out").exists()
+    assert "--epochs goes with --suite" in refusal(capsys, "evaluate", "--model", model, "--data", "x", "--epochs", "2")
+    with pytest.raises(SystemExit):
+        main([*suite, "--task", "nsp"])
 
 
 def test_evaluate_wants_a_text_for_all_else(capsys) -> None:

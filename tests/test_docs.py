@@ -1,6 +1,7 @@
 """README.md and docs/ say what is so: their commands and Python blocks run, their links and numbers are right."""
 
 import importlib.util
+import json
 import re
 import shlex
 import tomllib
@@ -72,6 +73,9 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("reviews.csv", "more.csv"):
         (tmp_path / name).write_text("text,label\n" + "\n".join(rows) + "\n", encoding="utf-8")
     (tmp_path / "texts.txt").write_text("a good film\na bad film\n", encoding="utf-8")
+    pair = {"sentence_good": "The cat sleeps.", "sentence_bad": "The cat sleep.", "linguistics_term": "agreement"}
+    (tmp_path / "blimp" / "data").mkdir(parents=True)
+    (tmp_path / "blimp" / "data" / "agreement.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -11,6 +11,8 @@ from bertviz_lab.errors import InputError
 TASKS = ("classification", "multilabel", "regression", "tokens", "qa", "embeddings")
 #: How labelled files are read.
 READING = ("text_a", "text_b", "label", "delimiter", "quoting", "header", "encoding")
+#: What may be set for the runs of a suite of tasks.
+SUITE_SETTINGS = ("epochs", "batch_size", "learning_rate", "max_train_examples", "precision", "threads")
 #: What a run of `model` "random" starts from.
 RANDOM = "random"
 #: Metrics for model selection; which are available depends on the task.
