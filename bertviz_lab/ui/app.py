@@ -23,6 +23,7 @@ from bertviz_lab.ui import theme
 from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.forms.batch_prediction import create_whole_file
+from bertviz_lab.ui.forms.evaluation import create_evaluation
 from bertviz_lab.ui.forms.finetune import create_finetune
 from bertviz_lab.ui.forms.pretrain import create_pretrain
 from bertviz_lab.ui.guard.logins import LOGIN_MESSAGE, Logins, logout_route
@@ -82,6 +83,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")
+                create_evaluation(session)
             with gr.Tab("Learn", id="learn") as learn_tab:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):

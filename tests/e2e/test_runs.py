@@ -1,13 +1,18 @@
 """The workspace Runs with real mouse and keyboard: the table, and one run that is followed, stopped and resumed."""
 
+import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Locator, Page, expect
 
 from bertviz_lab import PretrainConfig
+from bertviz_lab.data.probes import PROBES
+from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
 from tests.ui.fake_hub import FakeHub
@@ -18,6 +23,7 @@ from tests.ui.state.test_models import RUN, make_run
 __all__ = ["event_loops", "hub"]
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")
 
+ENGLISH = PROBES["english"].pairs
 OTHER = "calm-fox-fedcba9876543210"
 TRAINING = 120_000  # milliseconds until a training on a busy machine shows something
 
@@ -120,6 +126,33 @@ def test_a_run_is_followed_stopped_resumed_and_downloaded(page: Page, served: tu
     page.locator("#run-explore").click()
     expect(page.locator("#model-picker")).to_have_value(run_id)
     expect(page.locator("#model-facts")).to_contain_text("BertForPreTraining")
+
+
+def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
+    page: Page, served: tuple[str, AppState], tmp_path: Path
+) -> None:
+    address, session = served
+    pairs = tuple(replace(pair, kind=kind) for kind in ("word_order", "<b>agreement</b>") for pair in ENGLISH[:3])
+    file = tmp_path / "pairs.jsonl"
+    rows = [{"sentence_good": p.good, "sentence_bad": p.bad, "linguistics_term": p.kind} for p in pairs]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    page.goto(f"{address}?space=runs&run.id={RUN}")
+    page.locator("#evaluate-part > button").click()
+    scores = page.locator("#evaluate-scores")
+    page.locator("#evaluate-files input[type=file]").set_input_files(file)
+    name = session.models.open(RUN).name
+    expect(scores).to_contain_text(f"6 of 6 pairs scored with {name}; guessing gives 50%.", timeout=TRAINING)
+    report = score_minimal_pairs(session.models.open(RUN), pairs)
+    for phenomenon, value in (("all", report.accuracy), *report.by_phenomenon.items()):
+        fact = scores.locator(".fact", has=page.get_by_text(phenomenon.replace("_", " "), exact=True))
+        expect(fact.locator("dd")).to_have_text(f"{value:.1%}")
+    page.locator("#evaluate-files").get_by_role("button", name="Clear").or_(
+        page.locator("#evaluate-files button[aria-label='Remove this file']")
+    ).first.click()
+    expect(scores).to_contain_text("says which sentence of each pair is likelier")
+    file.write_text("{}\n", encoding="utf-8")
+    page.locator("#evaluate-files input[type=file]").set_input_files(file)
+    expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
 
 
 def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(

@@ -22,13 +22,15 @@ _GOOD, _BAD, _PHENOMENON = FIELDS = ("sentence_good", "sentence_bad", "linguisti
 _FILES = Kinds(dict.fromkeys((".jsonl", ".ndjson"), "jsonl"), "a .jsonl file of minimal pairs, or a folder of them")
 
 
-def read_minimal_pairs(paths: Sequence[str | Path] | str | Path) -> tuple[MinimalPair, ...]:
+def read_minimal_pairs(
+    paths: Sequence[str | Path] | str | Path, max_bytes: float = math.inf
+) -> tuple[MinimalPair, ...]:
     """The pairs of files, folders, zips and patterns, in the order of the files' names; their kind is the phenomenon.
 
-    Raises `InputError` naming the file and the record where one cannot be read.
+    Raises `InputError` naming the file and the record where one cannot be read, or for more than `max_bytes`.
     """
     notes = ReadingNotes()
-    sources = find_sources(paths, notes, math.inf, _FILES)
+    sources = find_sources(paths, notes, max_bytes, _FILES)
     try:
         if notes.skipped:
             raise InputError(notes.skipped[0])

@@ -58,6 +58,7 @@ def score_minimal_pairs(
     *,
     max_length: int | None = None,
     precision: str = "auto",
+    threads: int = 0,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> MinimalPairReport:
     """Score both sentences of every pair, on the GPU if there is one; equal scores count half.
@@ -66,7 +67,7 @@ def score_minimal_pairs(
     that are done, and all. Raises `InputError` when the model has no masked-LM head.
     """
     model = require_head(checkpoint, "token")
-    hardware = choose_hardware(precision, checkpoint.config)
+    hardware = choose_hardware(precision, checkpoint.config, threads)
     if hardware.device.type != "cpu":  # the caller's model stays on its device
         model = copy.deepcopy(model).to(hardware.device)
     length = min(max_length or checkpoint.max_length, checkpoint.max_length)

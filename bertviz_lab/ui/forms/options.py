@@ -5,6 +5,7 @@ NOT_ON_THE_PAGE = (
     *("corpus", "tokenizer", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
     *("streaming", "held_out_documents", "compile"),  # for data sets of the hub, and GPUs
     "generator_size",  # of replaced-token detection
+    "checkpoint_every",  # the shorter a run, the more often
     *("teacher", "distillation", "temperature"),  # with the recipe distil the model to start from is the teacher
 )
 
@@ -58,13 +59,13 @@ GROUPS = (
             *("segment_embeddings", "position_embeddings", "bidirectional"),
         ),
     ),
-    ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "checkpoint_every", "probes", "seed")),
+    ("reporting", "Evaluation and checkpoints", ("steps", "eval_every", "probes", "seed")),
 )
 
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
 TUNING_NOT_ON_THE_PAGE = (
     *("train", "eval", "test", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
-    *("gradient_checkpointing", "thresholds"),
+    *("gradient_checkpointing", "thresholds", "checkpoint_every", "max_grad_norm"),
 )
 TUNING_GROUPS = (
     (
@@ -80,7 +81,6 @@ TUNING_GROUPS = (
             "freeze_layers",
             "lora",
             "layerwise_lr_decay",
-            "max_grad_norm",
             "gradient_accumulation_steps",
             "precision",
         ),
@@ -89,7 +89,7 @@ TUNING_GROUPS = (
     (
         "keeping",
         "Evaluation and checkpoints",
-        ("metric", "evals_per_epoch", "patience", "grid", "checkpoint_every", "seed"),
+        ("metric", "evals_per_epoch", "patience", "grid", "seed"),
     ),
     ("random", "Random initialisation", ("preset", "vocab_size")),
 )
@@ -160,7 +160,6 @@ LABELS = {
     "position_embeddings": "Position embeddings",
     "bidirectional": "Bidirectional attention",
     "eval_every": "Seconds between evaluations",
-    "checkpoint_every": "Seconds between checkpoints",
     "probes": "Minimal-pair probes",
     "seed": "Seed",
 }
@@ -234,7 +233,6 @@ HELP = {
     "position_embeddings": "Tell the model the order of the tokens; off sets them to zero.",
     "bidirectional": "Off: a causal mask, so that each token attends only to those before it, as in GPT.",
     "eval_every": "How often the model is evaluated on the held-out set.",
-    "checkpoint_every": "How often a checkpoint is saved, to open or to resume training from.",
     "probes": "Test during training whether the model prefers the correct sentence of each minimal pair.",
     "seed": "Seed of every random stream: the same seed gives the same run.",
 }

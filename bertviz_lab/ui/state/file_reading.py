@@ -17,6 +17,7 @@ from bertviz_lab.tokenization import Tokenizer
 from bertviz_lab.ui.state.examples import Examples, examples_from
 
 if TYPE_CHECKING:  # what brings torch, or what the first page does without
+    from bertviz_lab.data.probes import MinimalPair
     from bertviz_lab.data.tasks.examples import Task
     from bertviz_lab.data.tasks.unlabelled_inputs import TaskInputs
     from bertviz_lab.training.finetuning.examination import Examination
@@ -59,6 +60,13 @@ class FileReader:
         from bertviz_lab.data.tasks.unlabelled_inputs import read_input_file
 
         work = partial(read_input_file, path, task, max_inputs, max_characters)
+        return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
+
+    def minimal_pairs(self, paths: Sequence[Path]) -> "tuple[MinimalPair, ...]":
+        """The pairs in files of BLiMP's format. Raises `InputError`, as `read_minimal_pairs`."""
+        from bertviz_lab.data.probes import read_minimal_pairs
+
+        work = partial(read_minimal_pairs, list(paths), self._most_labelled)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
     def _read(self, work: "partial[AnswerT]", paths: Sequence[str | Path]) -> AnswerT:
