@@ -45,7 +45,8 @@ def take(address: str, folder: Path, scheme: str = "light", width: int = 1280) -
         for name, (place, part) in PICTURES.items():
             page = browser.new_page(viewport={"width": width, "height": 900})
             page.goto(f"{address}?{urlencode({'__theme': scheme, **place})}")
-            page.get_by_role("tab", name="Explore", exact=True).wait_for(timeout=60_000)
+            tab = page.get_by_role("tab", name="Explore", exact=True, include_hidden=True)  # a list on a phone
+            tab.wait_for(state="attached", timeout=60_000)
             if name == "fine-tune":
                 page.get_by_role("tab", name="Fine-tune", exact=True).click()
             page.wait_for_load_state("networkidle")

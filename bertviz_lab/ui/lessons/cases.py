@@ -138,3 +138,6 @@ STARTS = (
     "The church was built",
     "They live in a small",
 )
+
+#: Of the sample of sentiments, whose sentences say of what kind they are.
+IRONY = "Wonderful: the roof leaks and the heating has stopped."

@@ -1,10 +1,10 @@
-"""Lessons 9 to 14: WordPiece, an encoder layer, padding, BERT beside GPT and T5, why pretrain once, and the family.
+"""Lessons 9 to 15: WordPiece, a layer, padding, BERT beside GPT and T5, why pretrain once, the family, a whole task.
 
 No number about a model is written here: names in braces are measured on demand.
 """
 
 from bertviz_lab.ui.lessons import second_hour_claims as claims
-from bertviz_lab.ui.lessons.cases import PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
+from bertviz_lab.ui.lessons.cases import IRONY, PLAIN, RARE_WORDS, RIGHT_CONTEXT, STARTS
 from bertviz_lab.ui.lessons.lesson import ENGLISH, REVIEWS, Choice, Lesson, Place, Step
 
 _WORDS = f"The {RARE_WORDS[0]} of the child and the {RARE_WORDS[1]} of the text."
@@ -264,6 +264,54 @@ SECOND_HOUR = (
         "Warner et al. 2024",
         measured_by="Parameters, against the largest",
         code="model.encoder:Encoder.forward",
+        hour=2,
+    ),
+    Lesson(
+        number=15,
+        title="A task from file to errors",
+        minutes=8,
+        model=REVIEWS,
+        idea="Fine-tuning begins with a file of examples and does not end with a score. A part of the file is held "
+        "out; the score on it stands beside that of guessing; then the errors are read, kind by kind, because a "
+        "single number hides where a model fails.",
+        look=(
+            Step("Fine-tune a model: choose the sample Sentiment, and press the button.", Place("finetune")),
+            Step(
+                "A finished run: its scores, its confusion matrix, its errors.", Place("run", settings={"id": REVIEWS})
+            ),
+        ),
+        example=IRONY,
+        question="Of plain sentences the model labels about nineteen in twenty correctly. And of ironic ones?",
+        choices=(
+            Choice(
+                "About as many.",
+                "Irony says with good words that something is bad. In the reviews that it was trained on, good words "
+                "nearly always meant a good film.",
+            ),
+            Choice(
+                "About half: it can only guess.",
+                "Whoever guesses is right half of the time. To be wrong most of the time, one has to read something, "
+                "and to be misled by it.",
+            ),
+            Choice("Few: it is wrong more often than by guessing."),
+        ),
+        claim=claims.kinds_of_error,
+        cases="kinds of sentence (negation, irony, comparison and so on): fewer are labelled correctly than plain ones",
+        reveal=(
+            "Correct: {plain} of the plain sentences, {irony} of the ironic ones, {together} of all. The classifier "
+            "follows the words, and the words of an ironic sentence point the other way.",
+            "A test set of plain sentences would not have shown it. So a task is done when its errors have been read: "
+            "more examples of the kind that fails, or a larger model, is what comes next.",
+        ),
+        proof=(
+            Step("Which words made it decide?", Place("attribution", IRONY)),
+            Step("Write a sentence of your own that misleads it.", Place("predictions", IRONY)),
+        ),
+        formula="accuracy = correct / all;   of a kind: correct of that kind / all of that kind",
+        formula_says="Compare each with guessing, and with the same model trained from random weights.",
+        source="Devlin et al. 2018, section 4.1; Ribeiro et al. 2020 (CheckList), section 2",
+        measured_by="Correct labels, by kind of sentence",
+        code="training.finetuning.finetune:_score_test_set",
         hour=2,
     ),
 )

@@ -1,5 +1,6 @@
-"""What lessons 9 to 14 say of the models, measured; see `claims`."""
+"""What lessons 9 to 15 say of the models, measured; see `claims`."""
 
+import csv
 from typing import TYPE_CHECKING, Any
 
 from bertviz_lab.errors import InputError
@@ -226,3 +227,27 @@ def _cosine(one: "Tensor", other: "Tensor") -> float:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
+
+
+def kinds_of_error(session: AppState, lesson: Lesson) -> Finding:
+    """How many sentences of each kind of the sample are labelled correctly."""
+    from bertviz_lab.data.samples.task_samples import sample_path
+    from bertviz_lab.data.tasks.examples import LabelledText
+    from bertviz_lab.training.finetuning.predict import predict_with
+
+    with sample_path("sentiment").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    examples = [LabelledText(row["text"], None, row["label"], number) for number, row in enumerate(rows)]
+    predictions, _ = predict_with(session.models.open(lesson.model), examples)
+    correct: dict[str, list[bool]] = {}
+    for prediction, row in zip(predictions, rows, strict=True):
+        correct.setdefault(row["kind"], []).append(prediction.label == row["label"])
+    shares = {kind: sum(right) / len(right) for kind, right in correct.items()}
+    irony, plain = shares["irony"], shares["plain"]
+    numbers = {"plain": percent(plain), "irony": percent(irony),
+               "together": percent(sum(map(sum, correct.values())) / len(rows))}  # fmt: skip
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    answer = only_choice(irony > plain - 0.1, 0.4 < irony < 0.6, irony < 0.4)
+    return Finding(
+        answer, numbers, percent_bars(ordered), *count_held(shares[kind] < plain for kind in shares.keys() - {"plain"})
+    )
