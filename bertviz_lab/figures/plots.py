@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: The data colours of the page; two of them also differ in lightness.
 COLOURS = ("var(--lab-a)", "var(--lab-b)", "var(--lab-kept)", "var(--lab-mask)")
 TEXT, QUIET, EDGE, PAGE = "var(--lab-text)", "var(--lab-quiet)", "var(--lab-edge)", "var(--lab-page)"
+#: The first two as the full shade of a cell, on which text can be read.
+SHADES = ("var(--lab-shade-a)", "var(--lab-shade-b)")
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")  # which no SVG may hold
 _LONGEST_NAME = 34  # characters of a name on an axis; hovering tells the whole
@@ -47,9 +49,10 @@ def heatmap_figure(
         z=[[float(v) if math.isfinite(v) else None for v in row] for row in values],
         text=[[escaped(text) for text in row] for row in texts],
         texttemplate="%{text}",
+        textfont={"color": TEXT},  # Plotly's own choice, white or grey, can be too faint
         customdata=[[escaped(text) for text in row] for row in words],
         hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[0, COLOURS[1]], [0.5, PAGE], [1, COLOURS[0]]],
+        colorscale=[[0, SHADES[1]], [0.5, PAGE], [1, SHADES[0]]],
         zmin=-peak,
         zmax=peak,
         showscale=False,
@@ -99,9 +102,11 @@ def bar_figure(
     figure = blank_figure(traces, height + (26 if len(series) > 1 else 0), legend=len(series) > 1)
     peak = peak or 1.0
     signed = any(value is not None and value < 0 for _, values in series for value in values)
-    figure.update_xaxes(
-        range=[-1.25 * peak if signed else 0, 1.25 * peak], visible=False, fixedrange=True, zeroline=False
-    )
+    # What stands beside a bar has room in the margin, however narrow the figure is; beside one below 0, in the figure.
+    longest = max((len(text) for written in texts for text in written), default=0)
+    span = [-1.25 * peak, 1.25 * peak] if signed else [0, peak]
+    figure.update_xaxes(range=span, visible=False, fixedrange=True, zeroline=False)
+    figure.update_layout(margin_r=12 if signed else 16 + 8 * longest)
     figure.update_yaxes(_named(groups), autorange="reversed", showgrid=False, zeroline=False)
     figure.update_layout(barmode="group", bargap=0.25)
     if reference is not None:

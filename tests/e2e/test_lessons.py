@@ -107,7 +107,7 @@ def test_all_lessons_from_start_to_finish(page: Page, page_log: PageLog, served:
         guess = lesson.number % len(lesson.choices)
         page.locator("#lessons .choice").nth(guess).click()
         page.get_by_role("button", name="Reveal").click()
-        right = "Correct." if guess == lesson.answer else "The answer is another one"
+        right = "Correct." if guess == lesson.answer else "Not quite. The answer: "
         expect(page.locator("#lessons .verdict")).to_contain_text(right, timeout=MEASURING)
         told = page.locator("#lessons .told")
         for text in measure(session, lesson).paragraphs:

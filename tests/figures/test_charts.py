@@ -123,3 +123,21 @@ def test_counts_are_written_where_values_only_shade() -> None:
 def test_a_table_can_have_further_columns() -> None:
     body = json.loads(bars_payload(["cat"], [("one", [0.5])], title="T", extra_columns=[("seen", [7])]))
     assert body["table"] == {"header": ["", "one", "seen"], "rows": [["cat", 0.5, 7]]}
+
+
+def test_what_stands_in_cells_has_the_colour_of_the_text_on_shades_that_let_it_be_read() -> None:
+    (trace,) = json.loads(matrix_payload(np.array([[0.5, -2.0]]), ["a"], ["x", "y"], title="T"))["figure"]["data"]
+    assert trace["textfont"]["color"] == "var(--lab-text)"
+    assert [paint for _, paint in trace["colorscale"]] == [
+        "var(--lab-shade-b)",
+        "var(--lab-page)",
+        "var(--lab-shade-a)",
+    ]
+
+
+def test_the_longest_bar_leaves_room_for_what_stands_beside_it() -> None:
+    layout = json.loads(bars_payload(["cat"], [("", [1.0])], title="T", texts=[["100 of 100 pairs"]]))["figure"][
+        "layout"
+    ]
+    assert layout["xaxis"]["range"] == [0, 1.0]
+    assert layout["margin"]["r"] >= 100

@@ -126,9 +126,9 @@ def test_nothing_is_revealed_before_a_choice_was_made(visit: Any, desk: Desk) ->
     expect(page.locator("#lessons .told")).to_be_hidden()
     page.get_by_role("radio", name="this", exact=True).check()
     page.get_by_role("button", name="Reveal").click()
-    expect(page.locator("#lessons .verdict")).to_have_text("The answer is another one: that")
-    expect(page.locator("#lessons .choice").nth(0)).to_contain_text("your prediction")
-    expect(page.locator("#lessons .choice").nth(1)).to_contain_text("✓ correct")
+    expect(page.locator("#lessons .verdict")).to_have_text("Not quite. The answer: that")
+    expect(page.locator("#lessons .choice").nth(0)).to_contain_text("Your prediction")
+    expect(page.locator("#lessons .choice").nth(1)).to_contain_text("✓ Correct")
     expect(page.get_by_role("radio", name="neither")).to_be_disabled()
 
 
@@ -154,7 +154,7 @@ def test_what_was_done_is_there_after_a_reload_and_can_be_forgotten(visit: Any, 
     expect(page.locator("#lessons h2")).to_have_text("Lesson B")
     expect(page.locator("#lessons .side")).to_contain_text("1 of 3 done")
     page.locator("#lessons .list button").first.click()
-    expect(page.locator("#lessons .verdict")).to_have_text("The answer is another one: that")
+    expect(page.locator("#lessons .verdict")).to_have_text("Not quite. The answer: that")
     page.get_by_role("button", name="Start again").click()
     expect(page.locator("#lessons h2")).to_have_text("Lesson A")
     expect(page.locator("#lessons .told")).to_be_hidden()

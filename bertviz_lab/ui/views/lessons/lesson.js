@@ -41,7 +41,7 @@ function drawLesson(lesson, count, acts) {
 
   refresh();
   const node = h('article', { class: 'one' },
-    h('p', { class: 'quiet small' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · the model is ${lesson.model}`), heading,
+    h('p', { class: 'quiet small' }, `Lesson ${lesson.number} of ${count} · ${lesson.minutes} minutes · model ${lesson.model}`), heading,
     lesson.missing ? paragraph(`This copy of the lab has no model ${lesson.model}: the question cannot be measured here.`, { class: 'verdict' }) : null,
     paragraph(lesson.idea, { class: 'idea' }), drawSteps('Look', lesson.look, acts),
     h('h3', {}, 'Predict'), lesson.example ? h('p', { class: 'example mono small' }, lesson.example) : null, question, told);
@@ -58,14 +58,14 @@ function drawChoice(lesson, text, at, onChange) {
     input.disabled = true;
     node.classList.add('settled');
     node.classList.toggle('right', right);
-    said.replaceChildren(...marked(right ? '✓ correct' : mine ? `your prediction. ${why}` : why));
+    said.replaceChildren(...marked(right ? '✓ Correct' : mine ? `Your prediction. ${why}` : why));
   };
   return { node, settle };
 }
 
 function verdict(lesson, body, guess) {
   const right = body.answer === null ? 'The measurement supports none of these.'
-    : body.answer === guess ? 'Correct.' : `The answer is another one: ${lesson.choices[body.answer]}`;
+    : body.answer === guess ? 'Correct.' : `Not quite. The answer: ${lesson.choices[body.answer]}`;
   return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
 }
 
@@ -78,7 +78,7 @@ function drawSteps(title, steps, acts) {
 }
 
 function drawFormula(lesson) {
-  return h('details', {}, h('summary', {}, 'In one formula'), h('p', { class: 'formula mono small card' }, lesson.formula),
+  return h('details', {}, h('summary', {}, 'In one formula'), h('pre', { class: 'formula mono small card' }, lesson.formula),
     h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, `In the paper: ${lesson.source}`));
 }
 
