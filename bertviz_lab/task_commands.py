@@ -75,7 +75,7 @@ def _evaluate_suite(options: argparse.Namespace) -> Result:
     runs, notes = plan_glue(options.model, Path(options.data[0]), out, seeds, settings)
     stop = stop_on_signals()
     for run, event in run_glue(runs, out, stop.is_set):
-        if line := format_event(event):
+        for line in format_event(event).splitlines():
             options.progress(f"{run.name}: {line}")
     body = {"suite": options.suite, "model": options.model, "out": str(out), **glue_results(runs)}
     return Result(body, suite_table(body), INTERRUPTED if stop.is_set() else 0, notes=tuple(notes))

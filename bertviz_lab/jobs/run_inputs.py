@@ -16,7 +16,9 @@ def with_copies(
     if isinstance(config, PretrainConfig):
         return replace(config, corpus=(*_not_files(config.corpus), *copies) if copies else config.corpus)
     train = (*_not_files(config.train), *copies) if copies else config.train
-    return replace(config, train=train, eval=_copy_in(scored, folder / "scored") or config.eval)
+    tested = tuple(Path(name) for name in config.test if name not in _not_files(config.test))
+    test = (*_not_files(config.test), *_copy_in(tested, folder / "tested"))
+    return replace(config, train=train, eval=_copy_in(scored, folder / "scored") or config.eval, test=test)
 
 
 def _not_files(entries: tuple[str, ...]) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
                     finetune = create_finetune(session)
             with gr.Tab("Runs", id="runs") as runs_tab:
                 component(bundle.RUNS, value="", label="Runs", elem_id="runs")
-                create_evaluation(session)
+                create_evaluation(session, strip)
             with gr.Tab("Learn", id="learn") as learn_tab:
                 component(bundle.LEARN, value="", label="Lessons", elem_id="lessons")
         for tab, space in zip((explore_tab, train_tab, runs_tab, learn_tab), SPACES, strict=True):

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from bertviz_lab.data.probes import PROBES
 from bertviz_lab.interpret import score_minimal_pairs
 from bertviz_lab.ui.state.app_state import AppState
 from tests.browser import eventually
+from tests.data.tasks.glue_files import rows, write_archive_file
 from tests.ui.fake_hub import FakeHub
 from tests.ui.pages import event_loops, little_settings, serve
 from tests.ui.server.test_publishing import TOKEN, hub
@@ -149,10 +151,33 @@ def test_the_run_that_is_open_is_evaluated_on_minimal_pairs(
     page.locator("#evaluate-files").get_by_role("button", name="Clear").or_(
         page.locator("#evaluate-files button[aria-label='Remove this file']")
     ).first.click()
-    expect(scores).to_contain_text("says which sentence of each pair is likelier")
+    expect(scores).to_contain_text("says which sentence of each is likelier")
     file.write_text("{}\n", encoding="utf-8")
     page.locator("#evaluate-files input[type=file]").set_input_files(file)
     expect(scores).to_contain_text('no text in the field "sentence_good"', timeout=TRAINING)
+
+
+def test_the_run_that_is_open_is_fine_tuned_on_each_task_of_glue(
+    page: Page, served: tuple[str, AppState], tmp_path: Path
+) -> None:
+    address, _ = served
+    for title in ("CoLA", "MRPC"):
+        write_archive_file(tmp_path / "glue" / title / "train.tsv", title, rows(title, 40))
+        write_archive_file(tmp_path / "glue" / title / "dev.tsv", title, rows(title, 12, 40))
+    archive = shutil.make_archive(str(tmp_path / "glue"), "zip", tmp_path, "glue")
+    page.goto(f"{address}?space=runs&run.id=little")
+    page.locator("#evaluate-part > button").click()
+    page.locator("#evaluate-files input[type=file]").set_input_files(archive)
+    expect(page.locator("#evaluate-scores")).to_contain_text("Fine-tuning is queued on CoLA, MRPC.", timeout=TRAINING)
+    facts = page.locator("#evaluate-suite .fact")
+    expect(facts.nth(0)).to_contain_text(re.compile(r"CoLA\s*MCC -?\d\.\d{3}"), timeout=TRAINING)
+    expect(facts.nth(1)).to_contain_text(re.compile(r"MRPC\s*F1 \d+\.\d%, Accuracy \d+\.\d%"), timeout=TRAINING)
+    names = page.locator("#runs-table .name")
+    expect(names.filter(has_text=re.compile("^(CoLA|MRPC)$"))).to_have_count(2)
+    report = Axe().run(page, context="#evaluate-suite")
+    assert report.response["violations"] == []
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_a_model_is_pushed_to_the_hub_by_a_press_after_its_files_are_listed(

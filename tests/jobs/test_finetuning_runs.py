@@ -63,3 +63,6 @@ def test_files_are_replaced_by_copies_and_samples_are_not(tmp_path: Path) -> Non
         names = copied.train if isinstance(copied, FinetuneConfig) else copied.corpus
         assert names[-2:] == ("dataset:x", str(folder / "texts" / "01-a.csv"))
         assert with_copies(config, folder, (), ()) == config
+    (tmp_path / "2").mkdir()
+    tested = with_copies(FinetuneConfig(train=("sample:topics",), test=("sample:x", str(text))), tmp_path / "2", (), ())
+    assert tested.test == ("sample:x", str(tmp_path / "2" / "tested" / "01-a.csv"))

@@ -7,11 +7,13 @@ msr_paraphrase_test.txt). The columns are found as those of any labelled file.
 """
 
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from bertviz_lab.data.corpora.reading_notes import quoted
+from bertviz_lab.data.corpora.reading_notes import ReadingNotes, quoted
+from bertviz_lab.data.corpora.sources import Kinds, close_archives, find_sources
 from bertviz_lab.data.tasks.examples import Task
 from bertviz_lab.errors import InputError
 
@@ -45,6 +47,11 @@ class GlueFiles:
     train: tuple[Path, ...]
     published: Mapping[str, tuple[Path, ...]]
 
+    @property
+    def scored(self) -> tuple[Path, ...]:
+        """The files of the first published set: of MNLI the matched one."""
+        return next(iter(self.published.values()))
+
 
 _DEV = {"dev": frozenset({"dev"})}
 _MNLI = {name: frozenset({"dev", name}) for name in ("matched", "mismatched")}
@@ -62,6 +69,7 @@ GLUE = (
     GlueTask("wnli", "WNLI", ("accuracy",), 5, _DEV),
 )
 _ENDINGS = (".tsv", ".csv", ".txt", ".jsonl", ".json", ".parquet")
+_FILES = Kinds(dict.fromkeys(_ENDINGS, "labelled"), "files with pairs of sentences, or GLUE's tasks in folders")
 
 
 def find_glue(folder: Path) -> tuple[list[GlueFiles], list[str]]:
@@ -91,6 +99,27 @@ def find_glue(folder: Path) -> tuple[list[GlueFiles], list[str]]:
         names = ", ".join(task.title for task in GLUE)
         raise InputError(" ".join([f"{quoted(str(folder))} holds no complete task of GLUE ({names}).", *notes]))
     return complete, notes
+
+
+def unpack_glue(archive: Path, folder: Path, max_bytes: float) -> bool:
+    """Write the files of the tasks in a zip under `folder`, and nothing else of it; False where it has none.
+
+    Raises `InputError` where it cannot be read, or unpacks to more than `max_bytes`.
+    """
+    sources = find_sources(archive, ReadingNotes(), max_bytes, _FILES)
+    unpacked = False
+    try:
+        for source in sources:
+            *_, parent, name = PurePosixPath("/", source.name).parts
+            if source.archive and _task_name(Path(parent)) in {task.name for task in GLUE}:
+                target = folder / _task_name(Path(parent)) / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with source.open() as stream, target.open("wb") as file:
+                    shutil.copyfileobj(stream, file)
+                unpacked = True
+    finally:
+        close_archives(sources)
+    return unpacked
 
 
 def _task_name(folder: Path) -> str:

@@ -99,17 +99,22 @@ def plan_glue(
     runs = []
     for files in tasks:
         for seed in seeds:
-            config = FinetuneConfig(
-                **{"epochs": files.task.epochs} | dict(settings),
-                model=model,
-                task=files.task.task,
-                train=tuple(map(str, files.train)),
-                metric=files.task.metrics[0],
-                seed=seed,
-                snapshot_room=0,
-            )
+            config = glue_config(model, files, seed, settings)
             runs.append(GlueRun(files, config, out / files.task.name / f"seed-{seed}"))
     return runs, notes
+
+
+def glue_config(model: str, files: GlueFiles, seed: int, settings: Mapping[str, Any]) -> FinetuneConfig:
+    """The settings of the run on one task; what it is scored on is no part of them."""
+    return FinetuneConfig(
+        **{"epochs": files.task.epochs} | dict(settings),
+        model=model,
+        task=files.task.task,
+        train=tuple(map(str, files.train)),
+        metric=files.task.metrics[0],
+        seed=seed,
+        snapshot_room=0,
+    )
 
 
 def run_glue(

@@ -1,37 +1,48 @@
-"""Evaluate, folded away below the runs: files of minimal pairs in, the accuracy per phenomenon out."""
+"""Evaluate, folded away below the runs: minimal pairs are scored at once, per phenomenon; GLUE's tasks are queued."""
 
+import json
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
+from bertviz_lab.data.tasks.glue import GLUE, find_glue
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
+from bertviz_lab.strict_json import nan_for_null
+from bertviz_lab.training.runs.notes import RunNotes
+from bertviz_lab.training.runs.run_folder import ACTIVE
 from bertviz_lab.ui.components.facts import facts, facts_payload
 from bertviz_lab.ui.event_options import QUIET
 from bertviz_lab.ui.forms.training_view import upload_size
+from bertviz_lab.ui.header import strip_of
+from bertviz_lab.ui.server.downloads import download_folder
 from bertviz_lab.ui.server.error_handling import sentence_of
 from bertviz_lab.ui.server.uploads import uploaded_paths
-from bertviz_lab.ui.server.visitors import visitor_of
+from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.state.metric_names import shown
+from bertviz_lab.ui.state.metric_names import NAMES, shown
 from bertviz_lab.ui.views.run.view import current
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.probes import MinimalPair
     from bertviz_lab.training.checkpoints.checkpoint import Checkpoint
 
+_GLUE = "GLUE"  # the first tag of its runs; the second is the task
 _QUESTIONS = 20  # that files of pairs may cost as much as
 _CHARACTERS_PER_TOKEN = 3
 _AT_ONCE = 200  # pairs between two looks at the scores so far
 
 
-def create_evaluation(session: AppState) -> None:
-    """Draw the part and join it."""
-    with gr.Accordion("Evaluate on minimal pairs", open=False, elem_id="evaluate-part"):
+def create_evaluation(session: AppState, strip: gr.HTML) -> None:
+    """Draw the part and join it; `strip` follows the runs that it starts."""
+    with gr.Accordion("Evaluate on BLiMP or GLUE", open=False, elem_id="evaluate-part") as part:
         files = gr.File(
-            label=f"BLiMP, or files in its format (.jsonl, or a .zip), up to {upload_size(session.settings.limits)}",
+            label=f"Minimal pairs in BLiMP's format (.jsonl), or GLUE (.zip), up to "
+            f"{upload_size(session.settings.limits)}",
             file_types=[".jsonl", ".zip"],
             file_count="multiple",
             height=120,
@@ -39,35 +50,95 @@ def create_evaluation(session: AppState) -> None:
         )
         scores = facts(
             label="Accuracy per phenomenon",
-            empty="The model of the run above says which sentence of each pair is likelier, by pseudo-log-likelihood.",
+            empty="With minimal pairs the model of the run above says which sentence of each is likelier, by "
+            "pseudo-log-likelihood. On each task of GLUE it is fine-tuned in a run of its own.",
             elem_id="evaluate-scores",
         )
+        suite = facts(label="GLUE", elem_id="evaluate-suite")
 
-    def evaluate(run: str, chosen: list[str], request: gr.Request) -> Iterator[str]:
-        yield from evaluate_files(session, run or current(session, visitor_of(request), ""), chosen)
+    def evaluate(run: str, chosen: list[str], request: gr.Request) -> Iterator[tuple[Any, Any, Any]]:
+        visitor = visitor_of(request)
+        for payload in evaluate_files(session, visitor, run or current(session, visitor, ""), chosen):
+            yield payload, suite_payload(session, visitor), gr.skip()
+        started = glue_runs(session, visitor)
+        if started and session.runs.state(started[0]).status in ACTIVE:
+            yield gr.skip(), gr.skip(), strip_of(session, started[0])
+
+    def scored(request: gr.Request) -> str:
+        return suite_payload(session, visitor_of(request))
 
     files.upload(
         evaluate,
         [scores, files],  # in place of the scores goes the run that is open
-        scores,
+        [scores, suite, strip],
         js="(_, files) => [window.Lab.page.kept('run.id'), files]",
         **QUIET | {"concurrency_limit": 1},
     )
     files.clear(lambda: "", None, scores, **QUIET)
+    for news in (part.expand, strip.run_changed):
+        news(scored, None, suite, **QUIET)
 
 
-def evaluate_files(session: AppState, model: str, files: Sequence[str]) -> Iterator[str]:
-    """The accuracies on the pairs that are scored so far, and at the end on all, or a sentence on what is wrong."""
+def evaluate_files(session: AppState, visitor: Visitor, model: str, files: Sequence[str]) -> Iterator[str]:
+    """The accuracies on the pairs that are scored so far, or what was started on GLUE's tasks; or what is wrong."""
     try:
-        yield from _accuracies(session, model, files)
+        paths, folder = uploaded_paths(files), download_folder()
+        if any([session.files.unpack_glue(path, folder) for path in paths if path.suffix == ".zip"]):
+            yield start_glue(session, visitor, model, folder)
+        else:
+            yield from _accuracies(session, model, paths)
     except Exception as error:
         yield message_payload(sentence_of(error, shared=session.settings.shared))
 
 
-def _accuracies(session: AppState, model: str, files: Sequence[str]) -> Iterator[str]:
+def start_glue(session: AppState, visitor: Visitor, model: str, folder: Path) -> str:
+    """Queue a fine-tuning on each task of a folder, all or none. Raises `InputError` where they may not be started."""
+    from bertviz_lab.training.finetuning.glue import glue_config
+
+    tasks, notes = find_glue(folder)
+    settings = {"threads": session.settings.threads}
+    start = str(session.models.start_folder(model))
+    planned = [
+        (files, replace(glue_config(start, files, 0, settings), test=tuple(map(str, files.scored)))) for files in tasks
+    ]
+    session.quota.check(visitor, planned[0][1], len(planned))
+    for _, config in planned:
+        session.quota.check_examples(config.epochs * session.labelled(config, model).report.train_count)
+    for files, config in planned:
+        run_id = session.quota.start(visitor, config, files.train)
+        session.runs.annotate(run_id, RunNotes(files.task.title, (_GLUE, files.task.name)))
+    titles = ", ".join(files.task.title for files in tasks)
+    return facts_payload([], note=" ".join([f"Fine-tuning is queued on {titles}.", *notes]))
+
+
+def glue_runs(session: AppState, visitor: Visitor) -> list[str]:
+    """The runs on GLUE's tasks that a visitor is shown, in the order of the tasks, of each the newest."""
+    runs: dict[str, str] = {}
+    for run_id in session.models.visible_runs(visitor):
+        tags = session.runs.notes(run_id).tags
+        if tags[:1] == (_GLUE,) and len(tags) == 2:
+            runs.setdefault(tags[1], run_id)
+    return [runs[task.name] for task in GLUE if task.name in runs]
+
+
+def suite_payload(session: AppState, visitor: Visitor) -> str:
+    """The official metrics of each task on its published set, or how far its run is; "" where none was started."""
+    titles = {task.name: task for task in GLUE}
+    items = []
+    for run_id in glue_runs(session, visitor):
+        task, run = titles[session.runs.notes(run_id).tags[1]], session.runs.state(run_id)
+        path = session.runs.folder(run_id) / "report.json"
+        test = nan_for_null(json.loads(path.read_text(encoding="utf-8"))["test"]) if path.is_file() else None
+        scores = [f"{NAMES[metric]} {shown(metric, test['scores'][metric])}" for metric in task.metrics] if test else []
+        items.append((task.title, ", ".join(scores) or run.status))
+    note = "GLUE, the published sets, scored once each; the runs are in the table above." if items else ""
+    return facts_payload(items, note=note) if items else ""
+
+
+def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterator[str]:
     from bertviz_lab.interpret import MinimalPairReport, score_minimal_pairs
 
-    checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(uploaded_paths(files))
+    checkpoint, pairs = session.models.open(model), session.files.minimal_pairs(paths)
     _check_cost(checkpoint, pairs)
     report = MinimalPairReport(())
     for start in range(0, len(pairs), _AT_ONCE):

@@ -65,7 +65,7 @@ GROUPS = (
 #: Of a fine-tuning: what is not a visitor's to choose, and what is folded away.
 TUNING_NOT_ON_THE_PAGE = (
     *("train", "eval", "test", "like", "threads", "tracker", "keep_checkpoints", "snapshot_room"),
-    *("gradient_checkpointing", "thresholds", "checkpoint_every", "max_grad_norm"),
+    *("gradient_checkpointing", "thresholds", "checkpoint_every", "max_grad_norm", "precision"),
 )
 TUNING_GROUPS = (
     (
@@ -82,7 +82,6 @@ TUNING_GROUPS = (
             "lora",
             "layerwise_lr_decay",
             "gradient_accumulation_steps",
-            "precision",
         ),
     ),
     ("lengths", "Sequence length", ("max_length", "stride", "max_question_length")),

@@ -69,6 +69,13 @@ class FileReader:
         work = partial(read_minimal_pairs, list(paths), self._most_labelled)
         return self._workers.run(work, replace(self._limits, answer_bytes=_INPUTS_BYTES))
 
+    def unpack_glue(self, archive: Path, folder: Path) -> bool:
+        """Whether a zip holds GLUE's tasks, which are under `folder` then. Raises `InputError`, as `unpack_glue`."""
+        from bertviz_lab.data.tasks.glue import unpack_glue
+
+        work = partial(unpack_glue, archive, folder, self._most_labelled)
+        return self._workers.run(work, replace(self._limits, file_bytes=int(self._most_labelled)))
+
     def _read(self, work: "partial[AnswerT]", paths: Sequence[str | Path]) -> AnswerT:
         if all(str(path).startswith(("sample:", "dataset:")) for path in paths):
             return work()

@@ -1,5 +1,6 @@
 """GLUE's tasks are recognised in every layout in which it is passed on, and read with no option given."""
 
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,7 +8,7 @@ import pytest
 
 from bertviz_lab import InputError
 from bertviz_lab.data.tasks.examples import LabelledText
-from bertviz_lab.data.tasks.glue import GLUE, find_glue
+from bertviz_lab.data.tasks.glue import GLUE, find_glue, unpack_glue
 from bertviz_lab.data.tasks.loading.read_task import read_pair
 from tests.data.tasks.glue_files import HUB, label_of, rows, write_archive, write_as_published, write_hub_copy
 
@@ -69,6 +70,29 @@ def test_a_task_that_lacks_files_is_left_out_with_a_note(tmp_path: Path) -> None
     assert [note.split(":")[0] for note in notes] == ["CoLA was left out", "RTE was left out"]
     assert "has no examples to train on (train)" in notes[0]
     assert "has no published set to score (dev)" in notes[1]
+
+
+def test_of_a_zip_the_files_of_tasks_are_unpacked_and_nothing_else(tmp_path: Path) -> None:
+    write_archive(tmp_path / "GLUE")
+    (tmp_path / "GLUE" / "secret.txt").write_text("of no task", encoding="utf-8")
+    archive = tmp_path / "glue.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        for path in (tmp_path / "GLUE").rglob("*.t*"):
+            file.write(path, path.relative_to(tmp_path))
+        file.writestr("../../RTE/escaped.tsv", "a\tb\n")
+    assert unpack_glue(archive, tmp_path / "out", 10**7)
+    unpacked = {path.relative_to(tmp_path / "out").as_posix() for path in (tmp_path / "out").rglob("*.*")}
+    assert "sst2/dev.tsv" in unpacked
+    assert all(name.split("/")[0] in SPLITS for name in unpacked)
+    assert not list(tmp_path.parent.rglob("escaped.tsv"))[1:], "it is in the task's folder and nowhere else"
+    tasks, _ = find_glue(tmp_path / "out")
+    assert [files.task.name for files in tasks] == list(SPLITS)
+    with pytest.raises(InputError, match="unpacks to"):
+        unpack_glue(archive, tmp_path / "more", 1000)
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("data/agreement.jsonl", "{}")
+    assert not unpack_glue(archive, tmp_path / "none", 10**7)
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_folder_without_a_task_is_refused_with_the_tasks_that_there_are(tmp_path: Path) -> None:

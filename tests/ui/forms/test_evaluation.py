@@ -1,17 +1,23 @@
-"""Minimal pairs on the page: the accuracies are those of the package, come as they are scored, and cost is bounded."""
+"""Evaluation on the page: minimal pairs score as in the package, at a bounded cost, and GLUE's tasks become runs."""
 
 import dataclasses
 import json
+import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bertviz_lab import FinetuneConfig
 from bertviz_lab.config.limits import QuestionLimits
 from bertviz_lab.data.probes import PROBES, read_minimal_pairs
 from bertviz_lab.interpret import score_minimal_pairs
-from bertviz_lab.ui.forms.evaluation import evaluate_files
+from bertviz_lab.jobs import Runs
+from bertviz_lab.ui.forms.evaluation import evaluate_files, glue_runs, suite_payload
+from bertviz_lab.ui.server.visitors import NOBODY
 from bertviz_lab.ui.state.app_state import AppState
+from tests.data.tasks.glue_files import rows, write_archive_file
 
 
 @pytest.fixture
@@ -26,7 +32,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def answers(session: AppState, *files: Path, model: str = "little") -> list[dict[str, Any]]:
-    return [json.loads(payload) for payload in evaluate_files(session, model, list(map(str, files)))]
+    return [json.loads(payload) for payload in evaluate_files(session, NOBODY, model, list(map(str, files)))]
 
 
 def test_accuracies_come_as_they_are_scored_and_end_as_those_of_the_package(
@@ -61,6 +67,53 @@ def test_more_pairs_than_twenty_questions_may_cost_are_refused_with_what_would_d
     monkeypatch.setattr(session.models, "open", lambda name: little)
     (refused,) = answers(session, file)
     assert refused["message"].startswith("These 30 pairs are too many for this page with this model; it takes about ")
+
+
+@pytest.fixture
+def glue(tmp_path: Path) -> Path:
+    """CoLA and MRPC in a zip, beside a file that is no task's."""
+    for title in ("CoLA", "MRPC"):
+        write_archive_file(tmp_path / "glue_data" / title / "train.tsv", title, rows(title, 40))
+        write_archive_file(tmp_path / "glue_data" / title / "dev.tsv", title, rows(title, 12, 40))
+    _written(tmp_path / "glue_data" / "notes.txt", "nothing to train on")
+    return Path(shutil.make_archive(str(tmp_path / "glue"), "zip", tmp_path, "glue_data"))
+
+
+def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
+    session: AppState, glue: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Runs, "start_queue", lambda runs: None)
+    (queued,) = answers(session, glue)
+    assert queued["note"] == "Fine-tuning is queued on CoLA, MRPC."
+    cola, mrpc = glue_runs(session, NOBODY)
+    assert [session.runs.name(run_id) for run_id in (cola, mrpc)] == ["CoLA", "MRPC"]
+    config = session.runs.config(mrpc)
+    assert isinstance(config, FinetuneConfig)
+    folder = session.runs.folder(mrpc)
+    assert config.train == (str(folder / "texts" / "01-train.tsv"),)
+    assert config.test == (str(folder / "tested" / "01-dev.tsv"),)
+    assert (config.metric, config.epochs, Path(config.model).name) == ("f1", 5, "little")
+    assert [*map(tuple, json.loads(suite_payload(session, NOBODY))["items"])] == [
+        ("CoLA", "waiting"),
+        ("MRPC", "waiting"),
+    ]
+    (folder / "report.json").write_text(json.dumps({"test": {"scores": {"f1": 0.8125, "accuracy": None}}}))
+    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC", "F1 81.2%, Accuracy nan%"]
+
+
+def test_tasks_that_may_not_all_be_started_are_not_started_at_all(session: AppState, glue: Path) -> None:
+    session.quota._limits = dataclasses.replace(session.settings.limits, runs_per_visitor=1)
+    (refused,) = answers(session, glue)
+    assert "may have 1 runs that train or wait" in refused["message"]
+    assert glue_runs(session, NOBODY) == []
+    assert suite_payload(session, NOBODY) == ""
+
+
+def test_a_zip_of_minimal_pairs_is_scored(session: AppState, file: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "blimp.zip", "w") as archive:
+        archive.write(file, "blimp/data/pairs.jsonl")
+    (scored,) = answers(session, tmp_path / "blimp.zip")
+    assert scored["note"].startswith("30 of 30 pairs scored")
 
 
 def _written(path: Path, text: str) -> Path:
