@@ -1,40 +1,131 @@
 """Pictures in a notebook: pages that need nothing but a browser."""
 
 import re
+from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from bertviz_lab import Checkpoint, interpret, show
+from bertviz_lab import (
+    BertForQuestionAnswering,
+    BertForSequenceClassification,
+    BertForTokenClassification,
+    interpret,
+    show,
+)
+from bertviz_lab.data.tasks.examples import LabelledText
+from bertviz_lab.interpret import Results
+from bertviz_lab.training.finetuning.prediction import Prediction
 from bertviz_lab.ui.components.assemble import PLOTLY, source
 from tests.little import little_checkpoint
 from tests.ui.components.harness import events
 
+A, B = "the red cat", "a small dog"
 TEXT = "the red [MASK] sat on the mat"
+PROBES = {
+    "event": "ProbesDone",
+    "step": 9,
+    "probes": "english",
+    "seconds": 1.0,
+    "tokens": 9,
+    "right": {"agreement": 1.0, "article": 0.5},
+}
 
 
-def views(checkpoint: Checkpoint) -> dict[str, show.View]:
-    pair = [interpret.trace_text(checkpoint, "the red cat", "a small dog", causal=causal) for causal in (False, True)]
+def views() -> dict[str, show.View]:
+    """Every picture that there is, of little models, by the name of its function."""
+    checkpoint = little_checkpoint()
+    tokenizer = checkpoint.tokenizer
+    pair = [interpret.trace_text(checkpoint, A, B, causal=causal) for causal in (False, True)]
+    masked = interpret.mask_text(tokenizer, TEXT, seed=1)
+    filled = [interpret.fill_mask(checkpoint, TEXT, 10, causal=causal) for causal in (False, True)]
+    sentences = interpret.similarity(checkpoint, [A, B, "an old man"])
+    contexts = interpret.compare_contexts(checkpoint, "the red cat", "the red book", "red")
+    norms = interpret.norms_by_layer(checkpoint, A)
+    classifier = little_checkpoint(kind=BertForSequenceClassification, id2label=("bad", "good"))
+    tagger = little_checkpoint(kind=BertForTokenClassification, id2label=("O", "B-PER", "I-PER"), num_labels=3)
+    answers = little_checkpoint(kind=BertForQuestionAnswering)
+    run: tuple[dict[str, Any], list[dict[str, Any]]] = ({"preset": "tiny"}, events(40))
+    results = results_of_two_trials()
     return {
-        "difference": show.difference(*pair),
+        "answer": show.answer(interpret.answer_question(answers, "the red", "the red cat sat on the mat")),
+        "attention": show.attention(pair[0], "little"),
         "attention_comparison": show.attention_comparison(
-            interpret.compare_attention(checkpoint, interpret.untrained(checkpoint), "the red cat")
+            interpret.compare_attention(checkpoint, interpret.untrained(checkpoint), A)
         ),
-        "next_sentence": show.next_sentence(interpret.next_sentence(checkpoint, "the red cat", "a small dog")),
-        "similarity": show.similarity(interpret.similarity(checkpoint, ["the red cat", "a small dog"])),
-        "attention": show.attention(interpret.trace_text(checkpoint, "the red cat", "a small dog"), "little"),
-        "tokens": show.tokens(checkpoint.tokenizer.encode(TEXT)),
-        "masking": show.masking(interpret.mask_text(checkpoint.tokenizer, TEXT, seed=1)),
-        "fill_mask": show.fill_mask(interpret.fill_mask(checkpoint, TEXT)),
+        "attention_scores": show.attention_scores(pair[0]),
         "attribution": show.attribution(interpret.attribute(checkpoint, TEXT)),
-        "ablate_heads": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
-        "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
+        "classification": show.classification(interpret.classify(classifier, A)),
+        "compare_runs": show.compare_runs({"first": run, "second": run}),
+        "confusion_matrix": show.confusion_matrix(results),
+        "context_paths": show.context_paths(contexts),
+        "context_similarity": show.context_similarity(contexts),
+        "difference": show.difference(*pair),
+        "embedding_sum": show.embedding_sum(interpret.embedding_sum(checkpoint, A, B)),
+        "entities": show.entities(interpret.label_words(tagger, A)),
+        "examples": show.examples(results),
+        "fill_comparison": show.fill_comparison(
+            interpret.compare_fill_mask([checkpoint, little_checkpoint(seed=1)], TEXT)
+        ),
+        "fill_mask": show.fill_mask(filled[0]),
+        "head_ablation": show.head_ablation(interpret.ablate_heads(checkpoint, TEXT)),
+        "heads": show.heads({"bidirectional": pair[0], "causal": pair[1]}),
+        "intervention": show.intervention(*filled, "causal mask"),
+        "joint_fill": show.joint_fill(interpret.joint_fill(checkpoint, "the [MASK] [MASK] sat")),
+        "label_scores": show.label_scores(results),
         "learning_curves": show.learning_curves(events(40)),
-        "pseudo-log-likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
+        "logit_lens": show.logit_lens(interpret.logit_lens(checkpoint, TEXT)),
+        "mask_epochs": show.mask_epochs(
+            interpret.mask_epochs(tokenizer, TEXT, epochs=4, repeat_after=2, seed=0), static=True
+        ),
+        "masked_loss": show.masked_loss(masked, interpret.masked_loss(checkpoint, masked)),
+        "masking": show.masking(masked),
+        "masking_statistics": show.masking_statistics(interpret.masking_statistics(tokenizer, TEXT, draws=100, seed=0)),
+        "neighbours": show.neighbours("cat", interpret.nearest_tokens(checkpoint, "cat")),
+        "next_sentence": show.next_sentence(interpret.next_sentence(checkpoint, A, B)),
+        "next_sentences": show.next_sentences({"little": interpret.next_sentence(checkpoint, A, B)}),
+        "norms": show.norms(norms),
+        "probes": show.probes([PROBES | {"step": step} for step in (1, 2, 3)]),
+        "pseudo_log_likelihood": show.pseudo_log_likelihood(interpret.pseudo_log_likelihood(checkpoint, TEXT)),
+        "query_key": show.query_key(interpret.query_key(pair[0], 0, 0, 1, 2)),
+        "reliability": show.reliability(results),
+        "sentence_map": show.sentence_map(sentences),
+        "similarity": show.similarity(sentences),
+        "slices": show.slices(results),
+        "token_norms": show.token_norms(norms, "attention"),
+        "tokens": show.tokens(tokenizer.encode(TEXT)),
+        "trials": show.trials(results),
+        "word_splits": show.word_splits(tokenizer, "unbelievably"),
     }
 
 
+def results_of_two_trials() -> Results:
+    """A fine-tuning with one error in ten."""
+    examples = tuple(LabelledText(f"a film {n}", None, ("bad", "good")[n % 2], n) for n in range(10))
+    said = [example.label for example in examples[:9]] + ["bad"]
+    predictions = tuple(Prediction(label, (0.9, 0.1) if label == "bad" else (0.2, 0.8)) for label in map(str, said))
+    trial = {"name": "seed 0", "scores": {"accuracy": 0.9, "macro_f1": 0.9}, "best_step": 4, "random": False}
+    return Results(
+        task="classification",
+        labels=("bad", "good"),
+        metric="accuracy",
+        start="little",
+        scores={"accuracy": 0.9},
+        guess={"accuracy": 0.5},
+        trials=(trial, trial | {"name": "seed 1"}),
+        families=(),
+        planned=2,
+        train_count=40,
+        examples=examples,
+        predictions=predictions,
+    )
+
+
+def test_every_picture_is_among_these() -> None:
+    assert set(views()) == set(show.__all__) - {"View"}
+
+
 def test_a_view_asks_nothing_of_the_net_and_can_be_saved(tmp_path) -> None:
-    for name, view in views(little_checkpoint()).items():
+    for name, view in views().items():
         ours = view.page.replace(source(PLOTLY), "")  # whose comments and namespaces name addresses
         addresses = set(re.findall(r"https?://[^'\"` ]+", ours))
         assert addresses <= {"http://www.w3.org/2000/svg"}, name
@@ -48,9 +139,9 @@ def test_hostile_tokens_do_not_leave_their_strings() -> None:
 
 
 def test_each_view_draws_itself_without_a_server(page: Page, tmp_path) -> None:
-    for name, view in views(little_checkpoint()).items():
+    for name, view in views().items():
         page.goto(view.save(tmp_path / "view.html").as_uri())
         expect(page.locator(".lab"), name).to_contain_text(re.compile(r"\w{3}"))
         assert page.locator(".lab .empty").is_hidden(), name
-        drawn = page.locator(".lab :is(canvas, svg, td, button)")
-        assert drawn.count() > 3, name
+        drawn = page.locator(".lab :is(canvas, svg, td, button, mark, li)")
+        assert drawn.count() > 1, name

@@ -1,0 +1,51 @@
+"""The input of a model, and its masking: the panel Tokens."""
+
+from collections.abc import Sequence
+
+from bertviz_lab.figures.interpret.masking import (
+    epochs_payload,
+    losses_payload,
+    masking_payload,
+    masking_statistics_payload,
+)
+from bertviz_lab.figures.interpret.tokens import token_payload
+from bertviz_lab.figures.interpret.word_splits import splitting_payload
+from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
+from bertviz_lab.show.view import View, chart, view
+from bertviz_lab.tokenization import Encoding, Tokenizer, explain
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.word_split import WORD_SPLIT
+
+
+def tokens(encoding: Encoding) -> View:
+    """The tokens of a text with ids, segments, positions and mask."""
+    return view(TOKEN_STRIP, "Tokens", token_payload(encoding), 420)
+
+
+def word_splits(tokenizer: Tokenizer, text: str) -> View:
+    """How each word of a text is split, step by step."""
+    payload = splitting_payload(
+        explain(tokenizer, text), tokenizer.algorithm, unknown=tokenizer.token(tokenizer.unk_id)
+    )
+    return view(WORD_SPLIT, "How words are split", payload, 420)
+
+
+def masking(masked: MaskedText, mask_probability: float = 0.15) -> View:
+    """A masked text: which tokens were selected, and how they were replaced."""
+    return view(TOKEN_STRIP, "Masking", masking_payload(masked, mask_probability=mask_probability), 480)
+
+
+def masked_loss(masked: MaskedText, loss: MaskedLoss) -> View:
+    """The MLM loss at each selected position."""
+    return view(TOKEN_STRIP, "MLM loss at each selected position", losses_payload(masked, loss), 420)
+
+
+def masking_statistics(counts: MaskingStatistics) -> View:
+    """What became of the selected tokens over many draws, beside what the rule makes one expect."""
+    expected = {count.outcome: count.expected / max(1, counts.chosen) for count in counts.outcomes}
+    return chart("Masking statistics", masking_statistics_payload(counts, expected))
+
+
+def mask_epochs(epochs: Sequence[MaskedText], *, static: bool = False) -> View:
+    """What is masked in successive epochs, whose masks repeat where they are `static`."""
+    return chart("Masks by epoch", epochs_payload(epochs, static))

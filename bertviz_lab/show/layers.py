@@ -1,0 +1,154 @@
+"""The inside of a model: the panels Attention, Layers and Embeddings."""
+
+from collections.abc import Mapping, Sequence
+
+from bertviz_lab.figures.interpret.attention import (
+    SCORE_TITLES,
+    attention_body,
+    attention_payload,
+    difference_body,
+    pair_payload,
+    scores_body,
+)
+from bertviz_lab.figures.interpret.embeddings import (
+    context_payloads,
+    embedding_payload,
+    map_payload,
+    neighbours_payload,
+    similarity_payload,
+)
+from bertviz_lab.figures.interpret.logit_lens import logit_lens_payload
+from bertviz_lab.figures.interpret.norms import NormKind, norms_payload, token_norms_payload
+from bertviz_lab.figures.interpret.side_by_side import heads_payload
+from bertviz_lab.interpret import (
+    METRICS,
+    AttentionComparison,
+    ContextComparison,
+    EmbeddingSum,
+    LogitLens,
+    Neighbour,
+    NormsByLayer,
+    QueryKey,
+    Similarity,
+    TextTrace,
+    attention_difference,
+    head_metrics,
+)
+from bertviz_lab.interpret import attention_scores as scores_of
+from bertviz_lab.show.view import View, chart, view
+from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
+
+
+def attention(trace: TextTrace, title: str = "") -> View:
+    """Every head of a trace: the grid, one head in detail, lines, filters, metrics."""
+    metrics = {name: (METRICS[name], values) for name, values in head_metrics(trace).metrics.items()}
+    encoding = trace.encoding
+    body = attention_body(
+        trace.tokens,
+        encoding.token_type_ids,
+        trace.attentions,
+        title,
+        layers=range(len(trace.layers)),  # there is no server to ask for others
+        special=encoding.special_tokens_mask,
+        metrics=metrics,
+        windows=[layer.window for layer in trace.layers],
+    )
+    return view(ATTENTION_GRID, "Attention of every head", attention_payload(body), 900)
+
+
+def attention_scores(trace: TextTrace, term: str = "score", title: str = "") -> View:
+    """The same of the scores before the softmax, or of one of their terms (`AttentionScores.terms`)."""
+    scores, encoding = scores_of(trace), trace.encoding
+    body = scores_body(
+        trace.tokens,
+        encoding.token_type_ids,
+        scores.values(term),
+        title or SCORE_TITLES[term],
+        special=encoding.special_tokens_mask,
+        windows=scores.windows,
+    )
+    return view(ATTENTION_GRID, "Attention scores of every head", attention_payload(body), 900)
+
+
+def query_key(pair: QueryKey) -> View:
+    """The score of a pair of tokens in a head: query times key, dimension by dimension."""
+    return chart("Query times key", pair_payload(pair))
+
+
+def difference(first: TextTrace, second: TextTrace, title: str = "The second minus the first") -> View:
+    """Attention of the second trace minus the first; both have the same tokens, layers and heads."""
+    encoding = first.encoding
+    weights = attention_difference(first, second)
+    special = encoding.special_tokens_mask
+    body = difference_body(first.tokens, encoding.token_type_ids, weights, title, special=special)
+    return view(ATTENTION_GRID, title, attention_payload(body), 900)
+
+
+def attention_comparison(compared: AttentionComparison, title: str = "The second minus the first") -> View:
+    """Attention of the second model minus the first, between the stretches of text that are whole tokens in both."""
+    shared = compared.alignment
+    weights, special = compared.second - compared.first, shared.special_tokens_mask
+    body = difference_body(shared.tokens, shared.segment_ids, weights, title, special=special)
+    return view(ATTENTION_GRID, title, attention_payload(body), 900)
+
+
+def heads(traces: Mapping[str, TextTrace]) -> View:
+    """All heads of several models side by side, by their names."""
+    grids = [
+        attention_payload(
+            attention_body(
+                trace.tokens,
+                trace.encoding.token_type_ids,
+                trace.attentions,
+                windows=[layer.window for layer in trace.layers],
+            )
+        )
+        for trace in traces.values()
+    ]
+    return view(HEADS_BESIDE, "Heads of several models", heads_payload(list(traces), grids), 640)
+
+
+def logit_lens(lens: LogitLens) -> View:
+    """The prediction at every layer."""
+    return chart("Logit lens", logit_lens_payload(lens), 560)
+
+
+def norms(by_layer: NormsByLayer, position: int | None = None) -> View:
+    """Norms by layer, of hidden states and of what both parts of a layer add: of a token, or the mean of all."""
+    return chart("Norms by layer", norms_payload(by_layer, position))
+
+
+def token_norms(by_layer: NormsByLayer, kind: NormKind = "hidden") -> View:
+    """The norms of one kind of vector, layer by layer and token by token."""
+    return chart("Norms by layer and token", token_norms_payload(by_layer, kind))
+
+
+def embedding_sum(embeddings: EmbeddingSum) -> View:
+    """The norms of the vectors that are added for each token, and their cosines with the sum."""
+    return chart("Embedding sum", embedding_payload(embeddings), 420)
+
+
+def similarity(result: Similarity) -> View:
+    """Cosine similarity of sentences."""
+    return chart("Cosine similarity of the sentences", similarity_payload(result.texts, result.cosines), 480)
+
+
+def sentence_map(result: Similarity) -> View:
+    """Sentences in the plane of the first two principal components of their vectors."""
+    return chart("Map of the sentences", map_payload(result.texts, result.map, result.explained), 480)
+
+
+def neighbours(word: str, nearest: Sequence[Neighbour]) -> View:
+    """The tokens whose embeddings are nearest to a word's."""
+    return chart(f"Nearest neighbours of {word}", neighbours_payload(word, nearest))
+
+
+def context_similarity(contexts: ContextComparison) -> View:
+    """A word in two contexts: how alike its two vectors are at each layer."""
+    return chart("Contextual embeddings", context_payloads(contexts)[0])
+
+
+def context_paths(contexts: ContextComparison) -> View:
+    """The same as two paths through the layers, in one plane."""
+    return chart("Paths through the layers", context_payloads(contexts)[1], 480)

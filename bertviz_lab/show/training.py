@@ -1,0 +1,71 @@
+"""Training runs and their results: the workspace Runs, apart from what follows a run while it trains."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from bertviz_lab.figures.training.curves import replay_payload
+from bertviz_lab.figures.training.finetuning import per_class_payload, reliability_payload, slices_payload
+from bertviz_lab.figures.training.probes import learning_payload
+from bertviz_lab.figures.training.runs import RunView, runs_payload
+from bertviz_lab.interpret import Results
+from bertviz_lab.show.view import View, chart, view
+from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
+
+Events = Iterable[Mapping[str, Any]]
+
+
+def learning_curves(events: Events, title: str = "") -> View:
+    """The curves of a run: losses, accuracies, perplexity, learning rate; `events` as in its `events.jsonl`."""
+    return view(LOSS_CHART, "Learning curves", replay_payload(events, title), 640)
+
+
+def compare_runs(runs: Mapping[str, tuple[Mapping[str, Any], Sequence[Mapping[str, Any]]]]) -> View:
+    """Several runs by their names: the settings that differ, and their curves; for each (settings, events)."""
+    views = [RunView("", name, settings, rows) for name, (settings, rows) in runs.items()]
+    return view(RUN_COMPARE, "Comparison of runs", runs_payload(views), 900)
+
+
+def probes(events: Events) -> View:
+    """The minimal-pair probes of a run while it learns. Raises `ValueError` for a run that was asked none."""
+    payload = learning_payload(events)
+    if payload is None:
+        raise ValueError("There are no probes in these events.")
+    return chart("Minimal-pair probes", payload, 560)
+
+
+def confusion_matrix(results: Results) -> View:
+    """True and predicted labels; for words and several labels the scores of each, for other tasks those by length."""
+    return chart("Confusion matrix", confusion_view(results), 480)
+
+
+def label_scores(results: Results) -> View:
+    """Precision, recall and F1 of each label. Raises `ValueError` for a task without labels."""
+    if results.report is None:
+        raise ValueError("There are no labels in this task.")
+    return chart("Scores of each label", per_class_payload(results.report))
+
+
+def reliability(results: Results) -> View:
+    """Whether the model is right as often as it is confident."""
+    return chart("Reliability diagram", reliability_payload(results.calibration()))
+
+
+def slices(results: Results) -> View:
+    """The score by length and by label."""
+    return chart("Slices", slices_payload(results.slices(), results.measure))
+
+
+def trials(results: Results) -> View:
+    """The trials of a run side by side. Raises `ValueError` where there is one only."""
+    payload = trials_view(results)
+    if payload is None:
+        raise ValueError("There is one trial only.")
+    return chart("Trials", payload)
+
+
+def examples(results: Results) -> View:
+    """The held-out examples with their predictions, mistakes first."""
+    return view(EXAMPLE_LIST, "Held-out examples", listed_view(results, results.picked()), 560)

@@ -1,0 +1,36 @@
+"""A picture as a page of its own."""
+
+import html
+from dataclasses import dataclass
+from pathlib import Path
+
+from bertviz_lab.ui.components.assemble import Assembly
+from bertviz_lab.ui.components.chart import CHART
+
+
+@dataclass(frozen=True)
+class View:
+    """A picture as a page: shown by a notebook, or saved as a file that opens in any browser without a server."""
+
+    page: str
+    height: int = 640  # in pixels, of the frame in a notebook
+
+    def _repr_html_(self) -> str:
+        frame = f'width="100%" height="{self.height}" style="border: 0"'
+        return f'<iframe {frame} srcdoc="{html.escape(self.page)}"></iframe>'
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page to a file."""
+        path = Path(path)
+        path.write_text(self.page, encoding="utf-8")
+        return path
+
+
+def view(assembly: Assembly, label: str, payload: str, height: int) -> View:
+    """The picture that an island of the page draws of a payload."""
+    return View(assembly.page(label, payload), height)
+
+
+def chart(label: str, payload: str, height: int = 420) -> View:
+    """The same of a chart with axes."""
+    return view(CHART, label, payload, height)
