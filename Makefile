@@ -3,6 +3,7 @@
 # make thorough   what `make test` leaves out: the other screens, the longest forms
 # make bench   the measurements behind the README's figures
 # make docs    the API reference from the docstrings
+# make notebooks    the notebooks from their scripts
 # make reproduce MODEL=tiny-town       train a shipped model again, and compare its scores with the shipped ones
 # Each target installs what it needs into .venv; Python 3.11 or newer is the only requirement.
 
@@ -14,7 +15,7 @@ RUN := $(VENV)/bin/python
 # Two workers, each a file at a time; tests/conftest.py says which come first.
 WORKERS := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: app test thorough quick check bench docs reproduce browser clean
+.PHONY: app test thorough quick check bench docs notebooks reproduce browser clean
 .DEFAULT_GOAL := app
 
 app: $(VENV)/.app
@@ -40,6 +41,9 @@ bench: $(VENV)/.test
 
 docs: $(VENV)/.test
 	@$(RUN) docs/make_api.py
+
+notebooks: $(VENV)/.test
+	@$(RUN) notebooks/build.py
 
 reproduce: $(VENV)/.test
 	@test -n "$(MODEL)" || { echo "Name a shipped model: make reproduce MODEL=tiny-town"; exit 1; }

@@ -23,6 +23,7 @@ FLOORS = {
     "jobs": 5,
     "figures": 6,
     "ui": 7,
+    "exercise": 0,
     "show": 8,
     "doctor": 7,
     "flags": 1,

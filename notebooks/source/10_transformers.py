@@ -1,0 +1,211 @@
+# %% [markdown]
+# # The same weights in `transformers`
+#
+# The lab's BERT was written from scratch, to be read. Is it BERT? The test is simple: put the same weights into Hugging
+# Face's implementation and compare everything, from token ids to gradients. And since a checkpoint of the lab *is* a
+# Hugging Face folder, nothing has to be converted.
+#
+# *On the page*: Explore, panel Predictions. *In the code*: `bertviz_lab/model/weights.py`, `weight_names.py`;
+# `tests/model/test_parity.py` is this notebook as a test.
+
+# %%
+import tempfile
+from pathlib import Path
+
+import torch
+import transformers
+
+from bertviz_lab import BertConfig, BertForMaskedLM, Checkpoint, interpret, load_checkpoint, save_checkpoint, show
+from bertviz_lab.exercise import check
+
+transformers.logging.set_verbosity_error()
+transformers.logging.disable_progress_bar()
+ours = load_checkpoint("wiki-mini")
+# "eager" is their written-out attention, which gives its weights back.
+theirs = transformers.BertForPreTraining.from_pretrained(ours.path, attn_implementation="eager").eval()
+their_tokenizer = transformers.AutoTokenizer.from_pretrained(ours.path)
+print(f"lab {type(ours.model).__name__}, transformers {transformers.__version__} {type(theirs).__name__}")
+
+# %% [markdown]
+# ## Tokens
+
+# %%
+text_a, text_b = "The river flows through the [MASK].", "It reaches the sea near Odessa."
+encoding = ours.tokenizer.encode(text_a, text_b)
+inputs = their_tokenizer(text_a, text_b, return_tensors="pt")
+
+assert list(encoding.ids) == inputs["input_ids"][0].tolist()
+assert list(encoding.token_type_ids) == inputs["token_type_ids"][0].tolist()
+print("the same ids and segment ids:", " ".join(encoding.tokens))
+
+# %% [markdown]
+# ## Outputs, layer by layer
+#
+# Both compute in 32 bits. Where they do so in the same order they agree to the last bit; elsewhere, as with the fused
+# attention kernel, expect differences in the sixth digit.
+
+# %%
+with torch.no_grad():
+    a = ours.model(**inputs, output_hidden_states=True, output_attentions=True)
+    b = theirs(**inputs, output_hidden_states=True, output_attentions=True)
+
+
+def difference(x: torch.Tensor, y: torch.Tensor) -> float:
+    """The largest difference of two tensors of one shape."""
+    assert x.shape == y.shape
+    return float((x - y).abs().max())
+
+
+rows = [("embeddings", a.hidden_states[0], b.hidden_states[0])]
+for number, (x, y) in enumerate(zip(a.hidden_states[1:], b.hidden_states[1:], strict=True), 1):
+    rows.append((f"layer {number}", x, y))
+rows += [
+    ("pooled [CLS]", a.pooler_output, theirs.bert(**inputs).pooler_output.detach()),
+    ("MLM logits", a.prediction_logits, b.prediction_logits),
+    ("NSP logits", a.seq_relationship_logits, b.seq_relationship_logits),
+]
+rows += [(f"attention {n}", x, y) for n, (x, y) in enumerate(zip(a.attentions, b.attentions, strict=True), 1)]
+for name, x, y in rows:
+    print(f"{name:<14}{tuple(x.shape)!s:<22}largest difference {difference(x, y):.1e}")
+    assert difference(x, y) < 1e-3
+
+# %% [markdown]
+# ### Exercise 1
+#
+# Hugging Face has three names of its own for what stands in `encoder.layer.0.attention`. Here is one layer of their
+# state dict. In which of them is the matrix that *mixes the heads* (our `attention.output`)? Give the full name.
+
+# %%
+state = theirs.state_dict()
+for name, tensor in state.items():
+    if name.startswith("bert.encoder.layer.0."):
+        print(f"{name:<62}{tuple(tensor.shape)}")
+
+# %%
+name_of_mixing_matrix = ...
+
+# %% tags=["check"]
+check(
+    name_of_mixing_matrix,
+    "bert.encoder.layer.0.attention.output.dense.weight",
+    "Not the feed-forward network's: it is inside of attention, and square.",
+)
+
+# %% tags=["solution"]
+name_of_mixing_matrix = "bert.encoder.layer.0.attention.output.dense.weight"
+
+# %%
+assert torch.equal(
+    state["bert.encoder.layer.0.attention.output.dense.weight"],
+    ours.model.bert.encoder.layers[0].attention.output.weight,
+)
+print("equal, bit for bit")
+
+# %% [markdown]
+# ## Loss and gradients
+#
+# Equal outputs could hide different training. So both get labels, and we compare the gradients of *all* parameters.
+
+# %%
+labels = torch.full_like(inputs["input_ids"], -100)
+mask = encoding.tokens.index("[MASK]")
+labels[0, mask] = ours.tokenizer.id("city")
+is_next = torch.tensor([0])
+
+for model in (ours.model, theirs):
+    model.zero_grad()
+    loss = model(**inputs, labels=labels, next_sentence_label=is_next).loss
+    loss.backward()
+    print(f"{type(model).__module__.split('.')[0]:<14}loss {loss.item():.6f}")
+
+# %%
+from bertviz_lab.model.weight_names import place_of
+
+# Their backbone's names begin with "bert.", which `place_of` leaves out.
+their_parameters = {name.removeprefix("bert."): parameter for name, parameter in theirs.named_parameters()}
+worst = 0.0
+for name, parameter in ours.model.named_parameters():
+    their_name = place_of(name, "bert", "BertForPreTraining").name
+    worst = max(worst, difference(parameter.grad, their_parameters[their_name].grad))
+print(f"gradients of {len(their_parameters)} parameters; largest difference {worst:.1e}")
+assert worst < 1e-3
+
+# %% [markdown]
+# ## What we say, and what their pipeline says
+
+# %%
+fill = transformers.pipeline("fill-mask", model=str(ours.path), top_k=5)
+said = interpret.fill_mask(ours, text_a, top_k=5).masks[0].candidates
+print(f"{'lab':<22}transformers")
+for candidate, answer in zip(said, fill(text_a), strict=True):
+    print(f"{candidate.token:<12}{candidate.probability:>7.3%}   {answer['token_str']:<12}{answer['score']:>7.3%}")
+    assert candidate.token == answer["token_str"]
+
+# %% [markdown]
+# ## From the lab to `transformers`, and back
+#
+# A new model of ours, saved; their class opens it without a missing or an unexpected tensor.
+
+# %%
+folder = Path(tempfile.mkdtemp(prefix="bertviz-lab-"))
+config = BertConfig.preset("tiny", vocab_size=ours.tokenizer.vocab_size)
+fresh = Checkpoint(BertForMaskedLM(config, generator=torch.Generator().manual_seed(0)), ours.tokenizer, config)
+save_checkpoint(fresh, folder / "ours")
+opened, report = transformers.BertForMaskedLM.from_pretrained(folder / "ours", output_loading_info=True)
+print(sorted(path.name for path in (folder / "ours").iterdir()))
+print("missing:", list(report["missing_keys"]), "unexpected:", list(report["unexpected_keys"]))
+
+# %% [markdown]
+# And a model of theirs, which could as well be `bert-base-uncased` from the hub (with internet:
+# `load_checkpoint("bert-base-uncased")`):
+
+# %%
+their_config = transformers.BertConfig(
+    vocab_size=ours.tokenizer.vocab_size,
+    hidden_size=64,
+    num_hidden_layers=3,
+    num_attention_heads=4,
+    intermediate_size=128,
+)
+torch.manual_seed(0)
+made_by_them = transformers.BertForMaskedLM(their_config).eval()
+made_by_them.save_pretrained(folder / "theirs")
+their_tokenizer.save_pretrained(folder / "theirs")
+read_by_us = load_checkpoint(folder / "theirs")
+with torch.no_grad():
+    print(
+        "largest difference of the logits:",
+        difference(read_by_us.model(**inputs).logits, made_by_them(**inputs).logits),
+    )
+
+# %% [markdown]
+# ### Exercise 2
+#
+# BERT-base has V = 30,522 entries, P = 512 positions, 2 segments, D = 768, 12 layers of 7,087,872 parameters, and a
+# pooler (D² + D). How many parameters has the bare model? (LayerNorm after the embeddings: 2 D.)
+
+# %%
+bert_base = ...
+
+# %% tags=["check"]
+with torch.device("meta"):  # shapes without memory
+    _bert_base = transformers.BertModel(transformers.BertConfig())
+check(
+    bert_base, sum(p.numel() for p in _bert_base.parameters()), "(V + P + 2) D + 2 D + 12 layers + D² + D", tolerance=0
+)
+
+# %% tags=["solution"]
+V, P, D = 30_522, 512, 768
+bert_base = (V + P + 2) * D + 2 * D + 12 * 7_087_872 + D * D + D
+
+# %% [markdown]
+# That is the "110M" of the paper. The page's picture, of a model that `transformers` made:
+
+# %%
+show.attention(interpret.trace_text(read_by_us, text_a), "random weights, made by transformers")
+
+# %% [markdown]
+# ## Where to go on
+#
+# - `docs/families.md`: RoBERTa, ALBERT, DistilBERT, ELECTRA, DeBERTa, MPNet and ModernBERT, compared in the same way.
+# - `11_distillation`: a small model learns from a larger one.

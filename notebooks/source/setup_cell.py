@@ -1,0 +1,12 @@
+# %% tags=["setup"]
+# @title Setup: installs the lab where it is missing, as in Colab, and does nothing elsewhere
+import importlib.util
+import subprocess
+import sys
+import warnings
+
+SOURCE = "bertviz-lab"  # or "git+https://..." of a repository, or the path of a wheel that you uploaded
+
+if importlib.util.find_spec("bertviz_lab") is None:
+    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE], check=True)
+warnings.filterwarnings("ignore", message="IProgress not found")  # a progress bar without ipywidgets is plain text

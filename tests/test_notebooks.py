@@ -1,0 +1,122 @@
+"""The notebooks run from top to bottom, their exercises can be solved, and their files are those of the scripts."""
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import jupytext
+import nbformat
+import pytest
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+from bertviz_lab.ui.lessons import LESSONS
+from notebooks import build
+
+ROOT = Path(__file__).parents[1]
+#: What makes the trainings of a notebook small; the rest of each is run as it is.
+SHORT: dict[str, dict[str, Any]] = {
+    "07_pretraining": {"STEPS_BY_HAND": 4, "STEPS": 6},
+    "08_fine_tuning": {"EPOCHS_BY_HAND": 1, "EPOCHS": 1},
+    "11_distillation": {"STEPS": 4},
+}
+
+every_script = pytest.mark.parametrize("script", build.SCRIPTS, ids=lambda script: script.stem)
+
+
+def tagged(notebook: NotebookNode, tag: str) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if tag in cell.metadata.get("tags", [])]
+
+
+def shortened(script: Path) -> NotebookNode:
+    """A notebook with its solutions as cells, and small trainings."""
+    notebook = build.notebook(script, solved=True)
+    if script.stem in SHORT:
+        (parameters,) = tagged(notebook, "parameters")
+        values = SHORT[script.stem]
+        assert set(values) == set(re.findall(r"^(\w+) =", parameters.source, flags=re.M))
+        smaller = nbformat.v4.new_code_cell("\n".join(f"{name} = {value!r}" for name, value in values.items()))
+        notebook.cells.insert(notebook.cells.index(parameters) + 1, smaller)
+    return notebook
+
+
+@every_script
+@pytest.mark.slow
+@pytest.mark.training
+def test_a_notebook_runs_and_its_exercises_can_be_solved(
+    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    # Frozen modules cannot be stepped through, and the kernel's debugger says so.
+    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+    notebook = shortened(script)
+    NotebookClient(notebook, timeout=200, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    said = ["".join(output.data["text/plain"] for output in cell.outputs) for cell in tagged(notebook, "check")]
+    assert [text[0] for text in said] == ["…", "✓"] * (len(said) // 2)
+
+
+@every_script
+def test_the_file_of_a_notebook_is_what_its_script_gives(script: Path) -> None:
+    """`make notebooks` writes it anew."""
+    written = (build.FOLDER / f"{script.stem}.ipynb").read_text(encoding="utf-8")
+    assert written == build.text(script)
+    nbformat.validate(nbformat.reads(written, as_version=4))
+
+
+@every_script
+def test_each_exercise_has_a_check_that_is_folded_and_a_solution_that_unfolds(script: Path) -> None:
+    notebook = build.notebook(script)
+    exercises = [cell for cell in notebook.cells if cell.cell_type == "markdown" and "### Exercise" in cell.source]
+    solutions = [cell for cell in notebook.cells if cell.source.startswith("<details><summary>Solution</summary>")]
+    checks = tagged(notebook, "check")
+    assert len(exercises) == len(solutions) == len(checks) >= 2
+    for cell in checks:
+        assert cell.metadata["jupyter"]["source_hidden"]
+        assert cell.metadata["cellView"] == "form"
+
+
+@every_script
+def test_a_notebook_begins_with_its_title_and_the_installation(script: Path) -> None:
+    title, setup, *_ = build.notebook(script).cells
+    assert title.source.startswith("# ")
+    assert setup.metadata["tags"] == ["setup"]
+    assert "pip" in setup.source
+
+
+def test_the_installation_does_nothing_where_the_lab_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    (setup,) = jupytext.read(build.SETUP).cells
+    ran: list[Any] = []
+    monkeypatch.setattr("subprocess.run", lambda *arguments, **_: ran.append(arguments))
+    exec(setup.source, {})
+    assert not ran
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    exec(setup.source, {})
+    assert ran[0][0][1:4] == ["-m", "pip", "install"]
+
+
+def test_there_is_a_notebook_for_each_script_and_a_line_on_it() -> None:
+    names = [script.stem for script in build.SCRIPTS]
+    assert sorted(path.stem for path in build.FOLDER.glob("*.ipynb")) == names
+    readme = (build.FOLDER / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| \[(\w+)\]\(\1\.ipynb\)", readme, flags=re.M) == names
+
+
+def test_links_between_notebooks_and_into_the_repository_lead_somewhere() -> None:
+    for script in build.SCRIPTS:
+        for name in re.findall(r"`([\w./]+)`", script.read_text(encoding="utf-8")):
+            if re.fullmatch(r"\d\d_\w+", name):
+                assert (build.FOLDER / "source" / f"{name}.py").is_file(), (script.name, name)
+            elif name.startswith(("bertviz_lab/", "docs/", "tests/")):
+                assert (ROOT / name).exists(), (script.name, name)
+
+
+def test_every_lesson_names_a_notebook_and_every_notebook_a_lesson_or_a_panel() -> None:
+    names = {script.stem for script in build.SCRIPTS}
+    assert {lesson.notebook for lesson in LESSONS} <= names
+    for script in build.SCRIPTS:
+        (title, *_) = build.notebook(script).cells
+        assert "*On the page*" in title.source
+        for number in re.findall(r"\d+", "".join(re.findall(r"lessons? ([\d, and]+)", title.source))):
+            assert int(number) <= len(LESSONS)
