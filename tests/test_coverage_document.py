@@ -1,4 +1,4 @@
-"""What is taught, and where: every lesson, view and file that docs/coverage.md names is there."""
+"""What is taught, and where: every lesson, notebook, view and file that docs/coverage.md names is there."""
 
 import re
 from pathlib import Path
@@ -15,6 +15,7 @@ ROWS = [
     if line.startswith("| ") and not line.startswith("| subject")
 ]
 TAUGHT = [row for row in ROWS if len(row) == 3]
+NOTEBOOKS = {int(path.name[:2]) for path in (ROOT / "notebooks").glob("*.ipynb")}
 PANELS = {f"{str(view.workspace).capitalize()}, panel {view.title}" for view in VIEWS if view.workspace}
 
 
@@ -28,12 +29,17 @@ def test_no_cell_is_empty() -> None:
 def test_what_a_row_names_is_there(row: list[str]) -> None:
     _, places, code = row
     for place in places.split("; "):
-        number = re.fullmatch(r"lesson (\d+)", place)
         known = PANELS | {"Train, Pretrain", "Train, Fine-tune"}
-        assert 1 <= int(number[1]) <= len(LESSONS) if number else place in known
+        known |= {f"lesson {lesson.number}" for lesson in LESSONS} | {f"notebook {number}" for number in NOTEBOOKS}
+        assert place in known
     assert (ROOT / code.strip("`")).is_file()
 
 
 def test_every_lesson_is_in_it() -> None:
     named = {int(number) for row in TAUGHT for number in re.findall(r"lesson (\d+)", row[1])}
     assert named == {lesson.number for lesson in LESSONS}
+
+
+def test_every_notebook_is_in_it() -> None:
+    named = {int(number) for row in TAUGHT for number in re.findall(r"notebook (\d+)", row[1])}
+    assert named == NOTEBOOKS

@@ -139,14 +139,16 @@ class Lesson:
     source: str
     measured_by: str  # what the bars show
     code: str  # the lines that compute it, as "module:name" within this package
+    notebook: str  # in which it is computed step by step, without ".ipynb"
     hour: int = 1  # the first hour is for everybody, the second for those who want more
 
     def source_code(self) -> tuple[str, str]:
-        """Where those lines are, and the lines."""
+        """Where those lines are, and the lines; and where they are met in a notebook."""
         module, _, name = self.code.partition(":")
         found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
         lines, first = inspect.getsourcelines(found)
-        return f"bertviz_lab/{module.replace('.', '/')}.py, line {first}", textwrap.dedent("".join(lines))
+        place = f"bertviz_lab/{module.replace('.', '/')}.py, line {first}"
+        return f"{place}. Step by step: notebooks/{self.notebook}.ipynb", textwrap.dedent("".join(lines))
 
     @property
     def answer(self) -> int:

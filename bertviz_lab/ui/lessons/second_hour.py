@@ -50,6 +50,7 @@ SECOND_HOUR = (
         source="Wu et al. 2016, section 4.1; Devlin et al. 2018, section 3",
         measured_by="Share of the words, by the number of their pieces",
         code="tokenization.explain:_longest_match",
+        notebook="01_tokenization",
         hour=2,
     ),
     Lesson(
@@ -98,6 +99,7 @@ SECOND_HOUR = (
         source="Vaswani et al. 2017, section 3.1; Ba et al. 2016; Elhage et al. 2021",
         measured_by="Cosine of input and output of each layer",
         code="model.encoder:EncoderLayer.forward",
+        notebook="04_encoder_layer",
         hour=2,
     ),
     Lesson(
@@ -136,6 +138,7 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, released code; Vaswani et al. 2017, section 3.2.3",
         measured_by="Probability of the word at [MASK]",
         code="model.attention:extended_attention_mask",
+        notebook="06_sentence_pairs_and_batches",
         hour=2,
     ),
     Lesson(
@@ -186,6 +189,7 @@ SECOND_HOUR = (
         source="Radford et al. 2018; Devlin et al. 2018, section 1; Raffel et al. 2020; Wang and Cho 2019",
         measured_by="Mean probability of the right token",
         code="interpret.predictions.predictions:fill_mask",
+        notebook="03_attention",
         hour=2,
     ),
     Lesson(
@@ -225,6 +229,7 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, sections 1 and 4; Howard and Ruder 2018",
         measured_by="Share of the pretraining time",
         code="training.loop.loop:_forward_backward",
+        notebook="08_fine_tuning",
         hour=2,
     ),
     Lesson(
@@ -264,6 +269,7 @@ SECOND_HOUR = (
         "Warner et al. 2024",
         measured_by="Parameters, against the largest",
         code="model.encoder:Encoder.forward",
+        notebook="11_distillation",
         hour=2,
     ),
     Lesson(
