@@ -2,12 +2,14 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import jupytext
 import nbformat
 import pytest
+from jupyter_client.manager import KernelManager
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 
@@ -41,18 +43,28 @@ def shortened(script: Path) -> NotebookNode:
     return notebook
 
 
+@pytest.fixture(scope="module")
+def kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KernelManager]:
+    """One kernel for all notebooks, which forgets its variables between them: starting takes longer than most run."""
+    folder = tmp_path_factory.mktemp("notebooks")
+    path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    # Frozen modules cannot be stepped through, which the kernel's debugger would say.
+    quiet = {"PYDEVD_DISABLE_FILE_VALIDATION": "1"}
+    manager = KernelManager(kernel_name="python3")
+    manager.start_kernel(cwd=str(folder), env=os.environ | quiet | {"PYTHONPATH": path, "TMPDIR": str(folder)})
+    yield manager
+    manager.shutdown_kernel(now=True)
+
+
 @every_script
 @pytest.mark.slow
 @pytest.mark.training
-def test_a_notebook_runs_and_its_exercises_can_be_solved(
-    script: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
-    # Frozen modules cannot be stepped through, and the kernel's debugger says so.
-    monkeypatch.setenv("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+def test_a_notebook_runs_and_its_exercises_can_be_solved(script: Path, kernel: KernelManager) -> None:
     notebook = shortened(script)
-    NotebookClient(notebook, timeout=200, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    client = NotebookClient(notebook, km=kernel, timeout=200)
+    client.execute()
+    client.kc.stop_channels()
     said = ["".join(output.data["text/plain"] for output in cell.outputs) for cell in tagged(notebook, "check")]
     assert [text[0] for text in said] == ["…", "✓"] * (len(said) // 2)
 

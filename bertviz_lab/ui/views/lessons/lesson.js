@@ -82,7 +82,7 @@ function drawFormula(lesson) {
     h('p', {}, lesson.formula_says), h('p', { class: 'quiet' }, `In the paper: ${lesson.source}`));
 }
 
-const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, 'In the code'), h('p', { class: 'quiet small' }, place),
+const drawCode = ([place, lines]) => h('details', {}, h('summary', {}, 'In the code and in a notebook'), h('p', { class: 'quiet small' }, place),
   h('pre', { class: 'mono small card', tabindex: '0' }, lines));
 
 function drawNext(lesson, count, acts) {
