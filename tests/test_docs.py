@@ -15,7 +15,7 @@ from bertviz_lab.flags import command_parser
 from tests.little import little_text
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "notebooks").glob("*.md")])
 #: Documents whose commands are run one after the other; those of the others are parsed.
 RUN = ("README.md", "command-line.md")
 #: What makes a documented training run small. The rest of each command is run as it is printed.

@@ -182,7 +182,9 @@ def help_of(command: str) -> str:
 
 
 def documents() -> list[Path]:
-    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "checkpoints").glob("*/README.md")]
+    notebooks = [ROOT / "notebooks" / "README.md", *(ROOT / "notebooks" / "source").glob("*.py")]
+    cards = (ROOT / "checkpoints").glob("*/README.md")
+    return [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *cards, *notebooks]
 
 
 def occurrences(texts: tuple[tuple[str, str], ...], pattern: str) -> list[str]:

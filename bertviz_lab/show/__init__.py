@@ -4,7 +4,7 @@ from bertviz_lab import interpret, load_checkpoint, show
 show.attention(interpret.trace_text(load_checkpoint("wiki-tiny"), "The cat sat.", "It slept."))
 
 `inputs`, `predictions`, `layers` and `training` have those of the page's panels; `view` is what all of them give. What
-needs a server while it is looked at is left to the page: the snapshots of a run under one slider, a run that trains.
+needs a server is left to the page: the snapshots of a run under one slider, and a run that still trains.
 """
 
 from bertviz_lab.show.inputs import mask_epochs, masked_loss, masking, masking_statistics, tokens, word_splits

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Attention
 #
-# In self-attention each token looks at all tokens, decides how much each matters to it, and takes a weighted mean of
-# what they offer. This notebook computes one head by hand from the weights of a trained model, then all of them, and
-# meets the two masks that decide who may look at whom.
+# In self-attention each token attends to all tokens: it decides how much each matters to it, and takes a weighted mean
+# of what they offer. This notebook computes one head by hand from the weights of a trained model, then all of them, and
+# meets the two masks that decide which tokens may attend to which.
 #
 # *In the paper*: Vaswani et al. 2017, section 3.2. *On the page*: Learn, lessons 1, 5 and 8; Explore, panel
 # Attention. *In the code*: `bertviz_lab/model/attention.py`.
@@ -147,8 +147,8 @@ assert torch.allclose(projected_LD, stages.attention_projection[0], atol=1e-4)
 print("all heads, concatenated and projected:", tuple(projected_LD.shape))
 
 # %% [markdown]
-# Heads do different things. Here are the sixteen (4 layers of 4) of `wiki-mini`, a model of real English: some look at
-# the next word, some at `[SEP]`, some far away. Click a head, then a token.
+# Heads do different things. Here are the sixteen (4 layers of 4) of `wiki-mini`, a model of real English: some attend
+# to the next word, some to `[SEP]`, some far away. Click a head, then a token.
 
 # %%
 english = load_checkpoint("wiki-mini")

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # Masked language modelling
 #
-# A bidirectional model cannot be trained to predict the next word: it would see it. BERT hides some words of a text
-# and predicts those. This notebook hides them by hand, by the 80/10/10 rule, computes the loss, and shows what a
-# model makes of each kind of hidden word.
+# A bidirectional model cannot be trained to predict the next word: it would see it. *Masked language modelling* (MLM)
+# masks some tokens of a text and predicts those. This notebook masks them by hand, by the 80/10/10 rule, computes the
+# loss, and shows what a model makes of each kind of selected token.
 #
 # *In the paper*: Devlin et al. 2018, section 3.1 (task 1) and appendices A.1 and C.2. *On the page*: Learn, lesson 2;
 # Explore, panel Tokens. *In the code*: `bertviz_lab/data/pretraining/masking.py`, `bertviz_lab/model/losses.py`.
@@ -186,7 +186,7 @@ show.mask_epochs(interpret.mask_epochs(tokenizer, short, epochs=6, repeat_after=
 # %% [markdown]
 # ## Words and spans
 #
-# If one piece of a word is hidden, the others give it away. *Whole-word masking* hides all pieces of a word, *span
+# If one piece of a word is masked, the others give it away. *Whole-word masking* masks all pieces of a word, *span
 # masking* (SpanBERT) whole runs of words. The task gets harder, and the model better at what needs spans, such as
 # answering questions. Dots are tokens that are not asked:
 
