@@ -29,6 +29,7 @@ def notebook(script: Path, *, solved: bool = False) -> NotebookNode:
     written: list[NotebookNode] = []
     check = None
     for cell in cells:
+        cell.source = cell.source.strip("\n")  # the formatter leaves two lines before a function
         tags = cell.metadata.get("tags", [])
         if "check" in tags:
             cell.source = f"# @title Check your answer\n{cell.source}"
