@@ -22,10 +22,11 @@ import torch
 
 from bertviz_lab import BertConfig, BertForPreTraining, PretrainConfig, Tokenizer, interpret, pretrain, show
 from bertviz_lab.data.batches import BatchStream
-from bertviz_lab.data.pretraining.batches import PretrainingData, masking_rule
+from bertviz_lab.data.pretraining.batches import PretrainingBatch, PretrainingData, masking_rule
 from bertviz_lab.data.pretraining.tokenized_corpus import TokenizedCorpus
 from bertviz_lab.data.samples import SAMPLES
 from bertviz_lab.exercise import check
+from bertviz_lab.model.heads import PreTrainingOutput
 
 # %% [markdown]
 # ## Text, vocabulary, batches
@@ -59,7 +60,7 @@ print(f"{sum(parameter.numel() for parameter in model.parameters()):,} parameter
 batch = next(BatchStream(data))
 
 
-def losses(batch) -> BertForPreTraining:
+def both_losses(batch: PretrainingBatch) -> PreTrainingOutput:
     return model(
         batch.input_ids,
         batch.attention_mask,
@@ -72,7 +73,7 @@ def losses(batch) -> BertForPreTraining:
 
 model.eval()
 with torch.no_grad():
-    out = losses(batch)
+    out = both_losses(batch)
 print(f"MLM loss {out.mlm_loss:.2f}, and ln {tokenizer.vocab_size} = {math.log(tokenizer.vocab_size):.2f}")
 print(f"NSP loss {out.nsp_loss:.2f}, and ln 2 = {math.log(2):.2f}")
 
@@ -124,7 +125,7 @@ for step, batch in zip(range(1, STEPS_BY_HAND + 1), BatchStream(data), strict=Fa
     for group in optimizer.param_groups:
         group["lr"] = PEAK * lr_schedule(step / STEPS_BY_HAND, warmup=0.1)
     optimizer.zero_grad()
-    out = losses(batch)  # forward
+    out = both_losses(batch)  # forward
     out.loss.backward()  # MLM loss + NSP loss, backward
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
     optimizer.step()  # update
