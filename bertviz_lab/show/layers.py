@@ -38,6 +38,7 @@ from bertviz_lab.interpret import attention_scores as scores_of
 from bertviz_lab.show.view import View, chart, view
 from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
 from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
+from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
 
 
 def attention(trace: TextTrace, title: str = "") -> View:
@@ -121,12 +122,12 @@ def norms(by_layer: NormsByLayer, position: int | None = None) -> View:
 
 def token_norms(by_layer: NormsByLayer, kind: NormKind = "hidden") -> View:
     """The norms of one kind of vector, layer by layer and token by token."""
-    return chart("Norms by layer and token", token_norms_payload(by_layer, kind))
+    return view(TOKEN_STRIP, "Norms by layer and token", token_norms_payload(by_layer, kind), 420)
 
 
 def embedding_sum(embeddings: EmbeddingSum) -> View:
     """The norms of the vectors that are added for each token, and their cosines with the sum."""
-    return chart("Embedding sum", embedding_payload(embeddings), 420)
+    return view(TOKEN_STRIP, "Embedding sum", embedding_payload(embeddings), 420)
 
 
 def similarity(result: Similarity) -> View:

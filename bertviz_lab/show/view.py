@@ -7,6 +7,9 @@ from pathlib import Path
 from bertviz_lab.ui.components.assemble import Assembly
 from bertviz_lab.ui.components.chart import CHART
 
+#: Where the notebook lets it, the frame becomes as high as what was drawn in it.
+_FIT = "this.style.height = `${this.contentDocument.body.scrollHeight + 40}px`"
+
 
 @dataclass(frozen=True)
 class View:
@@ -16,7 +19,7 @@ class View:
     height: int = 640  # in pixels, of the frame in a notebook
 
     def _repr_html_(self) -> str:
-        frame = f'width="100%" height="{self.height}" style="border: 0"'
+        frame = f'width="100%" height="{self.height}" style="border: 0" onload="{_FIT}"'
         return f'<iframe {frame} srcdoc="{html.escape(self.page)}"></iframe>'
 
     def save(self, path: str | Path) -> Path:
