@@ -13,8 +13,8 @@ from bertviz_lab.figures.interpret.word_splits import splitting_payload
 from bertviz_lab.interpret import MaskedLoss, MaskedText, MaskingStatistics
 from bertviz_lab.show.view import View, chart, view
 from bertviz_lab.tokenization import Encoding, Tokenizer, explain
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
-from bertviz_lab.ui.components.word_split import WORD_SPLIT
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.tokens.word_split import WORD_SPLIT
 
 
 def tokens(encoding: Encoding) -> View:

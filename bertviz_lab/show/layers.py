@@ -36,9 +36,9 @@ from bertviz_lab.interpret import (
 )
 from bertviz_lab.interpret import attention_scores as scores_of
 from bertviz_lab.show.view import View, chart, view
-from bertviz_lab.ui.components.attention_grid import ATTENTION_GRID
-from bertviz_lab.ui.components.heads_beside import HEADS_BESIDE
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.attention.attention_grid import ATTENTION_GRID
+from bertviz_lab.ui.components.attention.heads_beside import HEADS_BESIDE
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def attention(trace: TextTrace, title: str = "") -> View:

@@ -27,9 +27,9 @@ from bertviz_lab.interpret import (
     WordLabels,
 )
 from bertviz_lab.show.view import View, chart, view
-from bertviz_lab.ui.components.fill_mask_bars import FILL_MASK_BARS
-from bertviz_lab.ui.components.marked_text import MARKED_TEXT
-from bertviz_lab.ui.components.token_strip import TOKEN_STRIP
+from bertviz_lab.ui.components.tokens.fill_mask_bars import FILL_MASK_BARS
+from bertviz_lab.ui.components.tokens.marked_text import MARKED_TEXT
+from bertviz_lab.ui.components.tokens.token_strip import TOKEN_STRIP
 
 
 def fill_mask(filled: FillMask) -> View:

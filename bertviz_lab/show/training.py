@@ -9,9 +9,9 @@ from bertviz_lab.figures.training.probes import learning_payload
 from bertviz_lab.figures.training.runs import RunView, runs_payload
 from bertviz_lab.interpret import Results
 from bertviz_lab.show.view import View, chart, view
-from bertviz_lab.ui.components.example_list import EXAMPLE_LIST
-from bertviz_lab.ui.components.loss_chart import LOSS_CHART
-from bertviz_lab.ui.components.run_compare import RUN_COMPARE
+from bertviz_lab.ui.components.charts.loss_chart import LOSS_CHART
+from bertviz_lab.ui.components.data.example_list import EXAMPLE_LIST
+from bertviz_lab.ui.components.runs.run_compare import RUN_COMPARE
 from bertviz_lab.ui.views.run.result_payloads import confusion_view, listed_view, trials_view
 
 Events = Iterable[Mapping[str, Any]]

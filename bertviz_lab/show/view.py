@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bertviz_lab.ui.components.assemble import Assembly
-from bertviz_lab.ui.components.chart import CHART
+from bertviz_lab.ui.components.charts.chart import CHART
 
 #: Where the notebook lets it, the frame becomes as high as what was drawn in it.
 _FIT = "this.style.height = `${this.contentDocument.body.scrollHeight + 40}px`"
