@@ -101,4 +101,4 @@ def intervention(before: FillMask, after: FillMask, what: str) -> View:
     shares = [{c.token: c.probability for c in filled.masks[0].candidates} for filled in (before, after)]
     names = list(dict.fromkeys([*list(shares[0])[:6], *list(shares[1])[:6]]))
     values = [[share.get(name, 0.0) for name in names] for share in shares]
-    return chart("Before and after", change_payload(names, *values, what))
+    return chart("Before and after", change_payload(names, values[0], values[1], what))
