@@ -5,7 +5,7 @@
 # move on others. This notebook computes the usual scores by hand, beside their baselines, for the three things that a
 # BERT does: filling gaps, telling sentences apart, and labelling texts.
 #
-# *On the page*: Learn, lesson 7; Runs, panel Training run. *In the code*: `bertviz_lab/metrics/`,
+# *On the page*: Learn, lesson 15; Runs, panel Training run. *In the code*: `bertviz_lab/metrics/`,
 # `bertviz_lab/interpret/predictions/`.
 
 # %%

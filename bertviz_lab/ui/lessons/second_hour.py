@@ -318,6 +318,7 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, section 4.1; Ribeiro et al. 2020 (CheckList), section 2",
         measured_by="Correct labels, by kind of sentence",
         code="training.finetuning.finetune:_score_test_set",
+        notebook="09_evaluation",
         hour=2,
     ),
 )
