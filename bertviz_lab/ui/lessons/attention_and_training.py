@@ -83,7 +83,6 @@ ATTENTION_AND_TRAINING = (
         source="Vaswani et al. 2017, section 3.2; Clark et al. 2019; Kobayashi et al. 2020",
         measured_by="Share of the attention, and length of what is read there (1 is the mean of the words)",
         code="model.attention:SelfAttention.forward",
-        notebook="03_attention",
     ),
     Lesson(
         number=6,
@@ -142,7 +141,6 @@ ATTENTION_AND_TRAINING = (
         source="Devlin et al. 2018, section 4 and figure 4; Reimers and Gurevych 2019, section 6",
         measured_by="Phrases whose nearest neighbour has the same label",
         code="model.heads:BertForSequenceClassification",
-        notebook="08_fine_tuning",
     ),
     Lesson(
         number=7,
@@ -205,7 +203,6 @@ ATTENTION_AND_TRAINING = (
         source="Devlin et al. 2018, sections A.2 and A.3",
         measured_by="Loss on held-out reviews, first seed",
         code="training.loop.hardware:Hardware.optimizer_step",
-        notebook="07_pretraining",
     ),
     Lesson(
         number=8,
@@ -273,6 +270,5 @@ ATTENTION_AND_TRAINING = (
         source="Jain and Wallace 2019; Wiegreffe and Pinter 2019",
         measured_by="Probability of “cost” at [MASK]",
         code="interpret.predictions.predictions:fill_mask",
-        notebook="03_attention",
     ),
 )

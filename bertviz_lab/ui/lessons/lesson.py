@@ -30,6 +30,15 @@ PLACES = {
     "finetune": "Train, Fine-tune",
 }
 
+#: The notebook of `notebooks/` that computes step by step what a lesson is about, by the lesson's number.
+NOTEBOOKS = {
+    **dict.fromkeys((1, 5, 8, 12), "03_attention"),
+    **dict.fromkeys((3, 11), "06_sentence_pairs_and_batches"),
+    **dict.fromkeys((6, 13), "08_fine_tuning"),
+    **{2: "05_masking", 4: "02_embeddings", 7: "07_pretraining", 9: "01_tokenization", 10: "04_encoder_layer"},
+    **{14: "11_distillation", 15: "09_evaluation"},
+}
+
 
 @dataclass(frozen=True)
 class Place:
@@ -139,7 +148,6 @@ class Lesson:
     source: str
     measured_by: str  # what the bars show
     code: str  # the lines that compute it, as "module:name" within this package
-    notebook: str  # in which it is computed step by step, without ".ipynb"
     hour: int = 1  # the first hour is for everybody, the second for those who want more
 
     def source_code(self) -> tuple[str, str]:
@@ -148,7 +156,7 @@ class Lesson:
         found = reduce(getattr, name.split("."), importlib.import_module(f"bertviz_lab.{module}"))
         lines, first = inspect.getsourcelines(found)
         place = f"bertviz_lab/{module.replace('.', '/')}.py, line {first}"
-        return f"{place}. Step by step: notebooks/{self.notebook}.ipynb", textwrap.dedent("".join(lines))
+        return f"{place}. Step by step: notebooks/{NOTEBOOKS[self.number]}.ipynb", textwrap.dedent("".join(lines))
 
     @property
     def answer(self) -> int:

@@ -72,7 +72,6 @@ OBJECTIVES = (
         source="Devlin et al. 2018, section 1 and figure 3",
         measured_by="Probability of “team” at [MASK]",
         code="model.attention:extended_attention_mask",
-        notebook="03_attention",
     ),
     Lesson(
         number=2,
@@ -125,7 +124,6 @@ OBJECTIVES = (
         source="Devlin et al. 2018, sections 3.1 and A.1",
         measured_by="Of 1,000 tokens",
         code="data.pretraining.masking:mask_batch",
-        notebook="05_masking",
     ),
     Lesson(
         number=3,
@@ -184,7 +182,6 @@ OBJECTIVES = (
         source="Devlin et al. 2018, sections 3 and 3.1, task 2",
         measured_by="Predicted probability that B follows A",
         code="model.heads:BertForPreTraining.forward",
-        notebook="06_sentence_pairs_and_batches",
     ),
     Lesson(
         number=4,
@@ -234,6 +231,5 @@ OBJECTIVES = (
         source="Devlin et al. 2018, section 3 and figure 2",
         measured_by="Cosine similarity of the two; 1 is the same direction",
         code="model.embeddings:Embeddings.forward",
-        notebook="02_embeddings",
     ),
 )

@@ -50,7 +50,6 @@ SECOND_HOUR = (
         source="Wu et al. 2016, section 4.1; Devlin et al. 2018, section 3",
         measured_by="Share of the words, by the number of their pieces",
         code="tokenization.explain:_longest_match",
-        notebook="01_tokenization",
         hour=2,
     ),
     Lesson(
@@ -99,7 +98,6 @@ SECOND_HOUR = (
         source="Vaswani et al. 2017, section 3.1; Ba et al. 2016; Elhage et al. 2021",
         measured_by="Cosine of input and output of each layer",
         code="model.encoder:EncoderLayer.forward",
-        notebook="04_encoder_layer",
         hour=2,
     ),
     Lesson(
@@ -138,7 +136,6 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, released code; Vaswani et al. 2017, section 3.2.3",
         measured_by="Probability of the word at [MASK]",
         code="model.attention:extended_attention_mask",
-        notebook="06_sentence_pairs_and_batches",
         hour=2,
     ),
     Lesson(
@@ -189,7 +186,6 @@ SECOND_HOUR = (
         source="Radford et al. 2018; Devlin et al. 2018, section 1; Raffel et al. 2020; Wang and Cho 2019",
         measured_by="Mean probability of the right token",
         code="interpret.predictions.predictions:fill_mask",
-        notebook="03_attention",
         hour=2,
     ),
     Lesson(
@@ -229,7 +225,6 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, sections 1 and 4; Howard and Ruder 2018",
         measured_by="Share of the pretraining time",
         code="training.loop.loop:_forward_backward",
-        notebook="08_fine_tuning",
         hour=2,
     ),
     Lesson(
@@ -269,7 +264,6 @@ SECOND_HOUR = (
         "Warner et al. 2024",
         measured_by="Parameters, against the largest",
         code="model.encoder:Encoder.forward",
-        notebook="11_distillation",
         hour=2,
     ),
     Lesson(
@@ -318,7 +312,6 @@ SECOND_HOUR = (
         source="Devlin et al. 2018, section 4.1; Ribeiro et al. 2020 (CheckList), section 2",
         measured_by="Correct labels, by kind of sentence",
         code="training.finetuning.finetune:_score_test_set",
-        notebook="09_evaluation",
         hour=2,
     ),
 )
