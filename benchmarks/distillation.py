@@ -90,7 +90,8 @@ def table(result: dict[str, Any]) -> str:
     seeds = len(next(iter(students.values()))["sst2_accuracy"])
     about = (
         f"Two layers of 256, {parameters:.1f} million parameters, trained for {result['budget']} on one thread each, "
-        f"all at the same time. SST-2: {result['examples']:,} phrases, two epochs, {seeds} seeds."
+        f"all at the same time. SST-2: {result['examples']:,} phrases, two epochs, "
+        f"{seeds} seed{'s' if seeds > 1 else ''}."
     )
     header = ["student", "steps", "tokens", "MLM loss", "MLM accuracy", "SST-2 dev accuracy"]
     return f"{about}\n\n{markdown(header, rows)}"
