@@ -18,10 +18,11 @@ from bertviz_lab.ui.lessons.lesson import NOTEBOOKS
 from notebooks import build
 
 ROOT = Path(__file__).parents[1]
-#: What makes the trainings of a notebook small; the rest of each is run as it is.
+#: What makes a notebook's trainings and models small; the rest of each is run as it is.
 SHORT: dict[str, dict[str, Any]] = {
     "07_pretraining": {"STEPS_BY_HAND": 4, "STEPS": 6},
-    "08_fine_tuning": {"EPOCHS_BY_HAND": 1, "EPOCHS": 1},
+    "08_fine_tuning": {"EPOCHS_BY_HAND": 1, "EPOCHS": 1, "MODEL": "wiki-tiny"},
+    "09_evaluation": {"MODEL": "wiki-tiny"},
     "11_distillation": {"STEPS": 4},
 }
 

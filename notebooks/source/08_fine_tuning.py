@@ -9,8 +9,9 @@
 # Train, Fine-tune. *In the code*: `bertviz_lab/model/heads.py`, `bertviz_lab/training/finetuning/`.
 
 # %% tags=["parameters"]
-EPOCHS_BY_HAND = 4
-EPOCHS = 5
+EPOCHS_BY_HAND = 4  # of our own loop, on wiki-tiny
+EPOCHS = 5  # of the lab's fine-tuning
+MODEL = "wiki-mini"  # and what it starts from
 
 # %%
 import json
@@ -175,7 +176,7 @@ from bertviz_lab.training.runs.events import TrialDone, to_json
 run = Path(tempfile.mkdtemp(prefix="bertviz-lab-")) / "topics"
 settings = FinetuneConfig(
     train=("sample:topics",),
-    model="wiki-mini",
+    model=MODEL,
     epochs=EPOCHS,
     batch_size=16,
     eval_share=0.2,

@@ -8,6 +8,9 @@
 # *On the page*: Learn, lesson 15; Runs, panel Training run. *In the code*: `bertviz_lab/metrics/`,
 # `bertviz_lab/interpret/predictions/`.
 
+# %% tags=["parameters"]
+MODEL = "wiki-mini"  # the masked language model that is evaluated below
+
 # %%
 import math
 
@@ -18,6 +21,7 @@ from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.exercise import check
 from bertviz_lab.metrics import calibration, classification_report
+from bertviz_lab.training.finetuning.predict import predict_with
 
 # %% [markdown]
 # ## A classifier and 440 sentences
@@ -30,13 +34,8 @@ classifier = load_checkpoint("sentiment-mini")
 examples = list(read_task([sample_path("sentiment")], text_a="text", label="label", text_b="none").examples)
 names = list(classifier.config.labels)
 
-probabilities = np.array(
-    [
-        [next(label.score for label in interpret.classify(classifier, example.text_a).labels if label.label == name)
-         for name in names]
-        for example in examples
-    ]
-)  # fmt: skip
+predictions, _ = predict_with(classifier, examples)
+probabilities = np.array([prediction.probabilities for prediction in predictions])  # (examples, labels)
 truth = np.array([names.index(example.label) for example in examples])
 predicted = probabilities.argmax(1)
 print(f"{len(examples)} sentences, labels {names}")
@@ -134,11 +133,12 @@ ece = sum(b.count * abs(b.confidence - b.accuracy) for b in measured.bins) / len
 # models' cards have scores over 100,000 masked tokens; a few positions are only an example.)
 
 # %%
-checkpoint = load_checkpoint("wiki-mini")
+checkpoint = load_checkpoint(MODEL)
 text = "She was born in London, studied law at the university and worked as a judge until her death in 1994."
 masked = interpret.mask_text(checkpoint.tokenizer, text, seed=1)
 loss = interpret.masked_loss(checkpoint, masked)
-print(f"MLM loss {loss.mean:.2f} nats, perplexity {math.exp(loss.mean):.0f}; uniform {math.log(8192):.2f} nats")
+uniform = math.log(checkpoint.tokenizer.vocab_size)
+print(f"MLM loss {loss.mean:.2f} nats, perplexity {math.exp(loss.mean):.0f}; guessing uniformly {uniform:.2f} nats")
 show.masked_loss(masked, loss)
 
 # %% [markdown]
