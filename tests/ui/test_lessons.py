@@ -207,10 +207,14 @@ def test_every_place_is_on_the_page(shipped: AppState, each: Lesson) -> None:
 
 
 @each_lesson
-def test_the_code_of_a_lesson_is_the_package_s_own(shipped: AppState, each: Lesson) -> None:
+def test_the_code_of_a_lesson_is_the_package_s_own_and_its_notebook_is_there(shipped: AppState, each: Lesson) -> None:
     place, lines = asked(shipped, "measured", number=each.number)["code"]
-    path, line = place.split(", line ")
-    written = (Path(__file__).parents[2] / path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
+    named = re.fullmatch(r"(\S+), line (\d+)\. Step by step: (\S+\.ipynb)", place)
+    assert named
+    path, line, notebook = named.groups()
+    root = Path(__file__).parents[2]
+    assert (root / notebook).is_file()
+    written = (root / path).read_text(encoding="utf-8").splitlines()[int(line) - 1 :]
     assert [row.strip() for row in lines.splitlines()] == [row.strip() for row in written[: len(lines.splitlines())]]
     assert 3 < len(lines.splitlines()) < 60  # a page, not a chapter
 
