@@ -1,5 +1,6 @@
 """Evaluate, folded away below the runs: minimal pairs are scored at once, per phenomenon; GLUE's tasks are queued."""
 
+import contextlib
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from bertviz_lab.data.tasks.glue import GLUE, find_glue
+from bertviz_lab.config import FinetuneConfig
+from bertviz_lab.data.tasks.glue import GLUE, GlueTask, find_glue
 from bertviz_lab.errors import InputError
 from bertviz_lab.figures.payload import message_payload
 from bertviz_lab.strict_json import nan_for_null
@@ -25,7 +27,7 @@ from bertviz_lab.ui.server.uploads import uploaded_paths
 from bertviz_lab.ui.server.visitors import Visitor, visitor_of
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.state.metric_names import NAMES, shown
-from bertviz_lab.ui.views.run.view import current
+from bertviz_lab.ui.views.run.view import current, setting_words
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.data.probes import MinimalPair
@@ -123,16 +125,25 @@ def glue_runs(session: AppState, visitor: Visitor) -> list[str]:
 
 def suite_payload(session: AppState, visitor: Visitor) -> str:
     """The official metrics of each task on its published set, or how far its run is; "" where none was started."""
-    titles = {task.name: task for task in GLUE}
-    items = []
+    tasks, items = {task.name: task for task in GLUE}, []
     for run_id in glue_runs(session, visitor):
-        task, run = titles[session.runs.notes(run_id).tags[1]], session.runs.state(run_id)
-        path = session.runs.folder(run_id) / "report.json"
-        test = nan_for_null(json.loads(path.read_text(encoding="utf-8"))["test"]) if path.is_file() else None
-        scores = [f"{NAMES[metric]} {shown(metric, test['scores'][metric])}" for metric in task.metrics] if test else []
-        items.append((task.title, ", ".join(scores) or run.status))
+        with contextlib.suppress(InputError, OSError):  # it has just been deleted
+            task, config = tasks[session.runs.notes(run_id).tags[1]], session.runs.config(run_id)
+            assert isinstance(config, FinetuneConfig)
+            start = setting_words(session, config.model)
+            items.append(
+                (f"{task.title}, {start}", _test_scores(session, run_id, task) or session.runs.state(run_id).status)
+            )
     note = "GLUE, the published sets, scored once each; the runs are in the table above." if items else ""
     return facts_payload(items, note=note) if items else ""
+
+
+def _test_scores(session: AppState, run_id: str, task: GlueTask) -> str:
+    """Such as "F1 81.0%, Accuracy 72.3%"; "" until the run is finished."""
+    path = session.runs.folder(run_id) / "report.json"
+    test = json.loads(path.read_text(encoding="utf-8"))["test"] if path.is_file() else None
+    scores = nan_for_null(test["scores"]) if test else {}
+    return ", ".join(f"{NAMES[metric]} {shown(metric, scores[metric])}" for metric in task.metrics if metric in scores)
 
 
 def _accuracies(session: AppState, model: str, paths: Sequence[Path]) -> Iterator[str]:

@@ -94,11 +94,13 @@ def test_each_task_of_glue_is_queued_as_a_run_with_its_own_files(
     assert config.test == (str(folder / "tested" / "01-dev.tsv"),)
     assert (config.metric, config.epochs, Path(config.model).name) == ("f1", 5, "little")
     assert [*map(tuple, json.loads(suite_payload(session, NOBODY))["items"])] == [
-        ("CoLA", "waiting"),
-        ("MRPC", "waiting"),
+        ("CoLA, little", "waiting"),
+        ("MRPC, little", "waiting"),
     ]
+    (folder / "report.json").write_text(json.dumps({"test": None}))  # its model is chosen and not yet tested
+    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC, little", "waiting"]
     (folder / "report.json").write_text(json.dumps({"test": {"scores": {"f1": 0.8125, "accuracy": None}}}))
-    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC", "F1 81.2%, Accuracy nan%"]
+    assert json.loads(suite_payload(session, NOBODY))["items"][1] == ["MRPC, little", "F1 81.2%, Accuracy nan%"]
 
 
 def test_tasks_that_may_not_all_be_started_are_not_started_at_all(session: AppState, glue: Path) -> None:

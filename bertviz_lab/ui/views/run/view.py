@@ -113,10 +113,13 @@ def settings(state: AppState, visitor: Visitor, run_id: Word) -> str:
     untold = _UNTOLD if state.models.owns(visitor, run_id) else (*_UNTOLD, *_OWNERS)
     shown_fields = [field for field in dataclasses.fields(config) if field.name not in untold]
     values = [(label_of(field), getattr(config, field.name)) for field in shown_fields]
-    return facts_payload([(label, _written(state, value)) for label, value in values if value not in (None, "", ())])
+    return facts_payload(
+        [(label, setting_words(state, value)) for label, value in values if value not in (None, "", ())]
+    )
 
 
-def _written(state: AppState, value: Any) -> str:
+def setting_words(state: AppState, value: Any) -> str:
+    """A setting's value for people; a model to start from by its name."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, str) and Path(value).is_absolute():  # a model to start from: its folder is nobody's business
