@@ -9,4 +9,6 @@ SOURCE = "bertviz-lab"  # or "git+https://..." of a repository, or the path of a
 
 if importlib.util.find_spec("bertviz_lab") is None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", SOURCE], check=True)
+import bertviz_lab  # noqa: F401 - before torch: it shortens the busy waiting of torch's threads
+
 warnings.filterwarnings("ignore", message="IProgress not found")  # a progress bar without ipywidgets is plain text
