@@ -55,7 +55,7 @@ def test_a_claim_holds_on_most_of_the_texts_that_it_is_tried_on(shipped: AppStat
     found = measure(shipped, each)
     assert found.finding.held >= 0.8 * found.finding.cases
     assert found.finding.cases >= 3
-    assert found.paragraphs[-1].startswith(f"It holds on {found.finding.held} of {found.finding.cases} ")
+    assert found.paragraphs[-1].startswith(f"This holds for {found.finding.held} of {found.finding.cases} ")
 
 
 @pytest.mark.parametrize("number", [1, 3, 5, 8, 11, 12])

@@ -31,17 +31,18 @@ ATTENTION_AND_TRAINING = (
             ),
         ),
         example=_RIVER,
-        question="In such a head nearly all of the attention goes to `[CLS]`. Is `[CLS]` what the tokens read most "
-        "from there?",
+        question="In such a head nearly all of the attention goes to `[CLS]`. Is most of what the head reads then "
+        "from `[CLS]`?",
         choices=(
             Choice(
                 "Yes: the weight is the share of what is read.",
-                "The weight multiplies a value vector, and value vectors have lengths: much of a short one is little.",
+                "The weight multiplies a value vector, and these differ in length: a large weight on a short vector "
+                "adds little.",
             ),
             Choice(
                 "Yes: `[CLS]` stands for the whole text, so every token needs it.",
-                "In pretraining `[CLS]` is read by the NSP head. A head that looks at it has most often nothing else "
-                "to look for: Clark et al. (2019) call it a no-op.",
+                "In pretraining `[CLS]` is read by the NSP head. An attention head mostly attends to it where its own "
+                "pattern is absent: Clark et al. (2019) call this a no-op.",
             ),
             Choice("No: the value vector of `[CLS]` is so short that little is added."),
         ),
@@ -89,9 +90,9 @@ ATTENTION_AND_TRAINING = (
         title="[CLS] and fine-tuning",
         minutes=6,
         model=REVIEWS,
-        idea="Every input begins with `[CLS]`, a token for no word: its last hidden state can represent the whole "
-        "text. Fine-tuning puts a small linear classifier on top of it and trains the whole model a little further on "
-        "labelled examples.",
+        idea="Every input begins with `[CLS]`, a token that stands for no word: its last hidden state can represent "
+        "the whole text. Fine-tuning puts a small linear classifier on top of it and trains the whole model a little "
+        "further on labelled examples.",
         look=(
             Step(
                 "This model was fine-tuned on labelled film reviews. Try it on a review of your own.",
@@ -100,11 +101,12 @@ ATTENTION_AND_TRAINING = (
         ),
         example=f"{_PRAISE}  |  {_BLAME}",
         question="Take ten phrases of praise and their opposites, and the pretrained model before fine-tuning. Which "
-        "one's `[CLS]` vector lies nearest to that of “a warm and funny film”?",
+        "phrase has the `[CLS]` vector nearest to that of “a warm and funny film”?",
         choices=(
             Choice(
                 "Another phrase of praise: `[CLS]` knows the meaning of a text.",
-                "Of a text it knows what pretraining asked for: whether another one follows. Nothing asked for praise.",
+                "It encodes what pretraining trained it for: whether one text follows another. Nothing trained it to "
+                "tell praise from blame.",
             ),
             Choice("Its opposite, “a cold and boring film”."),
             Choice(
@@ -117,8 +119,8 @@ ATTENTION_AND_TRAINING = (
         reveal=(
             "Before fine-tuning the nearest is the opposite for {twins} of {phrases} phrases, and with the mean of all "
             "tokens in place of `[CLS]` for {twins_mean}. After it the nearest has the same label for {same} of them, "
-            "with the mean for {same_mean}: fine-tuning turned the axis that the labels need into the longest one, and "
-            "not in `[CLS]` alone.",
+            "with the mean for {same_mean}: fine-tuning made the direction that separates the labels the dominant one, "
+            "and not in `[CLS]` alone.",
             "Only {new} of {total} parameters are new, which is {share}: {hidden} weights and a bias for each of "
             "{labels} labels. All others come from pretraining and were adjusted.",
             "It makes mistakes: “{trap}” is predicted as negative, with a probability of {trapped}. Much of what a "
@@ -169,19 +171,19 @@ ATTENTION_AND_TRAINING = (
             ),
             Choice(
                 "It stayed where it began: held-out reviews are not learnt from.",
-                "They are not learnt from, but what is learnt from the others holds for them too, for a while.",
+                "They are not trained on, but what is learnt from the others holds for them too, for a while.",
             ),
         ),
         claim=claims.curves,
-        cases="fine-tuning runs that come with the lab, one for each seed",
+        cases="fine-tuning runs that ship with the lab, one for each seed",
         reveal=(
             "After {lowest} of the steps the held-out loss was at its lowest, {least}; at the end it was {last}, while "
             "the training loss had gone from {then} to {end}. That is overfitting: the model grows ever surer of what "
             "it knows by heart. Its held-out accuracy hardly suffers, its confidence does. The lab keeps the "
             "checkpoint with the best held-out score, not the last one.",
-            "In pretraining nothing is labelled, but the model is told more than “here is text”: which tokens were "
-            "selected (MLM), whether two sentences belong together (NSP), and, in the recipe of this lab, for a first "
-            "part the next token as well (a causal warm-up). Before the first step every token of Tiny Town had a "
+            "Pretraining needs no labels, but it has targets, taken from the text itself: the selected tokens (MLM), "
+            "whether two sentences belong together (NSP), and, in the recipe of this lab, at first the next token as "
+            "well (causal-LM warm-up). Before the first step every token of Tiny Town had a "
             "probability of about 1/{vocabulary}; “blue” had {before}, and now {now}. {between}",
         ),
         proof=(
@@ -239,8 +241,8 @@ ATTENTION_AND_TRAINING = (
             Choice("It hardly changes: “cost” stays the top prediction."),
         ),
         claim=claims.explanation,
-        cases="sentences: another place changes the prediction by less than half, one thing in place of two takes it "
-        "away",
+        cases="sentences: with another place “cost” keeps more than half of its probability, with a singular subject "
+        "it has less than 10%",
         reveal=(
             "“cost” had {whole}. With “school” in place of “market” it still has {place}; with “bike” in place of "
             "“skates”, {thing}: subject-verb agreement depends on that word. Words are exchanged here, not hidden: a "

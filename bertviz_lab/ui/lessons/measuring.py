@@ -29,7 +29,7 @@ class Measured:
     def paragraphs(self) -> tuple[str, ...]:
         """What the numbers say."""
         told = tuple(text for text in (_filled(text, self.finding.numbers) for text in self.lesson.reveal) if text)
-        found = (*told, f"It holds on {self.finding.held} of {self.finding.cases} {self.lesson.cases}.")
+        found = (*told, f"This holds for {self.finding.held} of {self.finding.cases} {self.lesson.cases}.")
         return found if self.answer == self.lesson.answer else (_OTHERWISE, *found)
 
     @property

@@ -29,31 +29,32 @@ OBJECTIVES = (
         ),
         example=_MATCH,
         question="Now the same model gets a causal mask, as in GPT: `[MASK]` attends only to the tokens before it. "
-        "What becomes of the probability of “team”?",
+        "What happens to the probability of “team”?",
         choices=(
             Choice(
                 "It stays about the same: the verb follows right away.",
-                "The verb comes after `[MASK]`: behind a causal mask nothing of it can be read, however near it is.",
+                "The verb comes after `[MASK]`: with a causal mask it cannot be attended to, however near it is.",
             ),
             Choice(
                 "It rises: fewer words distract the model.",
-                "Words that do not matter get little attention anyway. Here it is the words that matter that are gone.",
+                "Irrelevant words get little attention anyway. Here the mask hides the words that matter.",
             ),
             Choice("It falls almost to zero: after “The” any noun could stand."),
         ),
         claim=claims.right_context,
         cases="texts in which the words after `[MASK]` say what it is: the probability falls to less than a fifth",
         reveal=(
-            "With bidirectional attention “team” has a probability of {both}; with a causal mask, {causal}. All that "
-            "told it apart from other nouns comes after `[MASK]`, where the causal mask does not let it attend.",
-            "In Tiny Town, where a later sentence tells the colour of a bike, the right colour has {town}, and {guess} "
-            "behind a causal mask: a guess among the colours, since a colour is all that the first words ask for.",
+            "With bidirectional attention “team” has a probability of {both}; with a causal mask, {causal}. All the "
+            "evidence for it comes after `[MASK]`, where the causal mask does not let `[MASK]` attend.",
+            "In Tiny Town, where a later sentence states the colour of a bike, the right colour has a probability of "
+            "{town}, and of {guess} with a causal mask: a guess among the colours, since the words before it call for "
+            "a colour but do not say which.",
             "A model that generates text token by token, as GPT does, needs a causal mask. An encoder of text that is "
             "already complete does not, and has more context.",
         ),
         proof=(
             Step(
-                "Both predictions side by side; untick the box and tick it again.",
+                "Both predictions side by side; untick Causal mask and tick it again.",
                 Place("attribution", _MATCH, part="intervention", settings={"choice": _TEAM, "causal": "1"}),
             ),
             Step(
@@ -61,7 +62,7 @@ OBJECTIVES = (
                 Place("attention", _MATCH, part="difference", settings={"against": "causal"}),
             ),
             Step(
-                "The bike of Tiny Town.",
+                "The same for the bike in Tiny Town.",
                 Place(
                     "attribution", _BIKE, part="intervention", settings={"choice": "blue", "causal": "1"}, model=TOWN
                 ),
@@ -97,7 +98,7 @@ OBJECTIVES = (
             Choice("80", "80% of 15% is 12%, not 8%."),
         ),
         claim=claims.masking,
-        cases="texts, each masked many times: the share of `[MASK]` is within a tenth of 12%",
+        cases="texts, each masked many times: the share of `[MASK]` is 12%, give or take a tenth of that",
         reveal=(
             "The sentence was masked {draws} times: of 1,000 tokens {mask} were `[MASK]`, {random} were a random "
             "token, and {kept} were selected but left unchanged. 80% of 15% is 12%.",
@@ -108,8 +109,8 @@ OBJECTIVES = (
         ),
         proof=(
             Step(
-                "Statistics of all draws. Then change the rule above to 100 percent `[MASK]` and 0 percent random "
-                "tokens, and see what is missing.",
+                "Statistics of all draws. Then set `[MASK]` above to 100% and random tokens to 0%, and see what is "
+                "missing.",
                 Place("tokens", _MASKED, part="statistics", settings={"seed": "1", "draws": "10000"}),
             ),
             Step(
@@ -141,19 +142,19 @@ OBJECTIVES = (
             Step("The prediction for this pair.", Place("predictions", *PAIRS[0])),
         ),
         example=f"A: {PAIRS[0][0]} B: {PAIRS[0][1]}",
-        question="B follows A, and the model predicts so. Now all segment ids are set to 0: the words, their positions "
+        question="B follows A, and the model predicts that it does. Now all segment ids are set to 0: words, positions "
         "and `[SEP]` stay as they are. What does the model predict?",
         choices=(
             Choice(
                 "The same: `[SEP]` and the positions tell the sentences apart as well.",
-                "They could: RoBERTa, which is trained without segment ids, manages with them. This model was trained "
-                "with segment ids and relies on them.",
+                "They could: RoBERTa is trained without segment ids and relies on them. This model was trained with "
+                "segment ids and relies on those.",
             ),
             Choice("That B does not follow A."),
             Choice(
                 "That B follows, with even more confidence: now it looks like one text.",
-                "In pretraining one text never came with `[SEP]` in its middle and a single segment, so there was "
-                "nothing to learn that from.",
+                "In pretraining a `[SEP]` in the middle always came with two segments, so the model could not learn "
+                "that.",
             ),
         ),
         claim=claims.segments,
@@ -162,10 +163,10 @@ OBJECTIVES = (
             "With its own segment ids the probability that B follows is {own}; with all of them 0 it is {zero}. As a "
             "control, with the ids of A and B swapped it is {swapped}: what matters most is that the two parts have "
             "different ids.",
-            "What NSP itself teaches is less than one might think. To the model of Tiny Town, for whom Leo's bike is "
-            "blue, “The blue bike of Leo is fast.” follows with {true}, a yellow bike, which does not exist, with "
-            "{wrong}, and two roses in spring with {other}: it goes by topic, not by consistency. RoBERTa (2019) "
-            "dropped NSP, and ALBERT (2019) replaced it by sentence-order prediction.",
+            f"NSP teaches less than one might think. After “{_BIKES}” the model of Tiny Town gives “The blue bike of "
+            "Leo is fast.” a probability of {true} of following, the same sentence about a yellow bike, which "
+            "contradicts A, {wrong}, and one about roses in spring {other}: it judges topic, not consistency. RoBERTa "
+            "(2019) dropped NSP, and ALBERT (2019) replaced it by sentence-order prediction.",
         ),
         proof=(
             Step(
@@ -173,7 +174,7 @@ OBJECTIVES = (
                 Place("attribution", *PAIRS[0], part="intervention", settings={"segments": "zero"}),
             ),
             Step(
-                "The yellow bike of Tiny Town.",
+                "The yellow bike, which contradicts A.",
                 Place("predictions", _BIKES, "The yellow bike of Leo is fast.", model=TOWN),
             ),
         ),
@@ -189,8 +190,8 @@ OBJECTIVES = (
         minutes=5,
         model=ENGLISH,
         idea="The input embedding of each token is the sum of three learned vectors: a token embedding, a segment "
-        "embedding and a position embedding. Self-attention by itself is permutation-invariant: without position "
-        "embeddings, a text is a bag of words.",
+        "embedding and a position embedding. Self-attention by itself ignores order (it is permutation-equivariant): "
+        "without position embeddings, a text is a bag of words.",
         look=(
             Step(
                 "The word “bank” occurs twice here. See how its input embeddings are composed.",
@@ -206,8 +207,8 @@ OBJECTIVES = (
                 "Their token embeddings are the same; the position embeddings that are added to them are not.",
             ),
             Choice(
-                "No: one is a river's, the other one a city's.",
-                "Before the first layer no token has seen another one: context comes in only through the layers.",
+                "No: one belongs to a river, the other to a city.",
+                "Before the first layer no token has attended to another: context comes in only through the layers.",
             ),
         ),
         claim=claims.embeddings,
@@ -217,7 +218,8 @@ OBJECTIVES = (
             "The two token embeddings are the same: their cosine is {token}. The sums are not: it is {total}, because "
             "each position adds its own embedding.",
             "They know nothing of their contexts yet: that comes in only through the layers. In “{river}” and “{city}” "
-            "the embeddings of “bank” start with a cosine of {first}; after the last layer it is {last}.",
+            "the input embeddings of “bank”, at the same position, have a cosine of {first}; after the last layer it "
+            "is {last}.",
         ),
         proof=(
             Step(

@@ -30,7 +30,7 @@ SECOND_HOUR = (
             Choice("The longest beginning of the word that is in the vocabulary."),
             Choice(
                 "Its first syllable.",
-                "Nothing is told of syllables either: only which strings are in the vocabulary.",
+                "It knows nothing of syllables either, only which strings are in the vocabulary.",
             ),
         ),
         claim=claims.wordpiece,
@@ -45,8 +45,8 @@ SECOND_HOUR = (
         ),
         proof=(Step("Type words of your own in Text A, in any language.", Place("tokens", _WORDS, part="split")),),
         formula="piece = longest prefix of what is left of the word that is in the vocabulary",
-        formula_says="Greedy longest-match-first: what BERT does with a vocabulary. How the vocabulary is trained is "
-        "another matter: merges that raise the likelihood of the corpus most.",
+        formula_says="Greedy longest-match-first: what BERT does with a vocabulary. The vocabulary itself is "
+        "trained beforehand, by the merges that raise the likelihood of the corpus most.",
         source="Wu et al. 2016, section 4.1; Devlin et al. 2018, section 3",
         measured_by="Share of the words, by the number of their pieces",
         code="tokenization.explain:_longest_match",
@@ -61,15 +61,18 @@ SECOND_HOUR = (
         "network, which works on each token alone. The result of each part is added to its input (the residual "
         "connection), and LayerNorm brings the sum back to a common length.",
         look=(
-            Step("The norms of what each part adds, layer by layer.", Place("layers", PLAIN[0], part="token_norms")),
+            Step(
+                "The norms of what self-attention adds to each token; then choose the feed-forward output.",
+                Place("layers", PLAIN[0], part="token_norms", settings={"norms": "attention"}),
+            ),
         ),
         example=PLAIN[0],
-        question="Compare the vector of a token before a layer and after it. How alike are they?",
+        question="Compare the vector of a token before a layer and after it. How similar are they?",
         choices=(
-            Choice("Much alike: a layer adds to the vector."),
+            Choice("Similar: a layer adds to the vector."),
             Choice(
                 "Hardly: each layer computes a new representation.",
-                "The input is added to the result of each part. What a layer computes is a change, not a new vector.",
+                "The input is added to the result of each part: a layer computes a change, not a new vector.",
             ),
             Choice(
                 "They have the same direction, and only the length differs.",
@@ -80,13 +83,13 @@ SECOND_HOUR = (
         cases="texts: the mean cosine of input and output of a layer is above one half, and that of the input and what "
         "self-attention adds is below",
         reveal=(
-            "The cosine of input and output is {alike} in the mean over the layers ({by_layer}); that of the input and "
+            "The cosine of input and output is {alike} on average over the layers ({by_layer}); that of the input and "
             "of what self-attention adds, {update}. The last layer changes most: there the vector of a token turns "
             "into the prediction.",
             "The numbers add up. In layer 1 the vector of “{token}” comes in with length {came}; self-attention adds a "
             "vector of length {attention}, and the sum has {summed}; LayerNorm makes it {normed}; the feed-forward "
             "network adds {feed_forward}, and after LayerNorm the layer gives {gives}. Computed again from the "
-            "parts, the output differs by {error}.",
+            "parts, the output is the same to within {error}.",
         ),
         proof=(
             Step("What could be predicted at each layer: the logit lens.", Place("layers", _TEAM)),
@@ -113,7 +116,7 @@ SECOND_HOUR = (
         choices=(
             Choice(
                 "A little: padding dilutes the attention.",
-                "It would. That is what the attention mask is there for: it gives padding no weight at all.",
+                "Without the attention mask it would. The mask gives padding no weight at all.",
             ),
             Choice(
                 "Not at all, with or without a mask: `[PAD]` means nothing.",
@@ -122,11 +125,11 @@ SECOND_HOUR = (
             Choice("With the attention mask not at all; without it, it does."),
         ),
         claim=claims.padding,
-        cases="texts: with the mask the probability is the same to five digits, without it it moves by more than a "
-        "tenth of itself",
+        cases="texts: with the mask the probability is the same to five digits, without it, it changes by more than a "
+        "tenth of its value",
         reveal=(
             "“{word}” has {alone} by itself, {masked} with padding and mask, and {unmasked} with padding and without "
-            "the mask. The scores of masked tokens become minus infinity before the softmax, so that their weights are "
+            "the mask. The scores of padding become minus infinity before the softmax, so that their weights are "
             "0 and the others still sum to 1.",
             "Padding costs time all the same. That is why batches are made of texts of similar length.",
         ),
@@ -165,10 +168,10 @@ SECOND_HOUR = (
         claim=claims.generation,
         cases="beginnings of sentences: more than half of the twelve tokens are punctuation",
         reveal=(
-            "“{start}” goes on: {written}. In the middle of a text the same model gives the right token {both} of its "
-            "probability (geometric mean over the tokens of eight sentences); where everything after it is cut off, "
+            "“{start}” goes on: {written}. In the middle of a text the same model gives the right token a probability "
+            "of {both} (geometric mean over the tokens of eight sentences); where everything after it is cut off, "
             "{left}.",
-            "What each is for: BERT where a text is there and has to be understood (classification, entities, "
+            "What each is for: BERT where an existing text has to be understood (classification, entities, "
             "extractive answers, search); GPT where text has to be written; T5 where one text becomes another "
             "(translation, summary). BERT is not for dialogue, summaries or translation, and not for texts longer than "
             "its positions.",
@@ -193,11 +196,11 @@ SECOND_HOUR = (
         title="Pretrain once, fine-tune often",
         minutes=5,
         model=REVIEWS,
-        idea="Labels are scarce, plain text is not. So a model is pretrained once on plain text, by tasks that need no "
+        idea="Labels are scarce, plain text is not. So a model is pretrained once on plain text, on tasks that need no "
         "labels, and then fine-tuned again and again, each time on the few labelled examples of one task.",
         look=(Step("The curves of a fine-tuning: how many steps?", Place("run", settings={"id": REVIEWS})),),
         example="",
-        question="Pretraining wiki-mini took hours of one processor core. How long did one fine-tuning of it on film "
+        question="Pretraining wiki-mini took hours on one processor core. How long did one fine-tuning of it on film "
         "reviews take?",
         choices=(
             Choice("Less than a tenth of that."),
@@ -235,9 +238,13 @@ SECOND_HOUR = (
         idea="What came after BERT kept its encoder and changed a few settings: RoBERTa the data and the objective, "
         "ALBERT and DistilBERT the size, ELECTRA the task, DeBERTa the positions, ModernBERT nearly all of them. "
         "The lab reads all of these as settings of one backbone.",
-        look=(Step("What kind of model this is stands below the input bar.", Place("predictions", _TEAM)),),
+        look=(
+            Step(
+                "The input bar states the architecture, vocabulary and size of the model.", Place("predictions", _TEAM)
+            ),
+        ),
         example="",
-        question="ALBERT-base is as deep and as wide as BERT-base. How many parameters has it?",
+        question="ALBERT-base is as deep and as wide as BERT-base. How many parameters does it have?",
         choices=(
             Choice(
                 "About as many.",
@@ -254,7 +261,7 @@ SECOND_HOUR = (
         reveal=(
             "Built from their settings, without the heads: {sizes} (millions of parameters).",
             "ALBERT shares one layer among twelve, and factorises the embedding matrix: smaller to store, not faster. "
-            "DistilBERT is faster: it has half of the layers, and learnt from BERT as its teacher.",
+            "DistilBERT is faster: it has half of the layers, and learnt from BERT, its teacher.",
         ),
         proof=(Step("Share the layers yourself: the ablation study has a card for it.", Place("ablation")),),
         formula="BERT: V·D + 12 · (12·D²)      ALBERT: V·E + E·D + 12·D²",
@@ -262,7 +269,7 @@ SECOND_HOUR = (
         "out.",
         source="Liu et al. 2019; Lan et al. 2019; Sanh et al. 2019; Clark et al. 2020; He et al. 2021; "
         "Warner et al. 2024",
-        measured_by="Parameters, against the largest",
+        measured_by="Parameters, relative to the largest",
         code="model.encoder:Encoder.forward",
         hour=2,
     ),

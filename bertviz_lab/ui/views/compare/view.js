@@ -27,7 +27,7 @@ function showChosen() {
   chips.replaceChildren(...chosen().map((name) => h('button', { type: 'button', class: 'chip', 'data-run': name, 'aria-label': `Remove ${label(name)}`,
     title: 'Remove', onclick: () => choose(chosen().filter((other) => other !== name)) }, label(name), h('span', { 'aria-hidden': 'true' }, ' ×'))));
   const others = choices.filter(([name]) => !chosen().includes(name));
-  setOptions(adding.input, [['', others.length ? `up to ${most}; they may still be training` : 'all runs are shown'], ...others]);
+  setOptions(adding.input, [['', others.length ? `choose a run (up to ${most})` : 'all runs are shown'], ...others]);
   adding.input.disabled = !others.length || chosen().length >= most;
 }
 
