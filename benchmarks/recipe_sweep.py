@@ -3,8 +3,8 @@
     python -m benchmarks.recipe_sweep --seconds 90
     python -m benchmarks.recipe_sweep --table --keep
 
-The first call runs the variants of `benchmarks/recipes/variants.py` one after another: two seeds of the base, one of
-every other, then more of the base and of those that lead. A finished run is a line of
+The first call runs the variants of `benchmarks/recipes/variants.py` one after another: three seeds of the base, one of
+every other, then another of those that lead. A finished run is a line of
 `benchmarks/results/recipe_sweep.jsonl`; called again after an interruption, it goes on with those that are missing.
 """
 
@@ -50,8 +50,7 @@ def pending(runs: Sequence[dict[str, Any]], variants: Sequence[Variant] = VARIAN
     means = {name: statistics.fmean(values) for name, values in scores.items()}
     ranked = sorted((variant for variant in variants if variant.name in means), key=lambda v: means[v.name])
     leaders = [variant for variant in ranked if variant is not BASE][:_LEADERS]
-    wanted = [(BASE, 0), (BASE, 1), *((variant, 0) for variant in variants)]
-    wanted += [(BASE, seed) for seed in range(_BASE_SEEDS)]
+    wanted = [(BASE, seed) for seed in range(_BASE_SEEDS)] + [(variant, 0) for variant in variants]
     wanted += [(variant, seed) for seed in range(_LEADERS_SEEDS) for variant in leaders]
     done = {(run["variant"]["name"], run["seed"]) for run in runs}
     for variant, seed in dict.fromkeys((variant.name, seed) for variant, seed in wanted):
