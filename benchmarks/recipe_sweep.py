@@ -16,11 +16,16 @@ from typing import Any
 
 import torch
 
-from benchmarks.corpus import find_text
+from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
 from benchmarks.machine import RESULTS, arguments, machine, report
-from benchmarks.recipes.scores import bits_per_character, held_out_passages, sentiment_probe
+from benchmarks.recipes.scores import (
+    bits_per_character,
+    held_out_passages,
+    sentiment_probe,
+    unigram_bits_per_character,
+)
 from benchmarks.recipes.table import summarised, table
-from benchmarks.recipes.training import train
+from benchmarks.recipes.training import EVERYTHING, train
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
 from bertviz_lab.config.options import parse_duration
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
@@ -80,6 +85,14 @@ def run_one(variant: Variant, seed: int, setting: dict[str, Any]) -> dict[str, A
     }
 
 
+def unigram_baseline() -> float:
+    """Bits per character of the base's vocabulary where only token frequencies are known."""
+    text = find_text()
+    tokenizer = learnt_tokenizer(text.train, 8192)
+    counts = tokenized(text.train, tokenizer, EVERYTHING).counts(tokenizer.vocab_size)
+    return unigram_bits_per_character(counts, tokenizer, held_out_passages(text.valid))
+
+
 def sweep(setting: dict[str, Any], names: Sequence[str]) -> None:
     """Run what is missing, until nothing is."""
     variants = [variant for variant in VARIANTS if not names or variant.name in names or variant is BASE]
@@ -110,7 +123,7 @@ def main() -> None:
         "precision": given.precision,
     }
     if given.table:
-        report("recipe_sweep", summarised(finished(setting)), table)
+        report("recipe_sweep", summarised(finished(setting)) | {"unigram_baseline": unigram_baseline()}, table)
         return
     torch.set_num_threads(1)
     sweep(setting, given.only)

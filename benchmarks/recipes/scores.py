@@ -90,6 +90,14 @@ def bits_per_character(model: nn.Module, tokenizer: Tokenizer, texts: Sequence[s
     return nats / math.log(2) / sum(passage.characters for passage in passages)
 
 
+def unigram_bits_per_character(counts: np.ndarray, tokenizer: Tokenizer, texts: Sequence[str]) -> float:
+    """The same for a model that knows only how frequent each token is: what one on the plateau comes to."""
+    bits = -np.log2((counts + 1) / (counts + 1).sum())
+    passages = masked_passages(texts, tokenizer)
+    asked = [passage.encoding.ids[place] for passage in passages for word in passage.words for place in word]
+    return float(bits[asked].sum() / sum(passage.characters for passage in passages))
+
+
 def _nats(model: nn.Module, passages: Sequence[MaskedPassage], piece: int, tokenizer: Tokenizer) -> float:
     """The negative log-likelihood of the tokens with this number in their words, summed."""
     ids, mask = _padded([passage.encoding.ids for passage in passages], tokenizer.pad_id)

@@ -30,7 +30,7 @@ from bertviz_lab.training.pretraining.distillation import Distillation
 from bertviz_lab.training.pretraining.objective import PretrainingTask
 from bertviz_lab.training.pretraining.setup import build_data, build_model, build_model_config
 
-_EVERYTHING = 10**12  # characters
+EVERYTHING = 10**12  # characters
 _AVERAGED_EVERY = 10  # steps
 _DECAY_FROM = 0.8  # of the run, where a constant rate begins to fall
 
@@ -163,4 +163,4 @@ def _step(task: PretrainingTask, batch: Any, hardware: Hardware, max_grad_norm: 
 
 
 def _tokenized(text: Text, tokenizer: Tokenizer) -> TokenizedCorpus:
-    return tokenized(text.train, tokenizer, _EVERYTHING)
+    return tokenized(text.train, tokenizer, EVERYTHING)

@@ -14,7 +14,7 @@ from benchmarks import recipe_sweep
 from benchmarks.corpus import Text
 from benchmarks.recipe_sweep import as_json, finished, pending, sweep
 from benchmarks.recipes.clock import NOMINAL, Clock
-from benchmarks.recipes.scores import bits_per_character, masked_passages
+from benchmarks.recipes.scores import bits_per_character, masked_passages, unigram_bits_per_character
 from benchmarks.recipes.table import summarised, table
 from benchmarks.recipes.training import SCHEDULES, changed, configuration
 from benchmarks.recipes.variants import BASE, VARIANTS, Variant
@@ -135,6 +135,15 @@ def test_a_model_without_knowledge_pays_the_uniform_price_for_each_token() -> No
     assert bits_per_character(model, tokenizer, PASSAGES) == pytest.approx(expected, rel=1e-5)
 
 
+def test_the_unigram_baseline_is_what_token_frequencies_alone_cost() -> None:
+    tokenizer = little_tokenizer()
+    counts = np.zeros(tokenizer.vocab_size, dtype=np.int64)
+    (the,) = tokenizer.encode("the").ids[1:-1]
+    counts[the] = 3 * tokenizer.vocab_size
+    share = (counts[the] + 1) / (4 * tokenizer.vocab_size)  # each token is counted once more than it was seen
+    assert unigram_bits_per_character(counts, tokenizer, ["the"]) == pytest.approx(-math.log2(share) / 3)
+
+
 def test_pieces_of_a_word_are_predicted_with_those_before_them_in_place() -> None:
     checkpoint = little_checkpoint(kind=BertForMaskedLM)
     model, tokenizer = checkpoint.model, checkpoint.tokenizer
@@ -189,7 +198,7 @@ def test_a_difference_within_the_noise_of_the_seeds_is_a_tie() -> None:
     better, tie, other = VARIANTS[1:4]
     runs = [line(BASE, seed, bits) for seed, bits in enumerate((2.00, 2.01, 2.02))]
     runs += [line(better, 0, 1.8), line(tie, 0, 2.03), line(other, 0, None)]
-    result = summarised(runs)
+    result = summarised(runs) | {"unigram_baseline": 2.5}
     assert result["noise"] == pytest.approx(0.01)
     verdicts = {row["name"]: row["verdict"] for row in result["variants"]}
     assert verdicts == {BASE.name: "", better.name: "better", tie.name: "tie", other.name: "no MLM"}
