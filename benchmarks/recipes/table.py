@@ -9,7 +9,7 @@ from typing import Any
 from scipy import stats
 
 from benchmarks.machine import markdown, spread
-from benchmarks.recipes.variants import BASE
+from benchmarks.recipes.variants import BASE, VARIANTS
 
 CONFIDENCE = 0.95
 
@@ -61,6 +61,7 @@ def summarised(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "cpu_seconds": spread([run["cpu_seconds"] for run in runs]),
         "reference_seconds": spread([run["reference_seconds"] for run in runs]),
         "loads": spread([run["machine"]["load_before"] for run in runs]),
+        "planned": len(VARIANTS),
         "commits": sorted({run["machine"]["commit"] for run in runs}),
         "variants": rows,
     }
@@ -72,8 +73,10 @@ def table(result: dict[str, Any]) -> str:
     reference, loads, cpu = result["reference_seconds"], result["loads"], result["cpu_seconds"]
     about = (
         f"Tiny models on {setting['text']}, {setting['seconds']:g} s each on one thread, in {setting['precision']}; "
-        "one thing differs from the lab's recipe at a time. Seconds are CPU seconds, so waiting for a busy core does "
-        "not count, and are weighed by a fixed training step that is timed every second of a run: it took "
+        f"{len(result['variants'])} of {result['planned']} recipes have been run. One thing differs from the lab's "
+        "recipe at a time and nothing is tuned anew for it, the learning rate included. Seconds are CPU seconds, so "
+        "waiting for a busy core does not count, and are weighed by a fixed training step that is timed every second "
+        "of a run: it took "
         f"{1e3 * reference['min']:.0f} / **{1e3 * reference['median']:.0f}** / {1e3 * reference['max']:.0f} ms (min / "
         f"median / max over runs), so that the runs had {cpu['min']:.0f} / **{cpu['median']:.0f}** / {cpu['max']:.0f} "
         f"plain CPU seconds, at loads of {loads['min']:g} to {loads['max']:g}; commits {', '.join(result['commits'])}."
