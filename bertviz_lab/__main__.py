@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from bertviz_lab import strict_json
 from bertviz_lab.command_result import INTERRUPTED, Result, stop_on_signals, write_file
@@ -228,20 +229,32 @@ def app_command(options: argparse.Namespace) -> int:
     from bertviz_lab.ui.guard.passwords import hash_password, read_password, users_of
     from bertviz_lab.ui.operations.event_log import start_log
     from bertviz_lab.ui.settings import Settings
+    from bertviz_lab.ui.workshop.address import checked_address, participants_address
+    from bertviz_lab.ui.workshop.leader_key import new_key
 
     if options.hash_password:
         print(f"{options.hash_password}:{hash_password(read_password())}")
         return 0
     if options.auth:
         _warn("Everybody on this machine sees --auth in the list of processes; --auth-file is safer.")
+    if options.leader_key and options.leader_key != os.environ.get("BERTVIZ_LAB_LEADER_KEY"):
+        _warn("Everybody on this machine sees --leader-key in the list of processes; BERTVIZ_LAB_LEADER_KEY is safer.")
     limits = {field.name: text for field in limit_fields() if (text := getattr(options, field.name))}
     given = {name: getattr(options, name) for name in ("shared", "allowed_hosts", "trusted_proxies", "metrics")}
     users = users_of(options.auth, options.auth_file, os.environ)
-    settings = Settings.for_host(options.host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
+    given |= {"workshop": options.workshop.strip(), "public_url": checked_address(options.public_url)}
+    given |= {"leader_key": new_key(options.leader_key)} if given["workshop"] else {}
+    behind_proxy = options.shared or options.trusted_proxies
+    host = options.host or ("0.0.0.0" if given["workshop"] and not behind_proxy else "127.0.0.1")
+    settings = Settings.for_host(host, options.runs_dir, options.max_runs, limits=limits, users=users, **given)
     start_log(options.log)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C
-    for address in serve_until_stopped(settings, options.host, options.port, open_browser=options.open):
+    for address in serve_until_stopped(settings, host, options.port, open_browser=options.open):
         print(f"BertViz Lab is open at {address}", flush=True)
+        if settings.workshop:
+            room = participants_address(settings.public_url, address)
+            print(f"Participants open {room}")
+            print(f"The leader opens {room}leader?key={quote(settings.leader_key)}", flush=True)
     return 0
 
 

@@ -43,11 +43,11 @@ class Check:
     sentence: str
 
 
-def examine_machine(host: str, port: int, runs_dir: Path, *, visitors: int) -> Iterator[Check]:
+def examine_machine(host: str, port: int, runs_dir: Path, *, visitors: int, serving: bool = False) -> Iterator[Check]:
     """All checks, each as soon as it is done. Raises `InputError` for numbers that cannot be.
 
     `host`, `port` and `runs_dir` are what `bertviz-lab app` will be given, `visitors` the people who will use the page
-    at a time.
+    at a time. Where a page is `serving` there already, its port is taken and not looked at.
     """
     if not (1 <= visitors <= 10_000 and 1 <= port <= 65_535):
         raise InputError("--visitors must lie between 1 and 10,000, and --port between 1 and 65,535.")
@@ -57,7 +57,7 @@ def examine_machine(host: str, port: int, runs_dir: Path, *, visitors: int) -> I
         lambda: _memory(visitors),
         lambda: _disk(runs_dir, visitors),
         _temporary,
-        lambda: _port(host, port),
+        *(() if serving else (lambda: _port(host, port),)),
         lambda: _address(host, port),
         _models,
         _speed,

@@ -109,8 +109,11 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
     runs.add_argument("--runs-dir", default="runs", help="Folder that holds the runs")
 
     app = command("app", json=False, model=False)
-    host = os.environ.get("GRADIO_SERVER_NAME", "127.0.0.1")
-    app.add_argument("--host", default=host, help="Address to listen at; 0.0.0.0 admits other machines")
+    app.add_argument(
+        "--host",
+        default=os.environ.get("GRADIO_SERVER_NAME"),
+        help="Address to listen at; 0.0.0.0 admits other machines (default: 127.0.0.1, with --workshop 0.0.0.0)",
+    )
     app.add_argument("--port", type=int, help="Default: the first free port from 7860")
     app.add_argument("--auth", metavar="USER:PASSWORD", help="Ask visitors for this name and password")
     app.add_argument("--auth-file", type=Path, metavar="FILE", help="Who may log in, with a line USER:HASH for each")
@@ -136,6 +139,24 @@ def command_parser(description: str, commands: Mapping[str, Callable[..., Any]])
         "--trusted-proxies",
         metavar="ADDRESSES",
         help="Proxies whose forwarding headers are believed, as addresses or networks; default: this machine",
+    )
+    workshop = app.add_argument_group(
+        "workshop", "A leader's page at /leader, and a room that predicts (docs/workshop.md)."
+    )
+    workshop.add_argument(
+        "--workshop", metavar="NAME", default="", help="Give a workshop of this name; implies --shared"
+    )
+    workshop.add_argument(
+        "--leader-key",
+        metavar="KEY",
+        default=os.environ.get("BERTVIZ_LAB_LEADER_KEY", ""),
+        help="What opens the leader's page, also BERTVIZ_LAB_LEADER_KEY; default: a random one, printed at the start",
+    )
+    workshop.add_argument(
+        "--public-url",
+        metavar="URL",
+        default="",
+        help="Where participants find the page, for links and QR codes; default: this machine's address",
     )
     limits = app.add_argument_group(
         "limits", "What visitors may use. Each can also be set by an environment variable, BERTVIZ_LAB_ and its name."

@@ -25,7 +25,7 @@ FLOORS = {
     "ui": 7,
     "exercise": 0,
     "show": 8,
-    "doctor": 7,
+    "doctor": 6,
     "flags": 1,
     "command_result": 1,
     "task_commands": 7,

@@ -194,6 +194,11 @@ class Runs:
                         started[name] = os.stat(self.root / name / "config.json").st_mtime
         return tuple(sorted(started, key=lambda name: -started[name]))
 
+    def queue(self) -> tuple[str, ...]:
+        """The runs that wait, in the order in which they start."""
+        plan = self._plan()
+        return tuple(sorted(plan, key=lambda run_id: plan[run_id].before))
+
     def start_queue(self) -> None:
         """Launch what there is room for, and poll until the queue is empty; a server calls this when it starts."""
         if self._launch_next():

@@ -41,6 +41,7 @@ from bertviz_lab.ui.server.visitors import VisitorCookie
 from bertviz_lab.ui.settings import Settings
 from bertviz_lab.ui.state.app_state import AppState
 from bertviz_lab.ui.views import VIEWS
+from bertviz_lab.ui.workshop.routes import workshop_routes
 
 _CLEAN_EVERY = 600  # seconds
 _SCHEMAS = ("api_info", "api_info_as_input", "api_info_as_output", "example_inputs")
@@ -71,7 +72,7 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
     with LightPage(title="BertViz Lab", analytics_enabled=False, delete_cache=cleaned) as page:
         wire = Questions(session, VIEWS).island(_start(session))
         strip = create_header(session)
-        component(bundle.LESSON_BAR, value="", label="Lesson", elem_id="lesson-bar")
+        component(bundle.LESSON_BAR, value=_start(session), label="Lesson", elem_id="lesson-bar")
         with gr.Tabs(selected="explore", elem_id="spaces") as tabs:
             with gr.Tab("Explore", id="explore") as explore_tab:
                 component(bundle.EXPLORE, value="", label="Explore", elem_id="explore")
@@ -97,13 +98,15 @@ def build(settings: Settings, session: AppState | None = None) -> gr.Blocks:
 
 def _start(state: AppState) -> Payload:
     """What the page's scripts are told as it opens."""
-    return to_json({"model": state.models.default(), "shared": state.settings.shared})
+    settings = state.settings
+    return to_json({"model": state.models.default(), "shared": settings.shared, "workshop": settings.workshop})
 
 
 def launch_options(state: AppState) -> dict[str, Any]:
     """How every page of the lab is launched: no reports, no history of what visitors typed, nothing from outside."""
     users = state.settings.users
     routes = [bundle.route(), Questions(state, VIEWS).route(), model_route(state), logout_route(), health_route(state)]
+    routes += workshop_routes(state)
     if state.settings.metrics:
         routes.append(metrics_route(state, state.settings.metrics_token))
     return {

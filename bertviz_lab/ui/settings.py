@@ -12,6 +12,9 @@ from bertviz_lab.config.limits import Limits
 from bertviz_lab.errors import InputError
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "::1")
+_LONGEST_NAME = 80
+#: What a room that trains a lot is better off with, unless its owner says otherwise.
+_WORKSHOP_LIMITS = {"BERTVIZ_LAB_RUN_SECONDS": "3m", "BERTVIZ_LAB_RUNS_PER_VISITOR": "1"}
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,9 @@ class Settings:
         allowed_hosts: names of this server besides its own; * stands for any text.
         trusted_proxies: addresses and networks of proxies that say for whom they ask; "*" is all.
         users: who may log in, with the hash of their password; without any the page asks for none.
+        workshop: the name of a workshop that is given on this page; "" for none.
+        leader_key: what opens its leader's page.
+        public_url: where participants find the page, with a slash at its end; "" where the machine's address is right.
         metrics: whether `/metrics` is served: to programs on this machine, or to those that know `metrics_token`.
         space: the page runs as a Space, in a frame of the Hugging Face hub.
     """
@@ -42,10 +48,15 @@ class Settings:
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
     metrics: bool = False
     metrics_token: str = field(default="", repr=False)
+    workshop: str = ""
+    leader_key: str = field(default="", repr=False)
+    public_url: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= self.max_runs <= 64:
             raise InputError(f"--max-runs must lie between 1 and 64, not {self.max_runs}.")
+        if len(self.workshop) > _LONGEST_NAME or (self.workshop and not self.shared):
+            raise InputError(f"--workshop must be a name of at most {_LONGEST_NAME} characters, on a shared page.")
         for proxy in self.trusted_proxies:
             if proxy not in ("*", "localhost") and not _is_network(proxy):
                 raise InputError(f"--trusted-proxies must be addresses or networks such as 10.0.0.0/8, not {proxy!r}.")
@@ -69,16 +80,21 @@ class Settings:
         trusted_proxies: str | None = None,
         users: Mapping[str, str] | None = None,
         metrics: bool = False,
+        workshop: str = "",
+        leader_key: str = "",
+        public_url: str = "",
     ) -> "Settings":
         """Settings for a page at an address: open to the person at this machine, careful with everybody else.
 
         `limits` are those that the owner gave as options, by name and as text; `allowed_hosts` and `trusted_proxies`
-        are lists with commas, and have an environment variable each. Who names a proxy has a page that others reach.
+        are lists with commas, and have an environment variable each. Who names a proxy, or gives a workshop, has a page
+        that others reach; a workshop's runs are short unless its owner says otherwise.
         """
         space = "SPACE_ID" in environment
         hosts = _names(allowed_hosts or environment.get("BERTVIZ_LAB_ALLOWED_HOSTS"))
         proxies = _names(trusted_proxies or environment.get("BERTVIZ_LAB_TRUSTED_PROXIES"))
-        shared = shared or host not in LOCAL_HOSTS or space or bool(proxies)
+        shared = shared or host not in LOCAL_HOSTS or space or bool(proxies or workshop)
+        environment = {**(_WORKSHOP_LIMITS if workshop else {}), **environment}
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         if max_runs is None:
             max_runs = max(1, min(cores // 2, 64))
@@ -96,6 +112,9 @@ class Settings:
             users=users or {},
             metrics=metrics or bool(environment.get("BERTVIZ_LAB_METRICS_TOKEN")),
             metrics_token=environment.get("BERTVIZ_LAB_METRICS_TOKEN", ""),
+            workshop=workshop,
+            leader_key=leader_key,
+            public_url=public_url,
         )
 
 

@@ -62,9 +62,7 @@ const page = (() => {
 
   /** Large arrays come as they are, by a route of their own (`server/questions.py`). */
   async function askForArrays(...sent) {
-    const answer = await fetch(ARRAYS_ROUTE, {
-      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(sent),
-    }).catch(() => { throw new Error(LOST); });
+    const answer = await fetch(ARRAYS_ROUTE, posted(sent)).catch(() => { throw new Error(LOST); });
     if (answer.headers.get('Content-Type') === 'application/octet-stream') return { answer: unpack(await answer.arrayBuffer()) };
     return answer.json().catch(() => ({ error: LOST })); // a proxy may answer in its own words
   }
@@ -137,7 +135,7 @@ const page = (() => {
   return {
     /** What Python tells the page: the default model, and the run whose first model is awaited. */
     start: { model: '' },
-    /** The lesson that the page was opened with: its number, or "leader". */
+    /** The lesson that the page was opened with: its number. */
     lesson: start.get('lesson'),
     /** What `open`, or the address, was last told, until a workspace that was perhaps not there yet has opened the view. */
     asked: { show: start.get('show'), part: start.get('part') ?? '' },

@@ -81,6 +81,9 @@ const dateTime = (seconds) => new Date(1000 * seconds).toLocaleString([], { date
 
 // ---- asking the server: Gradio answers undefined where a call has failed; null is an answer
 
+/** A request of `fetch` that sends JSON. */
+const posted = (body) => ({ method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
+
 /**
  * Wait between two questions, and on while nobody looks: a page in the background asks nothing, and with `node` neither
  * does a part of the page that is out of sight.

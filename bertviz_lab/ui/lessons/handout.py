@@ -1,4 +1,4 @@
-"""The sheet that is handed out: the questions, and on pages of their own the measured answers; it prints as it is."""
+"""The sheet that is handed out: the questions, and for leaders the measured answers on pages of their own."""
 
 import html
 import re
@@ -42,30 +42,34 @@ button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-rad
 def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "") -> str:
     """A page of its own that works offline and fits on five sides of A4.
 
-    `measured` are those lessons whose model is there; `address` is where the page of the lab is found, if it is told.
+    `measured` are the lessons whose answers follow, those whose model is there; without any it is the participants'
+    sheet. `address` is where the page of the lab is found, if it is told.
     """
     where = f" Open <code>{html.escape(address)}?lesson=1</code> and follow along." if address else ""
     minutes = sum(lesson.minutes for lesson in lessons)
     questions = "".join(_question(lesson) for lesson in lessons)
-    answers = "".join(_answer(found) for found in measured)
+    answers = _answers("".join(_answer(found) for found in measured)) if measured else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
 <title>BertViz Lab: the lessons</title><style>{_RULES}</style></head><body>
 <main><header><h1>How BERT reads: the lessons</h1><span>Name <span class="name">&nbsp;</span></span></header>
 <p class="lead quiet">About {minutes} minutes in all.{where} Predict first, tick what you expect, then look.
 <button onclick="print()">Print</button></p>
-<div class="columns">{questions}</div></main>
-<article class="answers"><header><h1>Answers</h1><span class="quiet">measured on the models of this page</span></header>
-<div class="columns">{answers}</div></article>
+<div class="columns">{questions}</div></main>{answers}
 </body></html>"""
 
 
+def _answers(answers: str) -> str:
+    head = "<h1>Answers</h1><span class='quiet'>measured on the models of this page</span>"
+    return f"<article class='answers'><header>{head}</header><div class='columns'>{answers}</div></article>"
+
+
 def _question(lesson: Lesson) -> str:
-    choices = "".join(f"<li>{_marked(choice.text)}</li>" for choice in lesson.choices)
-    example = f"<p><i>{_marked(lesson.example)}</i></p>" if lesson.example else ""
+    choices = "".join(f"<li>{marked(choice.text)}</li>" for choice in lesson.choices)
+    example = f"<p><i>{marked(lesson.example)}</i></p>" if lesson.example else ""
     return (
-        f"<section>{_title(lesson)}<p class='quiet'>{_marked(lesson.idea)}</p>{example}"
-        f"<p><b>{_marked(lesson.question)}</b></p>"
+        f"<section>{_title(lesson)}<p class='quiet'>{marked(lesson.idea)}</p>{example}"
+        f"<p><b>{marked(lesson.question)}</b></p>"
         f"<ul>{choices}</ul></section>"
     )
 
@@ -73,8 +77,8 @@ def _question(lesson: Lesson) -> str:
 def _answer(measured: Measured) -> str:
     lesson = measured.lesson
     right = "" if measured.answer is None else lesson.choices[measured.answer].text
-    choice = f"<ul><li class='right'>{_marked(right)}</li></ul>" if right else ""
-    told = "".join(f"<p>{_marked(text)}</p>" for text in measured.paragraphs)
+    choice = f"<ul><li class='right'>{marked(right)}</li></ul>" if right else ""
+    told = "".join(f"<p>{marked(text)}</p>" for text in measured.paragraphs)
     return (
         f"<section>{_title(lesson)}{choice}{told}<p class='formula'>{html.escape(lesson.formula)}</p>"
         f"<p class='quiet'>{html.escape(lesson.source)}</p></section>"
@@ -85,6 +89,6 @@ def _title(lesson: Lesson) -> str:
     return f"<h2><span class='number'>{lesson.number}</span>{html.escape(lesson.title)}</h2>"
 
 
-def _marked(text: str) -> str:
+def marked(text: str) -> str:
     """Text for a page, in which backticks become code."""
     return re.sub("`([^`]+)`", r"<code>\1</code>", html.escape(text))

@@ -55,7 +55,6 @@ class Measured:
             "bars": self.finding.bars,
             "code": self.lesson.source_code(),
             "proof": [step_body(step, self.lesson) for step in self.proof],
-            "links": [(step.place.name, step.place.address(self.lesson.model), step.text) for step in self.steps],
         }
 
 

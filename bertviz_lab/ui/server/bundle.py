@@ -44,10 +44,12 @@ EXPLORE = Assembly("explore", ("client/explore.js",), ())
 RUNS = Assembly("runs-workspace", ("client/runs.js",), ())
 LEARN = Assembly(
     "lessons",
-    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "leaders", "lessons")),
+    tuple(f"views/lessons/{name}.js" for name in ("words", "memory", "lesson", "lessons")),
     ("views/lessons/lessons.css",),
 )
-LESSON_BAR = Assembly("lesson-bar", ("views/lessons/bar.js",), ("views/lessons/bar.css",))
+LESSON_BAR = Assembly(
+    "lesson-bar", tuple(f"views/lessons/{name}.js" for name in ("memory", "bar", "room")), ("views/lessons/bar.css",)
+)
 PROGRESS = Assembly("progress", ("client/progress.js",), ())
 
 ISLANDS: tuple[Assembly, ...] = (
@@ -143,7 +145,14 @@ def files_of_views(name: str) -> list[tuple[View, str]]:
 @cache
 def _files() -> dict[str, tuple[str, bytes, bytes]]:
     """By name: the media type, the content, and the same compressed."""
-    texts = (("lab", "js", script()), ("lab", "css", styles()), ("plotly", "js", source(PLOTLY)))
+    alone = f"const PLOTLY = '';\n{source('tools.js')}\n{source('workshop/leader.js')}"
+    texts = (
+        ("lab", "js", script()),
+        ("lab", "css", styles()),
+        ("workshop", "js", f"(async () => {{\n'use strict';\n{alone}\n}})();\n"),
+        ("workshop", "css", f"#page {{\n{source('shared.css')}\n{source('workshop/leader.css')}\n}}\n"),
+        ("plotly", "js", source(PLOTLY)),
+    )
     return {
         _name(text, stem, ending): (_MEDIA[ending], text.encode(), gzip.compress(text.encode(), mtime=0))
         for stem, ending, text in texts
@@ -155,9 +164,9 @@ def _name(text: str, stem: str, ending: str) -> str:
     return f"{stem}.{hashlib.sha256(text.encode()).hexdigest()[:12]}.{ending}"
 
 
-def head() -> str:
-    """The lines of the document's head that load both files."""
-    code, rules, *_ = _files()
+def head(stem: str = "lab") -> str:
+    """The lines of a document's head that load script and rules: those of the page, or of a workshop's own pages."""
+    code, rules = (name for name in _files() if name.startswith(f"{stem}."))
     return f'<script src="{_FOLDER}/{code}"></script><link rel="stylesheet" href="{_FOLDER}/{rules}">'
 
 

@@ -92,10 +92,14 @@ class VisitorCookie:
 
 def _cookie(scope: Scope) -> str:
     key = HTTPConnection(scope).cookies.get(COOKIE, "")
-    cookie: SimpleCookie = SimpleCookie({COOKIE: key if _KEY.fullmatch(key) else secrets.token_urlsafe(32)})
-    attributes: dict[str, Any] = {"path": "/", "max-age": _YEAR, "httponly": True, "samesite": "Lax"}
-    cookie[COOKIE].update(attributes)
-    text = cookie[COOKIE].OutputString()
+    return cookie_header(scope, COOKIE, key if _KEY.fullmatch(key) else secrets.token_urlsafe(32), _YEAR)
+
+
+def cookie_header(scope: Scope, name: str, value: str, seconds: int = 0) -> str:
+    """The header that makes a browser keep a cookie which no script reads; without `seconds`, until it is closed."""
+    cookie: SimpleCookie = SimpleCookie({name: value})
+    cookie[name].update({"path": "/", "max-age": seconds or "", "httponly": True, "samesite": "Lax"})
+    text = cookie[name].OutputString()
     # A Space stands in a frame of another site, where a browser keeps partitioned cookies only.
     return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if _is_https(scope) else text
 

@@ -34,6 +34,7 @@ from bertviz_lab.ui.state.lru_cache import LruCache
 from bertviz_lab.ui.state.models import Models, saved_at
 from bertviz_lab.ui.state.snapshots import SnapshotStore
 from bertviz_lab.ui.state.task_examples import task_examples
+from bertviz_lab.ui.workshop.room import Room
 
 if TYPE_CHECKING:  # torch takes seconds to import and the first page should not wait for it
     from bertviz_lab.interpret import AttentionScores
@@ -79,6 +80,7 @@ class AppState:
         self.files = FileReader(settings.limits, self.workers)
         self.line = WaitingLine.of(settings.limits)
         self.models = Models(settings, self.runs, self.workers)
+        self.room = Room(settings.limits.visitors) if settings.workshop else None
         self.quota = RunQuota(self.models, settings.limits)
         self.snapshots = SnapshotStore(self.models)
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ from bertviz_lab.ui.components.assemble import component
 from bertviz_lab.ui.server import bundle
 from bertviz_lab.ui.server.questions import Questions
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import View, question
 from tests.browser import PageLog
 from tests.ui.components.harness import HOSTILE, running
 from tests.ui.components.test_accessibility import complaints
@@ -53,7 +53,6 @@ def answer(text: str = "It is {that}.") -> dict[str, Any]:
         "paragraphs": [text],
         "bars": [["this", 0.25, "25.0%"], ["that", 0.75, "75.0%"]],
         "proof": [step("See it.", "attribution", "Explore, panel Attribution")],
-        "links": [["Explore, panel Predictions", "?space=explore", "Look."]],
     }
 
 
@@ -65,13 +64,10 @@ def lessons(desk: Desk, text: str, folder: Path) -> Iterator[str]:
             raise InputError(body)
         return body
 
-    def handout(state: Any, address: Word) -> str:
-        return f"<p>{address}</p>"
-
     def bodies(state: Any) -> Any:
         return lesson_bodies(text)
 
-    asked = {"lessons": question(bodies), "measured": question(measured), "handout": question(handout)}
+    asked = {"lessons": question(bodies), "measured": question(measured)}
     state = AppState(little_settings(folder, models=False))
 
     def build() -> gr.Blocks:
@@ -108,7 +104,7 @@ def visit(served: tuple[str, Desk], page: Page) -> Any:
     def open_page(query: str = "", width: int = 1280) -> Page:
         page.set_viewport_size({"width": width, "height": 900})
         page.goto(served[0] + query)
-        page.locator("#lessons .one, #lessons .leader").wait_for()
+        page.locator("#lessons .one").wait_for()
         return page
 
     return open_page
@@ -271,17 +267,9 @@ def test_texts_are_only_texts(visit: Any, desk: Desk) -> None:
     assert page.evaluate("() => window.hacked") is None
 
 
-def test_a_leader_sees_all_answers_and_hands_out_a_sheet(visit: Any, desk: Desk, tmp_path: Any) -> None:
-    page = visit("?lesson=leader")
-    expect(page.locator("#lessons .leader .right")).to_have_text(["that ✓"] * 3)
-    expect(page.get_by_role("link", name="?lesson=2")).to_be_visible()
-    expect(page.locator("#lessons .leader")).to_contain_text("15 minutes in all")
-    with page.expect_download() as waiting:
-        page.get_by_role("button", name="Save the handout").click()
-    waiting.value.save_as(tmp_path / "sheet.html")
-    assert "http://127.0.0.1" in (tmp_path / "sheet.html").read_text(encoding="utf-8")
-    page.get_by_role("button", name="Back to the lessons").click()
-    expect(page.locator("#lessons h2")).to_have_text("Lesson A")
+def test_leaders_have_a_page_of_their_own(visit: Any, desk: Desk) -> None:
+    link = visit().get_by_role("link", name="For leaders")
+    expect(link).to_have_attribute("href", "leader")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -295,8 +283,4 @@ def test_everybody_can_read_it(visit: Any, desk: Desk, theme: str, width: int) -
     page.get_by_role("button", name="Open Explore, panel Attribution").click()
     expect(page.locator("#bar .lab")).to_be_visible()
     assert [line for part in ("lessons", "bar") for line in complaints(page, part)] == []
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= width
-    page.get_by_role("button", name="For leaders").click()
-    expect(page.locator("#lessons .leader .right")).to_have_count(3)
-    assert complaints(page, "lessons") == []
     assert page.evaluate("() => document.documentElement.scrollWidth") <= width

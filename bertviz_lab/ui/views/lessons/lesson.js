@@ -16,7 +16,9 @@ function drawLesson(lesson, count, acts) {
   function refresh() {
     const chosen = memory.chosen[lesson.number] !== undefined;
     show.disabled = !chosen;
-    hint.textContent = chosen ? '' : 'Choose what you expect first.';
+    show.hidden = page.start.workshop; // there the leader reveals
+    hint.textContent = !chosen ? 'Choose what you expect first.'
+      : page.start.workshop ? 'Your prediction is counted, without your name. You can change it until the leader reveals.' : '';
   }
 
   /** The measurement has come, or a sentence why there is none. */
@@ -31,7 +33,7 @@ function drawLesson(lesson, count, acts) {
     show.parentElement.hidden = true;
     const guess = memory.chosen[lesson.number];
     boxes.forEach((box, at) => box.settle(at === body.answer, at === guess, body.why[at]));
-    told.replaceChildren(verdict(lesson, body, guess), drawBars(lesson.measured_by, body.bars),
+    told.replaceChildren(verdict(lesson, body, guess), drawRoom(lesson), drawBars(lesson.measured_by, body.bars),
       ...body.paragraphs.map((text) => paragraph(text)),
       drawSteps('See for yourself', body.proof, acts), drawFormula(lesson), drawCode(body.code), drawNext(lesson, count, acts));
     if (!fresh) return;
@@ -65,8 +67,17 @@ function drawChoice(lesson, text, at, onChange) {
 
 function verdict(lesson, body, guess) {
   const right = body.answer === null ? 'The measurement supports none of these.'
-    : body.answer === guess ? 'Correct.' : `Not quite. The answer: ${lesson.choices[body.answer]}`;
+    : body.answer === guess ? 'Correct.' : `${guess === undefined ? 'The answer' : 'Not quite. The answer'}: ${lesson.choices[body.answer]}`;
   return h('h3', { class: 'verdict', tabindex: '-1' }, ...marked(right));
+}
+
+/** What the room of a workshop predicted, or nothing. */
+function drawRoom(lesson) {
+  const guesses = page.room?.revealed[lesson.number];
+  if (!guesses) return '';
+  const total = Object.values(guesses).reduce((sum, count) => sum + count, 0);
+  return drawBars('What the room predicted', lesson.choices.map((text, at) =>
+    [text.replaceAll('`', ''), (guesses[at] ?? 0) / (total || 1), `${guesses[at] ?? 0} of ${total}`]));
 }
 
 /** Things to look at, each with a button that opens its place. */

@@ -5,13 +5,14 @@ const root = element.querySelector('.lab');
 root.setAttribute('aria-label', props.label);
 const list = h('ol', { class: 'list' });
 const progress = h('p', { class: 'quiet small', role: 'status' });
-const leaders = h('button', { type: 'button', class: 'plain', onclick: () => openLeader(true) }, 'For leaders');
+const leaders = h('a', { class: 'plain', href: 'leader', target: '_blank' }, 'For leaders');
 const again = h('button', { type: 'button', class: 'plain', onclick: startAgain }, 'Start again');
 const side = h('nav', { class: 'side', 'aria-label': 'Lessons' }, list, progress, h('div', { class: 'act' }, leaders, again));
 const place = h('div', { class: 'place' });
 content.append(side, place);
 root.append(content);
 let lessons = [];
+let opened = {}; // the lesson in sight: the room of a workshop that it belongs to, and what tells its answer
 const answers = new Map(); // number -> a measurement that is under way or there
 
 async function begin() {
@@ -22,8 +23,7 @@ async function begin() {
     place.replaceChildren(h('p', {}, error.message));
     return;
   }
-  if (page.lesson === 'leader') openLeader(false);
-  else open([Number(page.lesson), memory.at].find(find) ?? 1, false);
+  open([Number(page.lesson), memory.at].find(find) ?? 1, false);
 }
 
 const find = (number) => lessons.find((lesson) => lesson.number === number);
@@ -58,15 +58,17 @@ function open(number, focus) {
   place.replaceChildren(drawn.node);
   drawList(number);
   if (focus) settle(drawn.heading);
-  if (memory.done.includes(number)) tell(false);
+  opened = { room: memory.room, tell };
+  if (memory.done.includes(number) || isRevealed()) tell(false);
 }
 
-function openLeader(focus) {
-  const drawn = drawLeader(lessons, () => open(find(memory.at) ? memory.at : 1, true));
-  place.replaceChildren(drawn.node);
-  drawList(0);
-  if (focus) settle(drawn.heading);
-}
+/** In a workshop the leader reveals. */
+const isRevealed = () => page.room?.room === memory.room && memory.at in page.room.revealed;
+
+page.on('room', () => {
+  if (lessons.length && opened.room !== memory.room) open(memory.at, false); // the leader has begun anew
+  else if (lessons.length && isRevealed() && !memory.done.includes(memory.at)) opened.tell(true);
+});
 
 /** Bring a heading into sight and let a screen reader begin there. */
 function settle(heading) {
@@ -87,8 +89,8 @@ function drawList(current) {
   if (focused) list.querySelector(`[data-number="${focused}"]`).focus();
   const count = lessons.filter(({ number }) => memory.done.includes(number)).length;
   progress.textContent = count ? `${count} of ${lessons.length} done` : '';
-  again.hidden = !count;
-  leaders.hidden = current === 0;
+  leaders.hidden = page.start.workshop;
+  again.hidden = !count || page.start.workshop;
 }
 
 function startAgain() {

@@ -1,18 +1,15 @@
-"""What Learn asks: the lessons, what is measured in one, and the sheet to hand out."""
+"""What Learn asks: the lessons, and what is measured in one."""
 
-import re
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from bertviz_lab.errors import InputError
 from bertviz_lab.ui.lessons import LESSONS
-from bertviz_lab.ui.lessons.handout import handout_page
-from bertviz_lab.ui.lessons.measuring import Measured, measure, step_body
+from bertviz_lab.ui.lessons.measuring import measure, step_body
 from bertviz_lab.ui.state.app_state import AppState
-from bertviz_lab.ui.view import View, Word, question
+from bertviz_lab.ui.view import View, question
 
-_ADDRESS = re.compile(r"https?://[\w.:\[\]-]+/[\w./-]*")
 _Number = Annotated[int, Field(ge=1, le=len(LESSONS))]
 
 
@@ -42,20 +39,13 @@ def lessons(state: AppState) -> list[dict[str, Any]]:
 
 
 def measured(state: AppState, number: _Number) -> dict[str, Any]:
-    """What a lesson's measurement says, and the steps after it. Raises `InputError` where its model is not there."""
+    """What a lesson's measurement says, and the steps after it.
+
+    Raises `InputError` where its model is not there, and in a workshop before its leader has revealed the lesson.
+    """
+    if state.room is not None and number not in state.room.revealed:
+        raise InputError("The leader of this workshop has not revealed this lesson yet.")
     return measure(state, LESSONS[number - 1]).body()
-
-
-def handout(state: AppState, address: Word) -> str:
-    """The handout, a page. `address` is where the browser has found the lab; it is written down where it is one."""
-    where = address if _ADDRESS.fullmatch(address) else ""
-    answers: list[Measured] = []
-    for lesson in LESSONS:
-        try:
-            answers.append(measure(state, lesson))
-        except InputError:
-            continue  # its model is not there: the question stays, the answer is left out
-    return handout_page(LESSONS, answers, where)
 
 
 LEARN = View(
@@ -66,6 +56,5 @@ LEARN = View(
     {
         "lessons": question(lessons),
         "measured": question(measured, slow=True),
-        "handout": question(handout, slow=True),
     },
 )

@@ -1,0 +1,34 @@
+// The leader's page and the screen: the server writes them; this keeps their numbers fresh and sends what the leader does.
+
+const { live } = document.body.dataset;
+const all = (selector) => [...document.querySelectorAll(selector)];
+const ask = async (act) => (await fetch(live, act && posted(act))).json();
+const lost = () => show({ texts: { said: 'The server did not answer. Is it still running?' }, shares: {} });
+
+/** Put the texts and the lengths of bars into their places; gives the milliseconds until the next look. */
+function show({ texts, shares }) {
+  for (const node of all('[data-told]')) {
+    const text = texts[node.dataset.told] ?? '';
+    if (node.textContent !== text) setText(node, text);
+  }
+  for (const node of all('[data-share]')) node.style.width = percent(shares[node.dataset.share] ?? 0);
+  return 2000;
+}
+
+/** Fill a place with HTML of the server's own, whose texts are escaped there. */
+async function load(place, address) {
+  place.textContent = 'Measuring …';
+  const answer = await fetch(address).catch(() => null);
+  if (answer?.ok) place.innerHTML = await answer.text();
+  else place.textContent = 'The server did not answer.';
+}
+
+document.addEventListener('click', ({ target }) => {
+  const { act, lesson, question, fill, from } = target.closest('button')?.dataset ?? {};
+  if (act && (!question || window.confirm(question))) ask({ act, lesson: Number(lesson) }).then(show, lost);
+  if (fill) load(document.getElementById(fill), from);
+});
+
+if (live) poll(() => ask(), show, () => true, { lost });
+// One after the other: each may take a second of a core that the room needs too.
+for (const place of all('[data-load]')) await load(place, place.dataset.load);

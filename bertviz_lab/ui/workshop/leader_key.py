@@ -1,0 +1,57 @@
+"""Who the leader is: whoever opens the page with the key. The browser then has a cookie, and the address no key.
+
+So a projector shows none. Wrong keys are counted as wrong passwords are: by network address, so that participants
+who guess do not lock the leader out.
+"""
+
+import hmac
+import secrets
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from bertviz_lab.errors import InputError
+from bertviz_lab.ui.guard.logins import Tries
+from bertviz_lab.ui.operations.event_log import log_event
+from bertviz_lab.ui.server.visitors import cookie_header, visitor_of
+
+COOKIE = "bertviz-lab-leader"
+_SHORTEST, _LONGEST = 12, 200  # characters of a key
+
+
+def new_key(given: str = "") -> str:
+    """The key of a workshop: what its owner chose, or 128 random bits. Raises `InputError` for one easily guessed."""
+    if given and not (_SHORTEST <= len(given) <= _LONGEST and given.isascii() and given.isprintable()):
+        raise InputError(
+            f"The leader's key must have {_SHORTEST} to {_LONGEST} characters: letters, digits and signs of ASCII."
+        )
+    return given or secrets.token_urlsafe(16)
+
+
+class LeaderKey:
+    """Knows the leader's browsers from all others."""
+
+    def __init__(self, key: str, tries: Tries | None = None) -> None:
+        self._key, self._tries = key, tries or Tries()
+        self._token = secrets.token_urlsafe(32)  # what the leader's browsers keep instead of the key
+
+    def is_leader(self, request: Request) -> bool:
+        """Whether a request comes from a browser that was opened with the key."""
+        return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._token.encode())
+
+    def try_key(self, request: Request, key: str) -> float | None:
+        """None for the right key, else the seconds until another one may be tried."""
+        address = visitor_of(request).address
+        wait = self._tries.wait(address, address)
+        if wait > 0:
+            return wait
+        self._tries.count(address, address)
+        right = hmac.compare_digest(key[:_LONGEST].encode(errors="replace"), self._key.encode())
+        if right:
+            self._tries.forgive(address, address)
+        log_event("leader", address=address, outcome="right" if right else "wrong")
+        return None if right else max(0.0, self._tries.wait(address, address))
+
+    def remember(self, request: Request, response: Response) -> None:
+        """Give the browser of a leader its cookie, for as long as the browser is open."""
+        response.headers.append("set-cookie", cookie_header(request.scope, COOKIE, self._token))

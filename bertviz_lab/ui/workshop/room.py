@@ -1,0 +1,114 @@
+"""What a workshop knows of its room: who is at which lesson, what was predicted, and what the leader has called.
+
+It lies in memory alone and ends with the server. A participant is a browser, known by the hash of its cookie, and what
+the leader is told are counts. All of it changes on the server's event loop only.
+"""
+
+import secrets
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from bertviz_lab.ui.server.visitors import Visitor
+
+#: Seconds without a word after which a browser counts as gone; one in the background is silent.
+_PRESENT = 60.0
+
+
+@dataclass
+class _Participant:
+    address: str
+    seen: float
+    lesson: int = 1
+    done: frozenset[int] = frozenset()
+    guesses: dict[int, int] = field(default_factory=dict)  # by lesson, the index of the choice
+
+
+@dataclass(frozen=True)
+class LessonCounts:
+    """A lesson, counted over the room: who is at it, who has seen its answer, and who predicted which choice."""
+
+    at: int
+    done: int
+    guesses: Mapping[int, int]
+
+
+class Room:
+    """The room of one workshop, for `most` browsers; where more come, the fullest network address gives one up."""
+
+    def __init__(self, most: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._most, self._now = most, now
+        self._calls = 0
+        self.said = ""  # what came of the leader's last act
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all predictions and all progress; the browsers begin anew."""
+        self.id = secrets.token_urlsafe(8)
+        self.called = 0  # the lesson to which everybody was called last
+        self.revealed: set[int] = set()
+        self._participants: dict[str, _Participant] = {}
+
+    def report(
+        self, visitor: Visitor, room: str, lesson: int, done: Collection[int], guesses: Mapping[int, int]
+    ) -> dict[str, Any]:
+        """A browser says where it is; returns what it is told. What it says of a room before a reset is ignored.
+
+        A prediction can be changed until its lesson is revealed.
+        """
+        known = self._participants.pop(visitor.owner, None) or self._join(visitor)
+        known.seen = self._now()
+        self._participants[visitor.owner] = known  # the last one to have said something stands last
+        if room == self.id:
+            fixed = {number: choice for number, choice in known.guesses.items() if number in self.revealed}
+            known.guesses = {n: choice for n, choice in guesses.items() if n not in self.revealed} | fixed
+            known.lesson, known.done = lesson, frozenset(done) & self.revealed
+        return self.news()
+
+    def news(self) -> dict[str, Any]:
+        """What every browser is told: the room, the last call, and for each revealed lesson its predictions."""
+        return {
+            "room": self.id,
+            "call": {"number": self._calls, "lesson": self.called},
+            "revealed": {number: dict(self.counts(number).guesses) for number in sorted(self.revealed)},
+        }
+
+    def call(self, lesson: int) -> None:
+        """Everybody is led to a lesson, those who come later too."""
+        self._calls += 1
+        self.called = lesson
+
+    def reveal(self, lesson: int) -> None:
+        """The answer of a lesson is told from now on, with what the room predicted; the predictions are final."""
+        self.revealed.add(lesson)
+
+    def counts(self, lesson: int) -> LessonCounts:
+        """A lesson, counted over the room."""
+        people = self._participants.values()
+        return LessonCounts(
+            at=sum(person.lesson == lesson for person in people if self._is_present(person)),
+            done=sum(lesson in person.done for person in people),
+            guesses=Counter(person.guesses[lesson] for person in people if lesson in person.guesses),
+        )
+
+    @property
+    def present(self) -> int:
+        """How many browsers are here now."""
+        return sum(map(self._is_present, self._participants.values()))
+
+    def __len__(self) -> int:
+        return len(self._participants)
+
+    def _is_present(self, person: _Participant) -> bool:
+        return self._now() - person.seen < _PRESENT
+
+    def _join(self, visitor: Visitor) -> _Participant:
+        """A new participant. Cookies can be made up, so in a full room the oldest one of the fullest address leaves."""
+        if len(self._participants) >= self._most:
+            addresses = Counter(person.address for person in self._participants.values())
+            ((fullest, _),) = addresses.most_common(1)
+            leaving = next(owner for owner, person in self._participants.items() if person.address == fullest)
+            del self._participants[leaving]
+        return _Participant(visitor.address, self._now())

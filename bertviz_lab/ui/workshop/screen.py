@@ -1,0 +1,49 @@
+"""The screen for a projector: how to join, the lesson to which everybody was called, and its revealed predictions.
+
+It shows nothing that participants may not see, so it needs no key.
+"""
+
+import html
+
+from bertviz_lab.ui.lessons import LESSONS
+from bertviz_lab.ui.workshop.address import qr_code
+from bertviz_lab.ui.workshop.room import Room
+from bertviz_lab.ui.workshop.sheet import document, told
+
+_CHOICES = max(len(lesson.choices) for lesson in LESSONS)
+
+
+def screen_page(name: str, address: str) -> str:
+    """The whole page; `address` is where participants open the lab."""
+    rows = "".join(
+        f'<div class="bar-row">{told(f"choice-{at}")}<span class="track" aria-hidden="true"><span class="fill" '
+        f'data-share="choice-{at}"></span></span>{told(f"count-{at}", attributes=" class=share")}</div>'
+        for at in range(_CHOICES)
+    )
+    body = (
+        f'<header class="bar"><h1>{html.escape(name)}</h1></header><section class="tiles join screen"><div>'
+        f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{told("present", "p", " class=quiet")}'
+        f'</div></section><section class="screen">{told("title", "h2")}{told("question", "p")}{rows}</section>'
+    )
+    return document(name, body, live="room/screen")
+
+
+def screen(room: Room) -> tuple[dict[str, str], dict[str, float]]:
+    """The texts and the shares of the screen that change."""
+    present = f"{room.present} here"
+    if not room.called:
+        return {"present": present}, {}
+    lesson = LESSONS[room.called - 1]
+    guesses = room.counts(lesson.number).guesses
+    total, is_revealed = sum(guesses.values()), lesson.number in room.revealed
+    texts = {
+        "present": f"{present}, {total} predicted",
+        "title": f"Lesson {lesson.number}: {lesson.title}",
+        "question": lesson.question.replace("`", ""),
+    }
+    texts |= {f"choice-{at}": choice.text.replace("`", "") for at, choice in enumerate(lesson.choices)}
+    if not is_revealed:
+        return texts, {}
+    counts = {at: guesses.get(at, 0) for at in range(len(lesson.choices))}
+    texts |= {f"count-{at}": f"{count} of {total}" for at, count in counts.items()}
+    return texts, {f"choice-{at}": count / max(1, total) for at, count in counts.items()}

@@ -1,0 +1,54 @@
+"""The parts that the leader's page and the screen are made of: plain HTML, whose numbers a small script keeps fresh.
+
+A node with `data-told` shows the text of that name, one with `data-share` is as wide as the share of that name; the
+script asks the address in `data-live` for both (`leader.js`).
+"""
+
+import html
+
+from bertviz_lab.ui.lessons.handout import marked
+from bertviz_lab.ui.lessons.lesson import Lesson
+from bertviz_lab.ui.server import bundle
+from bertviz_lab.ui.workshop.room import Room
+
+
+def document(title: str, body: str, live: str = "") -> str:
+    """A whole page; `live` is the address of what it is told again and again."""
+    asked = f' data-live="{live}"' if live else ""
+    return f"""<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>{html.escape(title)}</title>{bundle.head("workshop")}</head>
+<body id="page"{asked}><main class="lab">{body}</main></body></html>"""
+
+
+def told(name: str, tag: str = "span", attributes: str = "") -> str:
+    """A node that shows the text of that name."""
+    return f'<{tag} data-told="{name}"{attributes}></{tag}>'
+
+
+def action(words: str, name: str, lesson: int = 0, *, confirm: str = "") -> str:
+    """A button of the leader's; `confirm` is asked before."""
+    asked = f' data-question="{html.escape(confirm)}"' if confirm else ""
+    label = f' aria-label="{html.escape(words)}: lesson {lesson}"' if lesson else ""
+    return (
+        f'<button type="button" class="plain" data-act="{name}" data-lesson="{lesson}"{label}{asked}>{words}</button>'
+    )
+
+
+def guess_bars(lesson: Lesson, prefix: str) -> str:
+    """How many predicted each choice, as bars that are kept fresh."""
+    return "".join(
+        f'<div class="bar-row"><span>{marked(choice.text)}</span><span class="track" aria-hidden="true">'
+        f'<span class="fill" data-share="{prefix}{at}"></span></span>{told(f"{prefix}{at}", attributes=" class=share")}'
+        "</div>"
+        for at, choice in enumerate(lesson.choices)
+    )
+
+
+def guesses_told(room: Room, lesson: Lesson, prefix: str) -> tuple[dict[str, str], dict[str, float]]:
+    """The texts and the shares of `guess_bars`."""
+    guesses = room.counts(lesson.number).guesses
+    total = sum(guesses.values())
+    counts = [guesses.get(at, 0) for at in range(len(lesson.choices))]
+    texts = {f"{prefix}{at}": f"{count} of {total}" for at, count in enumerate(counts)}
+    return texts, {f"{prefix}{at}": count / max(1, total) for at, count in enumerate(counts)}
