@@ -14,10 +14,11 @@ from bertviz_lab.ui.workshop.room import Room
 
 def document(title: str, body: str, live: str = "") -> str:
     """A whole page; `live` is the address of what it is told again and again."""
+    files = bundle.head("workshop").replace("<script", "<script defer")  # it reads the body
     asked = f' data-live="{live}"' if live else ""
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{html.escape(title)}</title>{bundle.head("workshop")}</head>
+<title>{html.escape(title)}</title>{files}</head>
 <body id="page"{asked}><main class="lab">{body}</main></body></html>"""
 
 
