@@ -27,7 +27,7 @@ WAITING = 60_000  # milliseconds until an answer is measured, or the room has to
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The page with the models that come with the lab, in a workshop."""
     runs = tmp_path_factory.mktemp("workshop")
-    limits = Limits.of(shared=True)
+    limits = Limits.of(shared=True, given={"run_seconds": "3m"})
     with serve(Settings(runs_dir=runs, limits=limits, workshop="Reading BERT", leader_key=KEY)) as (address, _):
         yield address
 
@@ -118,7 +118,7 @@ def test_the_key_opens_the_page_and_leaves_its_address(leader: Page, address: st
 def test_the_leader_finds_answers_plans_and_checks(leader: Page, page_log: PageLog) -> None:
     expect(leader.locator(".row .right")).to_have_count(len(LESSONS), timeout=2 * WAITING)
     leader.get_by_text("90 minutes").click()
-    expect(leader.get_by_text("people in 10 groups of up to 3")).to_be_visible()
+    expect(leader.get_by_text("minutes 22 to 64: 30 people in 10 groups of up to 3")).to_be_visible()
     leader.get_by_role("button", name="Run the checks").click()
     expect(leader.locator("#checks tr")).to_have_count(10, timeout=2 * WAITING)
     expect(leader.locator("#checks")).to_contain_text("Participants open")
