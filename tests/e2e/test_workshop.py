@@ -117,7 +117,7 @@ def test_the_key_opens_the_page_and_leaves_its_address(leader: Page, address: st
 
 def test_the_leader_finds_answers_plans_and_checks(leader: Page, page_log: PageLog) -> None:
     expect(leader.locator(".row .right")).to_have_count(len(LESSONS), timeout=2 * WAITING)
-    leader.get_by_text("90 minutes").click()
+    leader.get_by_text("90 minutes", exact=True).click()
     expect(leader.get_by_text("minutes 22 to 64: 30 people in 10 groups of up to 3")).to_be_visible()
     leader.get_by_role("button", name="Run the checks").click()
     expect(leader.locator("#checks tr")).to_have_count(10, timeout=2 * WAITING)

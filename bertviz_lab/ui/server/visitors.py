@@ -98,7 +98,8 @@ def _cookie(scope: Scope) -> str:
 def cookie_header(scope: Scope, name: str, value: str, seconds: int = 0) -> str:
     """The header that makes a browser keep a cookie which no script reads; without `seconds`, until it is closed."""
     cookie: SimpleCookie = SimpleCookie({name: value})
-    cookie[name].update({"path": "/", "max-age": seconds or "", "httponly": True, "samesite": "Lax"})
+    attributes: dict[str, Any] = {"path": "/", "max-age": seconds or "", "httponly": True, "samesite": "Lax"}
+    cookie[name].update(attributes)
     text = cookie[name].OutputString()
     # A Space stands in a frame of another site, where a browser keeps partitioned cookies only.
     return text.replace("SameSite=Lax", "SameSite=None; Secure; Partitioned") if _is_https(scope) else text

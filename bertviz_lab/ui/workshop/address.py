@@ -37,7 +37,7 @@ def participants_address(public: str, asked: str) -> str:
 
 def qr_code(address: str) -> str:
     """The address as a QR code: an SVG element, black on white in a light page and a dark one."""
-    return segno.make(address, error="m", micro=False).svg_inline(scale=4, border=3, light="#fff", svgclass="qr")
+    return segno.make(address, error="m", micro=False).svg_inline(border=3, light="#fff", omitsize=True, svgclass="qr")
 
 
 def _is_unspecified(host: str) -> bool:

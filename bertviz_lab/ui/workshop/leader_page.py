@@ -48,7 +48,7 @@ def _board(address: str) -> str:
     rows = "".join(_row(lesson) for lesson in LESSONS)
     reset = action("Reset the room", "reset", confirm="Forget all predictions and all progress of this room?")
     said = told("said", attributes=' role="status" class="quiet"')
-    return f"""<section class="tiles join"><div>{qr_code(address)}</div><div>
+    return f"""<section class="join"><div>{qr_code(address)}</div><div>
 <h2>Participants open <b class="mono">{html.escape(address)}</b></h2>
 <p class="quiet">Lesson 5 is at {html.escape(address)}5, and so on.{further} Predictions are counted without names, lie
 in memory alone, and end with this server.</p>

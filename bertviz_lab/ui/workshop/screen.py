@@ -21,7 +21,7 @@ def screen_page(name: str, address: str) -> str:
         for at in range(_CHOICES)
     )
     body = (
-        f'<header class="bar"><h1>{html.escape(name)}</h1></header><section class="tiles join screen"><div>'
+        f'<header class="bar"><h1>{html.escape(name)}</h1></header><section class="join screen"><div>'
         f'{qr_code(address)}</div><div><p class="mono">{html.escape(address)}</p>{told("present", "p", " class=quiet")}'
         f'</div></section><section class="screen">{told("title", "h2")}{told("question", "p")}{rows}</section>'
     )
