@@ -142,6 +142,9 @@ accuracies = [
 gain = 100 * (accuracies[0] - accuracies[1])
 
 # %% [markdown]
+# Not all of it is the soft targets: the distilled student also began with the teacher's embeddings and one of its
+# layers, as DistilBERT did.
+#
 # ## Size, and what both say
 #
 # Half of the layers, and a part of the parameters only: the embeddings are as large as before.
