@@ -194,7 +194,7 @@ def test_the_links_of_the_leaders_page_lead_to_their_places(
     expect(page.locator("#model-picker")).to_have_value(LESSONS[0].model)
 
 
-@pytest.mark.parametrize(("name", "answered", "sides"), [("handout", 0, 3), ("leader/handout", len(LESSONS), 5)])
+@pytest.mark.parametrize(("name", "answered", "sides"), [("handout", 0, 3), ("leader/handout", len(LESSONS), 6)])
 def test_a_handout_fits_on_its_sides_and_works_alone(
     page: Page, served: tuple[str, AppState], tmp_path: Path, page_log: PageLog, name: str, answered: int, sides: int
 ) -> None:

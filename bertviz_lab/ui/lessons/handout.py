@@ -40,7 +40,7 @@ button { font: inherit; padding: 6px 14px; border: 1px solid #3730a3; border-rad
 
 
 def handout_page(lessons: Sequence[Lesson], measured: Sequence[Measured], address: str = "") -> str:
-    """A page of its own that works offline and fits on five sides of A4.
+    """A page of its own that works offline and fits on six sides of A4.
 
     `measured` are the lessons whose answers follow, those whose model is there; without any it is the participants'
     sheet. `address` is where the page of the lab is found, if it is told.

@@ -2,12 +2,13 @@
 
 const KEY = 'bertviz-lab-lessons';
 const before = recall(KEY);
-const memory = page.memory ??= {
+page.memory ??= {
   at: Number.isInteger(before.at) ? before.at : 1,
   chosen: before.chosen && typeof before.chosen === 'object' ? before.chosen : {},
   done: Array.isArray(before.done) ? before.done.filter(Number.isInteger) : [],
   room: String(before.room ?? ''),
   called: Number.isInteger(before.called) ? before.called : 0, // the number of the leader's last call that was followed
 };
+const { memory } = page;
 
 const keep = (changes) => remember(KEY, Object.assign(memory, changes));
