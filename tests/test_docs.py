@@ -85,7 +85,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_documented_commands_run_one_after_the_other(
     document: str, desk: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (path,) = [path for path in DOCUMENTS if path.name == document]
+    path = next(path for path in DOCUMENTS if path.name == document)  # the first README.md is that of the project
     ran = 0
     for command in commands(path):
         arguments = arguments_of(command)

@@ -241,7 +241,8 @@ def test_squad_and_an_answer_in_its_passage(page: Page, served: tuple[str, AppSt
     question, passage = "Where did the cat sit?", "The cat sat on the mat. The dog ran to the river."
     ask(page, question, passage)
     said = answer_question(model_of(session, run_id), question, passage)
-    expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}")
+    # The example's passage is long: what its other panels compute may come first.
+    expect(marked).to_contain_text(f"{said.no_answer_probability:.1%}", timeout=TRAINING / 4)
     for answer in said.best[:3]:
         expect(marked).to_contain_text(answer.text)
 
