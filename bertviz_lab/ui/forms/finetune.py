@@ -97,7 +97,7 @@ def create_finetune(session: AppState) -> TrainingView:
     settings = [drawn[name].change for name in (*task_form.READING, "model", "max_length")]
     gr.on([scored.upload, scored.clear, scored.delete, *settings], show, inputs, shown, **TYPING | heavy)
     preview.opened(show, inputs, shown, **TYPING | heavy)
-    preview.column_select(take_column, columns, columns, **QUIET)  # which is a change of settings
+    preview.column_select(take_column, columns[-1:], columns, **QUIET)  # which is a change of settings
     return TrainingView(
         tab="finetune",
         names=names,
@@ -176,10 +176,10 @@ def recommend(source: str) -> list[Any]:
     return [*("" for _ in _COLUMNS), *(values[name] for name in task_form.SUITED)]
 
 
-def take_column(data: gr.EventData, text_a: str, text_b: str, label: str) -> tuple[str, str, str]:
+def take_column(data: gr.EventData, label: str) -> tuple[Any, Any, str]:
     """A column's name was pressed: it becomes the label, or the text where it was the label."""
     name = str(getattr(data, "name", ""))
-    return (name, text_b, "") if name == label else (text_a, text_b, name)
+    return (name, gr.skip(), "") if name == label else (gr.skip(), gr.skip(), name)
 
 
 def show_examples(
