@@ -265,8 +265,7 @@ SECOND_HOUR = (
         ),
         proof=(Step("Share the layers yourself: the ablation study has a card for it.", Place("ablation")),),
         formula="BERT: V·D + 12 · (12·D²)      ALBERT: V·E + E·D + 12·D²",
-        formula_says="V vocabulary, D width, E = 128 the factorised embedding size; 12·D² is one layer, biases left "
-        "out.",
+        formula_says="V vocabulary, D width, E = 128 the factorised embedding size; 12·D² is one layer without biases.",
         source="Liu et al. 2019; Lan et al. 2019; Sanh et al. 2019; Clark et al. 2020; He et al. 2021; "
         "Warner et al. 2024",
         measured_by="Parameters, relative to the largest",
@@ -279,8 +278,7 @@ SECOND_HOUR = (
         minutes=8,
         model=REVIEWS,
         idea="Fine-tuning begins with a file of examples and does not end with a score. A part of the file is held "
-        "out; the score on it stands beside that of guessing; then the errors are read, kind by kind, because a "
-        "single number hides where a model fails.",
+        "out; the score on it stands beside that of guessing; then the errors are read, kind by kind.",
         look=(
             Step("Fine-tune a model: choose the sample Sentiment, and press the button.", Place("finetune")),
             Step(
@@ -292,13 +290,11 @@ SECOND_HOUR = (
         choices=(
             Choice(
                 "About as many.",
-                "Irony says with good words that something is bad. In the reviews that it was trained on, good words "
-                "nearly always meant a good film.",
+                "Irony says with good words that something is bad; in reviews good words mostly mean a good film.",
             ),
             Choice(
                 "About half: it can only guess.",
-                "Whoever guesses is right half of the time. To be wrong most of the time, one has to read something, "
-                "and to be misled by it.",
+                "Whoever guesses is right half of the time. To be wrong mostly, one must be misled by something.",
             ),
             Choice("Few: it is wrong more often than by guessing."),
         ),
