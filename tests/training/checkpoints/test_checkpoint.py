@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from bertviz_lab.errors import InputError
 from bertviz_lab.model import BertForMaskedLM, BertForPreTraining
 from bertviz_lab.training.checkpoints import checkpoint as module
-from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, save_checkpoint, write_checkpoint
+from bertviz_lab.training.checkpoints.checkpoint import load_checkpoint, model_name, save_checkpoint, write_checkpoint
 from tests.model.support import (
     KINDS,
     MASKED_LM,
@@ -88,14 +88,26 @@ def test_what_transformers_saves_the_lab_loads(kind, shard, tokenizer, tmp_path)
     assert same_outputs(kind, model, loaded.model)
 
 
+def test_the_model_of_a_run_has_the_name_of_the_run(tokenizer, tmp_path):
+    """Two runs are told apart: the folder of either's model is called `model`."""
+    saved = checkpoint_of(MASKED_LM, tokenizer)
+    names = [load_checkpoint(save_checkpoint(saved, tmp_path / name / "model")).name for name in ("first", "second")]
+    assert names == ["first", "second"]
+    assert [model_name(name) for name in ("model", "tiny-town", "google/bert_uncased_L-2_H-128_A-2")] == [
+        "model",
+        "tiny-town",
+        "google/bert_uncased_L-2_H-128_A-2",
+    ]
+
+
 @every_head
 def test_saving_and_loading_changes_nothing(kind, tokenizer, tmp_path):
     saved = checkpoint_of(kind, tokenizer)
-    loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "model"))
+    loaded = load_checkpoint(save_checkpoint(saved, tmp_path / "saved"))
     assert loaded.architecture == saved.architecture
     assert loaded.config == saved.config
     assert loaded.card == saved.card
-    assert loaded.name == "model"
+    assert loaded.name == "saved"
     assert loaded.tokenizer.fingerprint == tokenizer.fingerprint
     ours, theirs = saved.model.state_dict(), loaded.model.state_dict()
     assert all(torch.equal(ours[name], theirs[name]) for name in ours)

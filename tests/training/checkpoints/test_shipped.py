@@ -1,13 +1,17 @@
 """What the cards of shipped models claim, computed again."""
 
 import csv
+import json
 import re
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bertviz_lab import load_checkpoint
+from bertviz_lab.config import SHIPPED
+from bertviz_lab.data.pretraining.batches import masking_rule
 from bertviz_lab.data.samples.task_samples import sample_path
 from bertviz_lab.data.samples.tiny_town.world import CLOTHES, NEIGHBOURS, PEOPLE, THINGS
 from bertviz_lab.data.tasks.examples import LabelledText, Question
@@ -15,7 +19,10 @@ from bertviz_lab.data.tasks.loading.read_task import read_task
 from bertviz_lab.interpret import classify, probe, semantic_search
 from bertviz_lab.training.checkpoints.snapshot_reader import open_snapshots
 from bertviz_lab.training.finetuning.predict import evaluate_task, predict_with
+from bertviz_lab.training.pretraining import evaluate
 from bertviz_lab.training.pretraining.evaluate import evaluate_text
+
+_TOWNS = ("tiny-town-mask-only", "tiny-town")
 
 
 def test_sentiment_mini_knows_plain_words_and_misses_irony_as_its_card_says() -> None:
@@ -136,9 +143,33 @@ def scores_of(name: str, path: str) -> list[str]:
     return [f"{found[0]['mlm_loss']:.3f}", *(f"{100 * share:.1f}" for share in shares)]
 
 
-def test_tiny_town_scores_what_its_card_says() -> None:
-    card = load_checkpoint("tiny-town").card
-    assert scores_of("tiny-town", "sample:tiny-town:held-out") == first_draws(card, "500 stories")
+@pytest.mark.parametrize("name", ["tiny-town", "tiny-town-mask-only"])
+def test_tiny_town_scores_what_its_card_says(name: str) -> None:
+    assert scores_of(name, "sample:tiny-town:held-out") == first_draws(load_checkpoint(name).card, "500 stories")
+
+
+def test_tiny_town_mask_only_differs_from_tiny_town_in_its_masks_alone() -> None:
+    only, own = (json.loads((SHIPPED / name / "recipe.json").read_text(encoding="utf-8")) for name in _TOWNS)
+    command = only["command"]
+    at = command.index("--mask-split")
+    assert command[at : at + 2] == ["--mask-split", "100/0/0"]
+    assert command[:at] + command[at + 2 :] == own["command"]
+
+
+def test_tiny_town_mask_only_predicts_what_its_card_says_by_what_becomes_of_the_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All [MASK], all random and all unchanged, which the table of each card mixes 80/10/10."""
+    checkpoints = [load_checkpoint(name) for name in _TOWNS]
+    told = re.findall(r"^\| (?:15%|all), .* \| ([\d.]+)% \| ([\d.]+)% \|$", checkpoints[0].card, re.MULTILINE)
+    shares = ((0.15, 1.0, 0.0), (0.15, 0.0, 1.0), (1.0, 0.0, 0.0))
+    for (selected, mask, random), cells in zip(shares, told, strict=True):
+        rule = partial(masking_rule, probability=selected, mask_share=mask, random_share=random)
+        monkeypatch.setattr(evaluate, "masking_rule", rule)
+        scored = [evaluate_text(checkpoint, ["sample:tiny-town:held-out"], "mlm") for checkpoint in checkpoints]
+        assert [f"{100 * scores['mlm_accuracy']:.1f}" for scores in scored] == list(cells)
+    readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    assert all(f"{own}%" in readme and f"{only}%" in readme for only, own in (told[0], told[2]))
 
 
 @pytest.mark.thorough
