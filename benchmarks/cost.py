@@ -1,74 +1,115 @@
-"""Time and memory of a training step against sequence length, model size and vocabulary, beside transformers.
+"""What a training costs in time and memory, against length, size, vocabulary, text and processes, with a line each.
 
-Every measurement is a process of its own, so that its peak of memory is its own. A step has 4,096 places for
-tokens whatever their arrangement: 32 examples of 128, or 8 of 512.
+Every measurement is a process of its own. A step has 4,096 places for tokens whatever their arrangement: 32 examples
+of 128, or 8 of 512. The lines are for reading off what one's own text will cost.
 """
 
 import json
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-import torch
-
-from benchmarks.alternating_processes import SIDES, Case, environment, stepper, turn
+from benchmarks.alternating_processes import SIDES, environment
 from benchmarks.corpus import find_text, learnt_tokenizer, tokenized
-from benchmarks.machine import arguments, markdown, peak_memory, report
+from benchmarks.costs import cases
+from benchmarks.costs.lines import Line, fit
+from benchmarks.flops import useful_flops
+from benchmarks.machine import arguments, markdown, report, spread
+from bertviz_lab.config import BertConfig
 from bertviz_lab.training.loop.hardware import available_cores
 
-_PLACES = 4096
 #: (preset, vocabulary, tokens in an example): one of the three is changed at a time.
-SHAPES = tuple(
-    dict.fromkeys(
-        [
-            *(("mini", 8192, length) for length in (64, 128, 256, 512)),
-            *((preset, 8192, 128) for preset in ("tiny", "mini", "small", "medium")),
-            *(("mini", size, 128) for size in (2048, 8192, 30522)),
-        ]
-    )
-)
+LENGTHS = tuple(("mini", 8192, length) for length in (64, 128, 256, 512))
+SIZES = tuple((preset, 8192, 128) for preset in ("tiny", "mini", "small", "medium"))
+VOCABULARIES = tuple(("mini", size, 128) for size in (2048, 8192, 30522))
+SHAPES = tuple(dict.fromkeys((*LENGTHS, *SIZES, *VOCABULARIES)))
+TEXTS = (2, 8, 24, 48)  # megabytes
+PROCESSES = ((1, 1), (1, 2), (2, 1))  # processes, threads of each
+FORECASTS = (("tiny", 16), ("mini", 16), ("mini", 64), ("small", 16))  # preset, batch size
 _COMPARED = ("lab", "hf fp32", "hf bf16")
+_AGREES = 0.2  # of a forecast with its run
 
 
-def run(side: str, preset: str, vocab_size: int, seq_len: int, seconds: float, threads: int) -> dict[str, Any]:
-    """Train for about `seconds` in this process."""
-    case = Case(preset, vocab_size, _PLACES // seq_len)
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    step = stepper(SIDES[side], case, device, threads or available_cores(), "auto", seq_len)
-    turn(step, device, seconds / 4)
-    speed = turn(step, device, seconds)
-    peak = peak_memory()
-    if device.type == "cuda":
-        peak = torch.cuda.max_memory_allocated()
-    return {"microseconds": round(1e6 / speed, 2), "megabytes": round(peak / 1e6)}
+def in_process(case: str, *values: Any, surroundings: dict[str, str] | None = None) -> dict[str, Any]:
+    """What a function of `costs/cases.py` returns, from a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.cost", "--case", json.dumps([case, *values])]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ | (surroundings or {}))
+    return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(shape: tuple[str, int, int], rounds: int, seconds: float, threads: int) -> dict[str, Any]:
-    """Each side in turn, in processes of their own; the fastest of the rounds, and the highest peak."""
-    preset, vocab_size, seq_len = shape
-    text = find_text()
-    tokenized(text.train, learnt_tokenizer(text.train, vocab_size))  # here, so that no measurement remembers it
-    found: dict[str, list[dict[str, Any]]] = {side: [] for side in _COMPARED}
-    for _ in range(rounds):
-        for side in _COMPARED:
-            case = json.dumps([side, *shape, seconds, threads])
-            command = [sys.executable, "-m", "benchmarks.cost", "--case", case]
-            surroundings = os.environ | environment(SIDES[side])
-            done = subprocess.run(command, capture_output=True, text=True, check=True, env=surroundings)
-            found[side].append(json.loads(done.stdout))
-    sides = {
-        side: {
-            "microseconds": min(one["microseconds"] for one in tries),
-            "megabytes": max(one["megabytes"] for one in tries),
+def steps(rounds: int, seconds: float) -> list[dict[str, Any]]:
+    """Each side in turn at each shape: the fastest of the rounds, and the highest peak of memory."""
+    shapes = []
+    for preset, vocab_size, seq_len in SHAPES:
+        tokenized(find_text().train, learnt_tokenizer(find_text().train, vocab_size))  # so that no case remembers it
+        tries: dict[str, list[dict[str, Any]]] = {side: [] for side in _COMPARED}
+        for _ in range(rounds):
+            for side in _COMPARED:
+                step = in_process(
+                    "training_step", side, preset, vocab_size, seq_len, seconds, surroundings=environment(SIDES[side])
+                )
+                tries[side].append(step)
+        sides = {
+            side: {
+                "microseconds": min(step["microseconds"] for step in measured),
+                "megabytes": max(step["megabytes"] for step in measured),
+            }
+            for side, measured in tries.items()
         }
-        for side, tries in found.items()
+        shapes.append({"preset": preset, "vocab_size": vocab_size, "seq_len": seq_len, "sides": sides})
+    return shapes
+
+
+def several_processes(processes: int, threads: int, seconds: float) -> float:
+    """Tokens a second of `bertviz-lab pretrain` in so many processes of this machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "run"
+        launcher = ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}", "-m"]
+        command = [sys.executable, "-m", *(launcher if processes > 1 else []), "bertviz_lab", "pretrain"]
+        command += ["--corpus", str(find_text().train), "--time-budget", f"{seconds:g}s", "--threads", str(threads)]
+        command += ["--out", str(out), "--eval-every", "86400", "--snapshot-room", "0", "--no-probes"]
+        surroundings = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        subprocess.run(command, capture_output=True, check=True, env=surroundings)
+        events = map(json.loads, (out / "events.jsonl").read_text(encoding="utf-8").splitlines())
+        last = [event for event in events if event["event"] == "EvalDone"][-1]
+        return last["tokens"] / last["seconds"]
+
+
+def measure(rounds: int, seconds: float) -> dict[str, Any]:
+    """Everything, in rounds, so that a slow minute of the machine falls on all alike."""
+    texts = [{"megabytes_of_text": size, **in_process("preparation", size)} for size in TEXTS]
+    shapes = steps(rounds, seconds)
+    speeds: dict[tuple[int, int], list[float]] = {shape: [] for shape in PROCESSES}
+    forecasts: dict[tuple[str, int], list[dict[str, Any]]] = {shape: [] for shape in FORECASTS}
+    for _ in range(rounds):
+        for processes, threads in PROCESSES:
+            speeds[processes, threads].append(several_processes(processes, threads, 5 * seconds))
+        for preset, batch_size in FORECASTS:
+            forecast = in_process("forecast_and_run", preset, batch_size, 5 * seconds)
+            forecasts[preset, batch_size].append(forecast)
+    return {
+        "shapes": shapes,
+        "texts": texts,
+        "processes": [
+            {"processes": processes, "threads": threads, "tokens_per_second": spread(values)}
+            for (processes, threads), values in speeds.items()
+        ],
+        "forecasts": [
+            {"preset": preset, "batch_size": size, "tries": tries} for (preset, size), tries in forecasts.items()
+        ],
     }
-    return {"preset": preset, "vocab_size": vocab_size, "seq_len": seq_len, "sides": sides}
 
 
 def table(result: dict[str, Any]) -> str:
-    """Cost of a token and peak memory of each shape, side by side."""
+    """Steps side by side, the lines, and forecasts beside their runs."""
+    return "\n\n".join([_steps_table(result), _lines_table(result), _processes_table(result), _forecasts_table(result)])
+
+
+def _steps_table(result: dict[str, Any]) -> str:
     rows = [
         [
             f"{shape['preset']}, V {shape['vocab_size']:,}, {shape['seq_len']} tokens",
@@ -86,27 +127,102 @@ def table(result: dict[str, Any]) -> str:
     return f"{note}\n\n{markdown(header, rows)}"
 
 
+def _lines_table(result: dict[str, Any]) -> str:
+    """The lab's time and memory as straight lines of what changes, and how far the points lie from them."""
+    measured = {(s["preset"], s["vocab_size"], s["seq_len"]): s["sides"]["lab"] for s in result["shapes"]}
+
+    def mflop(shape: tuple[str, int, int]) -> float:
+        config = BertConfig.preset(shape[0], vocab_size=shape[1])
+        return useful_flops(config, shape[2], 0.15 * shape[2]).training / 1e6
+
+    groups: list[tuple[str, Sequence[Any], Callable[[Any], float], str]] = [
+        ("length S, mini", LENGTHS, lambda shape: shape[2], "S"),
+        ("size: MFLOP a token, 128 tokens", SIZES, mflop, "MFLOP"),
+        ("vocabulary V, mini, 128 tokens", VOCABULARIES, lambda shape: shape[1] / 1000, "V / 1,000"),
+    ]
+    rows = []
+    for name, shapes, x_of, unit in groups:
+        x = [x_of(shape) for shape in shapes]
+        for quantity, word in (("microseconds", "µs a token"), ("megabytes", "MB")):
+            rows.append(_line_row(name, x, [measured[shape][quantity] for shape in shapes], unit, word))
+    x = [text["megabytes_of_text"] for text in result["texts"]]
+    for quantity, word in (("seconds", "s"), ("megabytes", "MB")):
+        rows.append(_line_row("preparing a text", x, [text[quantity] for text in result["texts"]], "MB of text", word))
+    note = "The lab's figures as lines, to read off one's own case; the last column is the largest error of a point."
+    return f"{note}\n\n{markdown(['against', 'line', 'R²', 'largest error'], rows)}"
+
+
+def _line_row(name: str, x: Sequence[float], y: Sequence[float], unit: str, quantity: str) -> list[str]:
+    line = fit(x, y)
+    return [
+        name,
+        f"{line.start:,.3g} + {line.slope:,.3g} x {unit} {quantity}",
+        f"{line.r_squared:.3f}",
+        _error(line, x, y),
+    ]
+
+
+def _error(line: Line, x: Iterable[float], y: Iterable[float]) -> str:
+    return f"{max(abs(line.at(at) - value) / value for at, value in zip(x, y, strict=True)):.0%}"
+
+
+def _processes_table(result: dict[str, Any]) -> str:
+    rows = [
+        (
+            f"{shape['processes']} of {shape['threads']} thread{'s' if shape['threads'] > 1 else ''}",
+            *(f"{shape['tokens_per_second'][name]:,.0f}" for name in ("min", "median", "max")),
+        )
+        for shape in result["processes"]
+    ]
+    return "Whole runs of mini under `torchrun`, tokens a second:\n\n" + markdown(
+        ["processes", "min", "median", "max"], rows
+    )
+
+
+def _forecasts_table(result: dict[str, Any]) -> str:
+    rows, agree, tries = [], 0, 0
+    for shape in result["forecasts"]:
+        ratios = []
+        for one in shape["tries"]:
+            ratios.append((one["before"] + one["after"]) / 2 / one["run"])
+        agree += sum(abs(ratio - 1) <= _AGREES for ratio in ratios)
+        tries += len(ratios)
+        middle = spread([one["run"] for one in shape["tries"]])["median"]
+        low, mid, high = spread(ratios).values()
+        memory = max(one["forecast_megabytes"] / one["megabytes"] for one in shape["tries"])
+        rows.append(
+            (
+                f"{shape['preset']}, batch size {shape['batch_size']}",
+                f"{middle:,.0f}",
+                f"{low:.2f} / **{mid:.2f}** / {high:.2f}",
+                f"{memory:.2f}",
+            )
+        )
+    note = (
+        "The page's forecast over what the run then did (min / median / max), taken before and after it, since a "
+        f"shared machine varies: within {_AGREES:.0%} in {agree} of {tries} runs."
+    )
+    header = ["run", "tokens a second", "forecast / run, speed", "forecast / run, memory"]
+    return f"{note}\n\n{markdown(header, rows)}"
+
+
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--case", help="one measurement in this process, as JSON")
     parser.add_argument("--quick", action="store_true", help="half a second each: to see that it runs")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each shape is tried")
-    parser.add_argument("--seconds", type=float, default=4.0, help="length of a try")
-    parser.add_argument("--only", default="", metavar="PRESET", help="shapes of this size of model only")
-    parser.add_argument("--threads", type=int, default=0, help="CPU threads; 0 takes all cores")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is tried")
+    parser.add_argument("--seconds", type=float, default=4.0, help="length of a try; a whole run takes five times that")
     given = parser.parse_args()
     if given.case:
-        print(json.dumps(run(*json.loads(given.case))))
+        name, *values = json.loads(given.case)
+        print(json.dumps(getattr(cases, name)(*values)))
         return
-    shapes = [shape for shape in SHAPES if shape[0].startswith(given.only)]
-    if not shapes:
-        parser.error(f"no shape is of size {given.only}")
-    seconds = 0.5 if given.quick else given.seconds
-    found = [measure(shape, given.rounds, seconds, given.threads) for shape in shapes]
+    rounds, seconds = (1, 0.5) if given.quick else (given.rounds, given.seconds)
+    import torch
+
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
-    threads = given.threads or available_cores()
-    body = {"text": find_text().name, "device": device, "threads": threads, "rounds": given.rounds}
-    report("cost", {**body, "shapes": found}, table)
+    body = {"text": find_text().name, "device": device, "threads": available_cores(), "rounds": rounds}
+    report("cost", {**body, **measure(rounds, seconds)}, table)
 
 
 if __name__ == "__main__":

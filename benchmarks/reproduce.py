@@ -26,6 +26,7 @@ from benchmarks.embedding_pairs import write_pairs
 from benchmarks.machine import markdown
 from benchmarks.model_cards import card_of, picture_of, stage_folders
 from benchmarks.task_datasets import folder as data_folder
+from benchmarks.unanswerable_questions import write_questions
 from bertviz_lab.config import SHIPPED, PretrainConfig
 from bertviz_lab.data.probes import probes_for
 from bertviz_lab.model.weights import read_tensors, write_tensors
@@ -40,13 +41,14 @@ from bertviz_lab.training.runs.run_folder import read_config, read_log, read_sta
 MOST_BYTES = 9_000_000  # of a file that ships
 _DRAWS = (0, 1, 2)  # seeds of the masks that a model is scored with
 _POINTS = 250  # training points that are kept of a log
-_PAIRS = "pairs.jsonl"
+#: Training data that is made out of published data beside the run: the word of a recipe, its file, who writes it.
+_MADE = (("{pairs}", "pairs.jsonl", write_pairs), ("{questions}", "questions.json", write_questions))
 _STAGE = re.compile(r"\{(stage-\d+)\}")
 
 
 def filled(words: Sequence[str], out: Path = Path()) -> list[str]:
-    """A recipe's words with what is on this machine: published data, and under `out` pairs and models of stages."""
-    on_machine = {"{data}": str(data_folder()), "{pairs}": str(out / _PAIRS)}
+    """A recipe's words with what is on this machine: published data, and under `out` made data and models of stages."""
+    on_machine = {"{data}": str(data_folder())} | {word: str(out / file) for word, file, _ in _MADE}
     return [_STAGE.sub(lambda match: str(out / match[1] / "model"), _replaced(word, on_machine)) for word in words]
 
 
@@ -59,8 +61,9 @@ def _replaced(word: str, by: Mapping[str, str]) -> str:
 def train(recipe: dict[str, Any], run: Path, more: Sequence[str]) -> None:
     """Run the recipe's commands, or go on with them, until the last has finished; `run` is its folder."""
     commands = [*recipe.get("earlier", []), recipe["command"]]
-    if any("{pairs}" in command for command in commands) and not (run.parent / _PAIRS).is_file():
-        write_pairs(run.parent / _PAIRS)
+    for word, file, write in _MADE:
+        if any(word in command for command in commands) and not (run.parent / file).is_file():
+            write(run.parent / file)
     for command, folder in zip(commands, [*stage_folders(recipe, run), run], strict=True):
         if (folder / "state.json").is_file() and read_state(folder).status == "finished":
             continue

@@ -1,0 +1,99 @@
+"""Questions with answers out of published data, and the same questions on passages that do not answer them.
+
+The published training data has few questions without an answer. So every second question is asked a second time, on the
+passage of the same source that shares most of its rare words and does not hold its answer (as the distractors of Clark
+and Gardner 2018, section 3.2, are found).
+"""
+
+import json
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.embedding_pairs import normal
+from benchmarks.task_datasets import folder as data_folder
+from bertviz_lab.metrics.squad import normalize_answer
+
+#: SQuAD 1.1 of other texts (Miller et al. 2020), and a part of SQuAD's own training set.
+SOURCES = (
+    "squadshifts/new_wiki.json",
+    "squadshifts/reddit.json",
+    "squadshifts/amazon_reviews.json",
+    "squad_train_subset/train.json",
+)
+_EVERY = 2  # every so manieth question is asked again where it has no answer
+
+
+def write_questions(path: Path) -> tuple[int, int]:
+    """Write them in the format of SQuAD 2.0; returns how many have an answer, and how many have none."""
+    articles = [article for source in SOURCES for article in with_unanswerable(_paragraphs(source), source)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"version": "2.0", "data": articles}, ensure_ascii=False), encoding="utf-8")
+    asked = [q["is_impossible"] for article in articles for p in article["paragraphs"] for q in p["qas"]]
+    return asked.count(False), asked.count(True)
+
+
+def with_unanswerable(paragraphs: Sequence[dict[str, Any]], title: str) -> list[dict[str, Any]]:
+    """One article per passage, so that a split by articles keeps the questions of a passage together."""
+    index = PassageIndex([paragraph["context"] for paragraph in paragraphs])
+    extra: dict[int, list[dict[str, Any]]] = defaultdict(list)
+    answerable = [(place, q) for place, paragraph in enumerate(paragraphs) for q in paragraph["qas"] if q["answers"]]
+    for place, question in answerable[::_EVERY]:
+        answers = [answer["text"] for answer in question["answers"]]
+        if (other := index.closest_without(question["question"], answers, place)) is not None:
+            extra[other].append(
+                {
+                    "id": f"{question['id']}-elsewhere",
+                    "question": question["question"],
+                    "answers": [],
+                    "is_impossible": True,
+                }
+            )
+    articles = []
+    for place, paragraph in enumerate(paragraphs):
+        asked = [{**q, "is_impossible": not q["answers"]} for q in paragraph["qas"]] + extra[place]
+        articles.append({"title": f"{title} {place}", "paragraphs": [{"context": paragraph["context"], "qas": asked}]})
+    return articles
+
+
+class PassageIndex:
+    """Passages by their words, the rare ones weighing more."""
+
+    def __init__(self, passages: Sequence[str]) -> None:
+        self._normal = [f" {normalize_answer(passage)} " for passage in passages]
+        counts = [Counter(text.split()) for text in self._normal]
+        self._passages: dict[str, list[int]] = defaultdict(list)
+        for place, words in enumerate(counts):
+            for word in words:
+                self._passages[word].append(place)
+        self._length = [math.sqrt(sum(words.values())) for words in counts]
+
+    def closest_without(self, question: str, answers: Sequence[str], own: int) -> int | None:
+        """The passage nearest to the question, its own aside, in which none of the answers occurs."""
+        scores: Counter[int] = Counter()
+        for word in set(normalize_answer(question).split()):
+            places = self._passages.get(word, [])
+            for place in places:
+                scores[place] += math.log(len(self._normal) / len(places)) / self._length[place]
+        wanted = [f" {normalize_answer(answer)} " for answer in answers]
+        for place, _ in scores.most_common():
+            if place != own and not any(answer in self._normal[place] for answer in wanted):
+                return place
+        return None
+
+
+def _paragraphs(source: str) -> list[dict[str, Any]]:
+    """The passages of a source that are not among those that are scored on later."""
+    tested = {normal(text) for text in _tested_passages()}
+    body = json.loads((data_folder() / source).read_text(encoding="utf-8"))
+    paragraphs = [paragraph for article in body["data"] for paragraph in article["paragraphs"]]
+    return [paragraph for paragraph in paragraphs if normal(paragraph["context"]) not in tested]
+
+
+def _tested_passages() -> Iterator[str]:
+    body = json.loads((data_folder() / "squad2_half_dev" / "dev-v2.0.json").read_text(encoding="utf-8"))
+    for article in body["data"]:
+        for paragraph in article["paragraphs"]:
+            yield paragraph["context"]

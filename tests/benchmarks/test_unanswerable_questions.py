@@ -1,0 +1,62 @@
+"""A question without an answer is one that another passage answers, asked of a near passage that does not."""
+
+import json
+
+import pytest
+
+from benchmarks.task_datasets import folder as data_folder
+from benchmarks.unanswerable_questions import SOURCES, PassageIndex, with_unanswerable
+
+RIVERS = "The Elbe is a river of Bohemia. It flows to Hamburg."
+OTHER_RIVERS = "The Danube is a river that flows to the sea."
+CAKES = "A cake is made of flour and eggs."
+
+
+def asked(passage: str, question: str, answer: str) -> dict:
+    answers = [{"text": answer, "answer_start": passage.index(answer)}]
+    return {"context": passage, "qas": [{"id": question, "question": question, "answers": answers}]}
+
+
+def test_the_nearest_other_passage_is_taken() -> None:
+    index = PassageIndex([RIVERS, OTHER_RIVERS, CAKES])
+    assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 1
+
+
+def test_a_passage_that_holds_the_answer_is_passed_over() -> None:
+    index = PassageIndex([RIVERS, "The river Elbe passes Hamburg.", OTHER_RIVERS])
+    assert index.closest_without("To which city flows the river Elbe?", ["Hamburg"], own=0) == 2
+
+
+def test_where_every_passage_holds_the_answer_there_is_none() -> None:
+    index = PassageIndex([RIVERS, "Hamburg lies at a river."])
+    assert index.closest_without("Which city at the river?", ["Hamburg"], own=0) is None
+
+
+def test_every_second_question_is_asked_again_elsewhere_without_an_answer() -> None:
+    paragraphs = [
+        asked(RIVERS, "To which city flows the river?", "Hamburg"),
+        asked(OTHER_RIVERS, "Which river flows to the sea?", "The Danube"),
+        asked(CAKES, "What is a cake made of?", "flour and eggs"),
+    ]
+    articles = with_unanswerable(paragraphs, "made up")
+    without = [
+        (a["paragraphs"][0]["context"], q["question"])
+        for a in articles
+        for q in a["paragraphs"][0]["qas"]
+        if q["is_impossible"]
+    ]
+    assert without == [(RIVERS, "What is a cake made of?"), (OTHER_RIVERS, "To which city flows the river?")]
+    assert all(not q["answers"] for a in articles for q in a["paragraphs"][0]["qas"] if q["is_impossible"])
+    ids = [q["id"] for a in articles for q in a["paragraphs"][0]["qas"]]
+    assert len(ids) == len(set(ids)) == 5
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_the_published_files_are_read(source: str) -> None:
+    if not (data_folder() / source).is_file():
+        pytest.skip("the published questions are not on this machine")
+    body = json.loads((data_folder() / source).read_text(encoding="utf-8"))
+    paragraphs = [p for article in body["data"] for p in article["paragraphs"]][:40]
+    questions = [q for a in with_unanswerable(paragraphs, source) for q in a["paragraphs"][0]["qas"]]
+    share = sum(q["is_impossible"] for q in questions) / len(questions)
+    assert 0.25 < share <= 0.34
